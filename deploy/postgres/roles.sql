@@ -1,0 +1,67 @@
+-- roles.sql: the least-privilege roles of payfold in one database.
+--
+-- Run it as an administrator, connected to payfold's database, as often as you
+-- like:
+--
+--   psql -X -v ON_ERROR_STOP=1 -d payfold -f roles.sql
+--
+-- The roles have no password until you give them one, which psql hashes before
+-- it sends it:
+--
+--   \password payfold_projector
+--   \password payfold_portal
+--
+-- payfold_projector  DATABASE_URL of the projector. Owns portal and payfold, and
+--                    makes, renames and drops the schemas of a rebuild.
+-- payfold_portal     for whoever shows the tables. Reads portal, nothing else.
+
+begin;
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'payfold_projector') then
+    create role payfold_projector login;
+  end if;
+  if not exists (select from pg_roles where rolname = 'payfold_portal') then
+    create role payfold_portal login;
+  end if;
+  -- An administrator who is no superuser (managed servers) may act for the owner
+  -- only as its member.
+  if not (select rolsuper from pg_roles where rolname = current_user)
+     and not pg_has_role(current_user, 'payfold_projector', 'usage') then
+    execute format('grant payfold_projector to %I', current_user);
+  end if;
+end
+$$;
+
+-- The database: only these two come in, and only the projector makes schemas.
+do $$
+begin
+  execute format('revoke all on database %I from public', current_database());
+  execute format('grant connect, create, temporary on database %I to payfold_projector', current_database());
+  execute format('grant connect on database %I to payfold_portal', current_database());
+  execute format('alter role payfold_projector in database %I set search_path = portal', current_database());
+  execute format('alter role payfold_portal in database %I set search_path = portal', current_database());
+  -- Says early what the grants below enforce.
+  execute format('alter role payfold_portal in database %I set default_transaction_read_only = on', current_database());
+end
+$$;
+revoke create on schema public from public;
+
+create schema if not exists portal authorization payfold_projector;
+create schema if not exists payfold authorization payfold_projector;
+alter schema portal owner to payfold_projector;
+alter schema payfold owner to payfold_projector;
+
+-- The portal: what is there, and what the projector will create there. A promoted
+-- schema gets the grants of the one it replaces from `projector promote`.
+revoke all on schema portal, payfold from public;
+grant usage on schema portal to payfold_portal;
+grant select on all tables in schema portal to payfold_portal;
+alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
+
+-- Also after someone was more generous.
+revoke all on schema payfold from payfold_portal;
+revoke all on all tables in schema payfold from payfold_portal;
+
+commit;

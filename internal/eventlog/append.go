@@ -1,0 +1,92 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Headers of a message. With the secrets, body and signature can be verified
+// again years later.
+const (
+	headerSignature  = "Payfold-Signature"
+	headerKey        = "Payfold-Key"
+	headerReceivedAt = "Payfold-Received-At"
+	headerKind       = "Payfold-Kind"
+	headerType       = "Payfold-Event-Type"
+	headerTrace      = "traceparent"
+	headerTraceState = "tracestate"
+)
+
+const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
+
+// Append stores one delivery and returns when it is durable. duplicate says
+// that the log had an event of this id within its window; then nothing was
+// added, and what is there is durable too. After an error the delivery may or
+// may not have been stored: the caller must not confirm it, and may try again.
+func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, err error) {
+	partitions := int(l.partitions.Load())
+	if partitions == 0 {
+		if err := l.Ready(ctx); err != nil {
+			return false, err
+		}
+		partitions = int(l.partitions.Load())
+	}
+	ack, err := l.js.PublishMsg(ctx, message(d, partitions),
+		jetstream.WithExpectStream(l.name), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		if errors.Is(err, jetstream.ErrNoStreamResponse) {
+			l.partitions.Store(0) // gone, and perhaps another one tomorrow
+		}
+		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
+	}
+	if ack.Duplicate && l.flush != nil {
+		// The server answers a duplicate without any fsync.
+		if err := l.flush(); err != nil {
+			return false, fmt.Errorf("flush the log: %w", err)
+		}
+	}
+	return ack.Duplicate, nil
+}
+
+func message(d events.Delivery, partitions int) *nats.Msg {
+	m := nats.NewMsg(subject(d.Event.Partition(partitions)))
+	m.Data = d.Body
+	m.Header.Set(jetstream.MsgIDHeader, d.Event.ID)
+	m.Header.Set(headerSignature, d.Signature)
+	m.Header.Set(headerKey, d.KeyFingerprint)
+	m.Header.Set(headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout))
+	for _, optional := range []struct{ name, value string }{
+		{headerKind, token(d.Event.Kind)},
+		{headerType, token(d.Event.Type)},
+		{headerTrace, d.TraceParent},
+		{headerTraceState, d.TraceState},
+	} {
+		if optional.value != "" {
+			m.Header.Set(optional.name, optional.value)
+		}
+	}
+	return m
+}
+
+const maxToken = 64
+
+// token is s where it is plain enough for a header, else empty.
+func token(s string) string {
+	if len(s) > maxToken {
+		return ""
+	}
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '.' && c != '_' && c != '-' {
+			return ""
+		}
+	}
+	return s
+}

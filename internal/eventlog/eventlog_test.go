@@ -1,0 +1,206 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func body(id, customer string) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"customer":%q,"metadata":{"kind":"pro"}}}`, id, customer)
+}
+
+func setup(t *testing.T) (context.Context, *testenv.Log) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx, testenv.NewLog(t, 8)
+}
+
+func delivery(t *testing.T, raw string) events.Delivery {
+	t.Helper()
+	event, err := events.Parse([]byte(raw))
+	require.NoError(t, err)
+	return events.Delivery{
+		Event: event, Body: []byte(raw), Signature: "ab12", KeyFingerprint: "cd34",
+		ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), TraceParent: "00-x-y-01",
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// collect reads n messages from a sequence on.
+func collect(ctx context.Context, t *testing.T, l *eventlog.Log, from uint64, n int) []events.Message {
+	t.Helper()
+	var out []events.Message
+	err := l.Read(ctx, from, func(m events.Message) error {
+		out = append(out, m)
+		if len(out) == n {
+			return errEnough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errEnough)
+	return out
+}
+
+func TestAMessageIsTheBodyByteForByte(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	raw := " {\"id\" : \"e1\",\n\"eventType\":\"checkout.completed\",\"object\":{\"customer\":\"cust_1\",\"metadata\":{\"kind\":\"pro\"}}}\n"
+	duplicate, err := l.Append(ctx, delivery(t, raw))
+	require.NoError(t, err)
+	require.False(t, duplicate)
+
+	message := collect(ctx, t, l.Reader(t), 1, 1)[0]
+	require.Equal(t, events.Message{
+		Seq: 1, Partition: 2, ID: "e1", Body: []byte(raw), ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC),
+	}, message)
+	again, err := l.Reader(t).Message(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, message, again)
+}
+
+func TestTheHeadersLetTheLogBeVerifiedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	_, err := l.Append(ctx, delivery(t, body("e1", "cust_1")))
+	require.NoError(t, err)
+	stream := readStream(ctx, t, l)
+	raw, err := stream.GetMsg(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, "payments.2", raw.Subject)
+	require.Equal(t, nats.Header{
+		"Nats-Msg-Id": {"e1"}, "Payfold-Signature": {"ab12"}, "Payfold-Key": {"cd34"},
+		"Payfold-Received-At": {"2026-01-02T03:04:05.678901Z"}, "Payfold-Kind": {"pro"},
+		"Payfold-Event-Type": {"checkout.completed"}, "traceparent": {"00-x-y-01"},
+		"Nats-Expected-Stream": {"PAYMENTS"},
+	}, canonical(raw.Header))
+}
+
+// canonical leaves out what the server adds to an answer.
+func canonical(header nats.Header) nats.Header {
+	for _, added := range []string{"Nats-Sequence", "Nats-Stream", "Nats-Subject", "Nats-Time-Stamp"} {
+		delete(header, added)
+	}
+	return header
+}
+
+func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Stream {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
+	require.NoError(t, err)
+	address, err := os.ReadFile(filepath.Join(l.Dir, "nats.addr"))
+	require.NoError(t, err)
+	conn, err := nats.Connect("nats://"+string(address[:len(address)-1]), nats.Token(string(token[:len(token)-1])))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	stream, err := js.Stream(ctx, testenv.Stream)
+	require.NoError(t, err)
+	return stream
+}
+
+func TestTheStreamKeepsEverything(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	config := readStream(ctx, t, l).CachedInfo().Config
+	require.True(t, config.DenyDelete && config.DenyPurge && config.AllowDirect)
+	require.Equal(t, jetstream.FileStorage, config.Storage)
+	require.Equal(t, jetstream.DiscardNew, config.Discard)
+	require.Equal(t, jetstream.LimitsPolicy, config.Retention)
+	require.EqualValues(t, []int64{-1, -1, -1, 0}, []int64{config.MaxMsgs, config.MaxBytes, config.MaxMsgsPerSubject, int64(config.MaxAge)})
+	require.Len(t, config.Subjects, 8)
+	require.Equal(t, "8", config.Metadata["partitions"])
+	require.Regexp(t, "^[0-9a-f]{32}$", config.Metadata["log_id"])
+}
+
+func TestWhoeverHasTheTokenMayOnlyRead(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	reader := l.Reader(t)
+	require.Eventually(t, func() bool { return reader.Ready(ctx) == nil }, 10*time.Second, 10*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	_, err := reader.Append(short, delivery(t, body("e1", "c")))
+	require.Error(t, err)
+	info, err := l.Info(ctx)
+	require.NoError(t, err)
+	require.Zero(t, info.Last)
+}
+
+func TestASecondMessageWithTheSameIDIsADuplicate(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	for i, want := range []bool{false, true, true} {
+		duplicate, err := l.Append(ctx, delivery(t, body("e1", fmt.Sprint("cust_", i))))
+		require.NoError(t, err)
+		require.Equal(t, want, duplicate)
+	}
+	info, err := l.Info(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, info.Last)
+}
+
+func TestTheLogSurvivesItsServer(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	reader := l.Reader(t)
+	l.Deliver(t, body("e1", "a"), body("e2", "b"))
+	require.Len(t, collect(ctx, t, reader, 1, 2), 2)
+	before, err := l.Info(ctx)
+	require.NoError(t, err)
+
+	broken := make(chan error, 1)
+	reading := make(chan struct{})
+	go func() {
+		broken <- reader.Read(ctx, 2, func(events.Message) error { close(reading); return nil })
+	}()
+	<-reading
+	l.Stop(t)
+	require.ErrorIs(t, <-broken, eventlog.ErrDisconnected, "a reader ends with its connection, so that the log is checked anew")
+
+	l.Start(t, 16) // on another port, with another configuration
+	after, err := l.Info(ctx)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "an existing stream is never changed")
+	duplicate, err := l.Append(ctx, delivery(t, body("e1", "a")))
+	require.NoError(t, err)
+	require.True(t, duplicate)
+	require.Eventually(t, func() bool { return reader.Ready(ctx) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, "e2", collect(ctx, t, reader, 2, 1)[0].ID)
+}
+
+func TestOneDataDirectoryHasOneLog(t *testing.T) {
+	t.Parallel()
+	_, l := setup(t)
+	_, err := eventlog.StartEmbedded(eventlog.EmbeddedConfig{
+		DataDir: l.Dir, Address: "127.0.0.1:0", Stream: testenv.Stream, Logger: testenv.Logger(t),
+	})
+	require.ErrorIs(t, err, eventlog.ErrLocked)
+}
+
+func TestAppendFailsWhileTheLogIsAway(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	away, err := eventlog.Connect(eventlog.Config{DataDir: t.TempDir(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	defer away.Close()
+	_, err = away.Append(ctx, delivery(t, body("e1", "a")))
+	require.Error(t, err)
+	require.ErrorIs(t, away.Read(ctx, 1, nil), eventlog.ErrDisconnected)
+}

@@ -1,0 +1,118 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// ErrDisconnected ends a Read: what the server is after it comes back must be
+// checked before anything is read from it.
+var ErrDisconnected = errors.New("the connection to the log was lost")
+
+// A pull asks for so much at a time: enough to never wait, little enough to hold in memory.
+const (
+	pullMessages = 1000
+	pullBytes    = 8 << 20
+)
+
+// Read delivers the messages from sequence from on, in order and without gaps,
+// as soon as they are stored. It blocks until ctx ends (nil), deliver fails
+// (its error), or the connection is lost (ErrDisconnected).
+func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
+	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer l.conn.RemoveStatusListener(lost)
+	if !l.conn.IsConnected() {
+		return ErrDisconnected
+	}
+	consumer, err := l.js.OrderedConsumer(ctx, l.name, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:   max(from, 1),
+	})
+	if err != nil {
+		return fmt.Errorf("create a reader: %w", err)
+	}
+	iterator, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes))
+	if err != nil {
+		return fmt.Errorf("start a reader: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-lost:
+			cancel(ErrDisconnected)
+		case <-ctx.Done():
+		}
+		iterator.Stop()
+	}()
+	defer func() { cancel(nil); <-done }()
+
+	for next := max(from, 1); ; next++ {
+		m, err := iterator.Next()
+		if ctx.Err() != nil {
+			if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
+				return cause
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		out, err := decode(m)
+		if err != nil {
+			return err
+		}
+		if out.Seq != next {
+			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
+		}
+		if err := deliver(out); err != nil {
+			return err
+		}
+	}
+}
+
+// Message returns the message at seq, from the stream's own store.
+func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
+	stream, err := l.js.Stream(ctx, l.name)
+	if err != nil {
+		return events.Message{}, fmt.Errorf("look up stream %s: %w", l.name, err)
+	}
+	raw, err := stream.GetMsg(ctx, seq)
+	if err != nil {
+		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
+	}
+	return build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
+}
+
+func decode(m jetstream.Msg) (events.Message, error) {
+	meta, err := m.Metadata()
+	if err != nil {
+		return events.Message{}, fmt.Errorf("read a message's metadata: %w", err)
+	}
+	return build(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
+}
+
+func build(seq uint64, subject string, header nats.Header, body []byte, stored time.Time) (events.Message, error) {
+	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
+	if err != nil {
+		return events.Message{}, fmt.Errorf("message %d has subject %q, which is no partition", seq, subject)
+	}
+	received, err := time.Parse(receivedAtLayout, header.Get(headerReceivedAt))
+	if err != nil || received.Year() < 2000 {
+		received = stored // not written by ingest
+	}
+	return events.Message{
+		Seq: seq, Partition: partition, ID: header.Get(jetstream.MsgIDHeader),
+		Body: body, ReceivedAt: received.UTC(),
+	}, nil
+}

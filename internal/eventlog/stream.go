@@ -1,0 +1,134 @@
+package eventlog
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	subjectPrefix = "payments."
+	formatVersion = "1"
+
+	metaLogID      = "log_id"
+	metaPartitions = "partitions"
+	metaFormat     = "format"
+)
+
+// ErrNoStream: the stream does not exist yet.
+var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
+
+// StreamConfig is what a new stream is made with. An existing one is never changed.
+type StreamConfig struct {
+	Name            string
+	Replicas        int
+	Partitions      int // fixed at creation: the most projectors that can share the work
+	DuplicateWindow time.Duration
+}
+
+// Info describes the stream as it stands.
+type Info struct {
+	LogID      string
+	Partitions int
+	First      uint64 // sequence of the oldest message; Last+1 in an empty log
+	Last       uint64 // head; 0 in an empty new log
+}
+
+// EnsureStream creates the stream where it is missing. Where it exists it stays
+// as it is, and what differs from config is logged.
+func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slog.Logger) error {
+	existing, err := l.js.Stream(ctx, config.Name)
+	if err == nil {
+		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
+		return nil
+	}
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("look up stream %s: %w", config.Name, err)
+	}
+	if _, err := l.js.CreateStream(ctx, config.jetstream()); err != nil {
+		return fmt.Errorf("create stream %s: %w", config.Name, err)
+	}
+	return nil
+}
+
+func (c StreamConfig) jetstream() jetstream.StreamConfig {
+	subjects := make([]string, c.Partitions)
+	for p := range subjects {
+		subjects[p] = subject(p)
+	}
+	return jetstream.StreamConfig{
+		Name:        c.Name,
+		Description: "payfold: every signed payment event, for ever",
+		Subjects:    subjects,
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		Replicas:    c.Replicas,
+		Duplicates:  c.DuplicateWindow,
+		DenyDelete:  true,
+		DenyPurge:   true,
+		AllowDirect: true,
+		Metadata: map[string]string{
+			metaLogID:      newLogID(),
+			metaPartitions: strconv.Itoa(c.Partitions),
+			metaFormat:     formatVersion,
+		},
+	}
+}
+
+func newLogID() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+func subject(partition int) string { return subjectPrefix + strconv.Itoa(partition) }
+
+func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConfig, have jetstream.StreamConfig) {
+	for _, d := range []struct{ setting, want, have string }{
+		{"replicas", strconv.Itoa(want.Replicas), strconv.Itoa(have.Replicas)},
+		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[metaPartitions]},
+		{"duplicate_window", want.DuplicateWindow.String(), have.Duplicates.String()},
+		{"deny_delete", "true", strconv.FormatBool(have.DenyDelete)},
+		{"deny_purge", "true", strconv.FormatBool(have.DenyPurge)},
+		{"storage", jetstream.FileStorage.String(), have.Storage.String()},
+	} {
+		if d.want != d.have {
+			logger.WarnContext(ctx, "the stream differs from the configuration and stays as it is",
+				"setting", d.setting, "configured", d.want, "stream", d.have)
+		}
+	}
+}
+
+// Info asks the stream's leader. ErrNoStream where there is none; an error too
+// where the stream is not one of payfold's.
+func (l *Log) Info(ctx context.Context) (Info, error) {
+	stream, err := l.js.Stream(ctx, l.name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return Info{}, ErrNoStream
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("read stream info of %s: %w", l.name, err)
+	}
+	have := stream.CachedInfo()
+	partitions, err := strconv.Atoi(have.Config.Metadata[metaPartitions])
+	if err != nil || partitions < 1 || have.Config.Metadata[metaLogID] == "" {
+		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, metaLogID, metaPartitions)
+	}
+	if have.Config.Metadata[metaFormat] != formatVersion {
+		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
+	}
+	return Info{
+		LogID:      have.Config.Metadata[metaLogID],
+		Partitions: partitions,
+		First:      have.State.FirstSeq,
+		Last:       have.State.LastSeq,
+	}, nil
+}

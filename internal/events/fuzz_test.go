@@ -1,0 +1,48 @@
+package events
+
+import (
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzCleanID(f *testing.F) {
+	for _, seed := range []string{"evt_1", "", "sha256:x", "a b", "\x00", "ü"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		require.Regexp(t, `^[\x21-\x7e]{1,200}$`, CleanID(id))
+	})
+}
+
+// FuzzDecode: whatever Parse accepts is JSON to the standard library too, and
+// every text it hands on is one that Postgres can store.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"id":"e","eventType":"subscription.paid","created_at":1,"object":{"id":"s","items":[{"units":2}],"metadata":{"credits":"7"}}}`))
+	f.Add([]byte(`{"id":"e","eventType":"t","object":{"customer":{"id":"\ud800"},"order":{"id":1e400}}}`))
+	f.Add([]byte(levels(100)))
+	f.Add([]byte(levels(101)))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		event := Decode(Message{Seq: 1, Body: body})
+		require.NotEmpty(t, event.ID)
+		_, err := Parse(body)
+		require.Equal(t, err != nil, event.Unreadable)
+		if err != nil {
+			return
+		}
+		require.True(t, json.Valid(body))
+		for _, text := range []string{
+			event.ID, event.Type, event.Kind, event.UserID, event.SubscriptionID, event.Transaction, event.Order,
+			event.ProductKey, event.GitHubUser, event.Mode, event.Currency,
+		} {
+			require.True(t, utf8.ValidString(text))
+			require.NotContains(t, text, "\x00")
+			require.LessOrEqual(t, len(text), MaxText)
+		}
+		for _, moment := range []int{event.PeriodStart.Year(), event.PeriodEnd.Year(), event.OccurredAt.Year()} {
+			require.True(t, moment >= 1 && moment <= 9999)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package events
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestAPlainIDStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"evt_5WHHcZPv7VS0YUsberIuOz", "!", "~", strings.Repeat("x", 200)} {
+		require.Equal(t, id, CleanID(id))
+	}
+}
+
+func TestAnyOtherIDBecomesItsHash(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", " evt", "evt\r\nX: y", "é", "\x00", strings.Repeat("x", 201), "sha256:00"} {
+		require.Regexp(t, `^sha256:[0-9a-f]{64}$`, CleanID(id))
+	}
+}
+
+func TestDifferentIDsStayDifferent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.String().Draw(t, "a"), rapid.String().Draw(t, "b")
+		require.Equal(t, a == b, CleanID(a) == CleanID(b))
+		require.NotEqual(t, CleanID(a), CleanID(CleanID(a)+" "))
+	})
+}
+
+func TestTheSameKeyGivesTheSamePartition(t *testing.T) {
+	t.Parallel()
+	customer := []string{
+		`{"id":"a","eventType":"t","object":{"customer":"cust_1"}}`,
+		`{"id":"b","eventType":"t","object":{"customer":{"id":"cust_1"},"metadata":{"user_id":"u"}}}`,
+		`{"id":"c","eventType":"t","object":{"order":{"customer":"cust_1"}}}`,
+		`{"id":"d","eventType":"t","object":{"subscription":{"customer":{"id":"cust_1"}}}}`,
+		`{"id":"e","eventType":"t","object":{"transaction":{"customer":"cust_1"}}}`,
+	}
+	for _, body := range customer {
+		event, err := Parse([]byte(body))
+		require.NoError(t, err)
+		require.Equal(t, 2, event.Partition(64), "FNV-1a of cust_1 is fixed for ever: the log is written with it")
+	}
+}

@@ -1,0 +1,205 @@
+package events
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseRefusesWhatIsNotAnEvent(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"empty":                   ``,
+		"not json":                `hello`,
+		"an array":                `[]`,
+		"broken off":              `{"id":"e","eventType":"t","object":{}`,
+		"trailing data":           `{"id":"e","eventType":"t","object":{}} {}`,
+		"invalid utf-8":           "{\"id\":\"e\xff\",\"eventType\":\"t\",\"object\":{}}",
+		"no id":                   `{"eventType":"t","object":{}}`,
+		"no type":                 `{"id":"e","object":{}}`,
+		"no object":               `{"id":"e","eventType":"t"}`,
+		"empty id":                `{"id":"","eventType":"t","object":{}}`,
+		"null id":                 `{"id":null,"eventType":"t","object":{}}`,
+		"numeric id":              `{"id":7,"eventType":"t","object":{}}`,
+		"lone surrogate in id":    `{"id":"\ud800","eventType":"t","object":{}}`,
+		"lone surrogate in type":  `{"id":"e","eventType":"\udfff","object":{}}`,
+		"empty type":              `{"id":"e","eventType":"","object":{}}`,
+		"object is an array":      `{"id":"e","eventType":"t","object":[]}`,
+		"object is null":          `{"id":"e","eventType":"t","object":null}`,
+		"id twice":                `{"id":"e","id":"e","eventType":"t","object":{}}`,
+		"escaped id twice":        `{"id":"e","\u0069d":"e","eventType":"t","object":{}}`,
+		"type twice":              `{"id":"e","eventType":"t","eventType":"t","object":{}}`,
+		"object twice":            `{"id":"e","eventType":"t","object":{},"object":{}}`,
+		"101 levels":              levels(101),
+		"a hundred thousand open": strings.Repeat("[", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(body))
+			var syntax *SyntaxError
+			require.ErrorAs(t, err, &syntax)
+			require.NotEmpty(t, syntax.Detail)
+		})
+	}
+}
+
+func levels(n int) string {
+	// The envelope and its object are two of them.
+	return `{"id":"e","eventType":"t","object":{"x":` +
+		strings.Repeat("[", n-2) + strings.Repeat("]", n-2) + `}}`
+}
+
+func TestParseAcceptsWhatProvidersMaySend(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"plain":                         `{"id":"e","eventType":"t","object":{}}`,
+		"100 levels":                    levels(100),
+		"many shallow objects":          `{"id":"e","eventType":"t","object":{"x":[` + strings.Repeat("{},", 200) + `{}]}}`,
+		"brackets in text":              `{"id":"e","eventType":"t","object":{"x":"` + strings.Repeat("[", 200) + `\""}}`,
+		"nested duplicate keys":         `{"id":"e","eventType":"t","object":{"id":"a","id":"b"}}`,
+		"lone surrogate further down":   `{"id":"e","eventType":"t","object":{"x":"\ud800"}}`,
+		"1e400":                         `{"id":"e","eventType":"t","object":{"credits":1e400}}`,
+		"U+0000":                        `{"id":"a\u0000b","eventType":"t\u0000","object":{}}`,
+		"keys that differ only in case": `{"ID":"x","id":"e","eventType":"t","object":{}}`,
+		"every field of a wrong type": `{"id":"e","eventType":"t","created_at":{},"object":{"metadata":7,
+			"customer":[],"order":true,"subscription":1.5,"items":{},"credits":[1],"product":[[]]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			event, err := Parse([]byte(body))
+			require.NoError(t, err)
+			require.Regexp(t, `^[\x21-\x7e]{1,200}$`, event.ID)
+			require.Regexp(t, `^[\x21-\x7e]{1,200}$`, event.Type)
+		})
+	}
+}
+
+func TestOfAKeyGivenTwiceTheLastCounts(t *testing.T) {
+	t.Parallel()
+	event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{
+		"metadata":{"user_id":"first","kind":"pro"},
+		"metadata":{"user_id":"a","user_id":"b"}}}`))
+	require.NoError(t, err)
+	require.Equal(t, "b", event.UserID)
+	require.Empty(t, event.Kind, "nothing of the first object is left")
+}
+
+func TestFieldsOfThePlainShape(t *testing.T) {
+	t.Parallel()
+	event := Decode(Message{Seq: 7, ReceivedAt: at("2026-01-02T03:04:05.123456789Z"), Body: []byte(
+		`{"id":"evt_1","eventType":"checkout.completed","object":{"provider_payment_id":"pay_1",
+		  "metadata":{"kind":"one_time","user_id":12,"credits":"200","github":"@octo"}}}`)})
+	require.Equal(t, Event{
+		Seq: 7, ReceivedAt: at("2026-01-02T03:04:05.123456Z"), OccurredAt: at("2026-01-02T03:04:05.123456Z"),
+		ID: "evt_1", Type: "checkout.completed", Kind: "one_time", UserID: "12", Transaction: "pay_1",
+		GitHubUser: "octo", Credits: Number{Value: 200, Present: true}, key: "12",
+	}, event)
+	require.Equal(t, "pay_1", event.PaymentID())
+}
+
+func TestFieldsOfTheProvidersShape(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]Event{
+		"checkout.json": {
+			ID: "evt_checkout_1", Type: "checkout.completed", Kind: "subscription", UserID: "u_7",
+			SubscriptionID: "sub_1", Transaction: "tran_1", Order: "ord_1", ProductKey: "team", Mode: "test",
+			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", Units: Number{Value: 2, Present: true},
+			OccurredAt: at("2026-01-02T10:00:00Z"), key: "cust_1", createdAt: at("2026-01-02T10:00:00Z"),
+		},
+		"paid.json": {
+			ID: "evt_paid_1", Type: "subscription.paid", SubscriptionID: "sub_1",
+			Transaction: "tran_1", Order: "ord_1", ProductKey: "prod_1", Mode: "test",
+			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", Units: Number{Value: 3, Present: true},
+			PeriodStart: at("2026-01-02T09:59:58Z"), PeriodEnd: at("2026-02-02T09:59:58Z"),
+			OccurredAt: at("2026-01-02T10:00:01Z"), key: "cust_1", createdAt: at("2026-01-02T10:00:01Z"),
+		},
+	} {
+		body, err := os.ReadFile("testdata/" + file)
+		require.NoError(t, err)
+		want.Seq, want.ReceivedAt = 1, at("2026-01-02T10:00:02Z")
+		require.Equal(t, want, Decode(Message{Seq: 1, Body: body, ReceivedAt: want.ReceivedAt}), file)
+	}
+}
+
+func TestUnusableTextIsMarkedNotKept(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", MaxText+1)} {
+		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"user_id":"` + user + `"}}}`))
+		require.NoError(t, err)
+		require.True(t, event.InvalidText)
+		require.Empty(t, event.UserID)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Number{
+		`200`: {Value: 200, Present: true}, `"200"`: {Value: 200, Present: true},
+		`200.0`: {Value: 200, Present: true}, `2e2`: {Value: 200, Present: true}, `-5`: {Value: -5, Present: true},
+		`0.5`: {Present: true, Bad: true}, `1e400`: {Present: true, Bad: true}, `"ten"`: {Present: true, Bad: true},
+		`99999999999999999999`: {Present: true, Bad: true}, `"0x10"`: {Present: true, Bad: true},
+		`true`: {Present: true, Bad: true}, `[1]`: {Present: true, Bad: true}, `"NaN"`: {Present: true, Bad: true},
+		`null`: {}, `""`: {},
+	} {
+		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"credits":` + text + `}}`))
+		require.NoError(t, err)
+		require.Equal(t, want, event.Credits, text)
+	}
+}
+
+func TestOccurredAtIsTheProvidersTimeOnlyWhereItIsPlausible(t *testing.T) {
+	t.Parallel()
+	received := at("2026-01-02T10:00:00Z")
+	for created, want := range map[string]time.Time{
+		`1767348000000`:               at("2026-01-02T10:00:00Z"),
+		`"2026-01-02T12:00:00+02:00"`: at("2026-01-02T10:00:00Z"),
+		`1767348299000`:               at("2026-01-02T10:04:59Z"),
+		`1767348301000`:               received, // more than five minutes ahead
+		`946684799000`:                received, // 1999
+		`9223372036854775807`:         received,
+		`-9223372036854775808`:        received,
+		`1e400`:                       received,
+		`"soon"`:                      received,
+		`null`:                        received,
+	} {
+		event := Decode(Message{ReceivedAt: received, Body: []byte(
+			`{"id":"e","eventType":"t","created_at":` + created + `,"object":{}}`)})
+		require.Equal(t, want, event.OccurredAt, created)
+	}
+}
+
+func TestAPeriodOutsideOfTheCalendarIsAbsent(t *testing.T) {
+	t.Parallel()
+	for _, period := range []string{`9223372036854775807`, `-9223372036854775808`, `"0000-01-01T00:00:00Z"`, `1e300`, `{}`} {
+		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"current_period_end":` + period + `}}`))
+		require.NoError(t, err)
+		require.True(t, event.PeriodEnd.IsZero(), period)
+	}
+}
+
+func TestGitHubUserIsStrippedOfItsAddress(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"octo": "octo", "@octo": "octo", " octo ": "octo", "github.com/octo": "octo",
+		"https://github.com/octo/": "octo", "https://www.github.com/octo/repo?tab=x": "octo",
+	} {
+		require.Equal(t, want, githubUser(text))
+	}
+}
+
+func TestAMessageThatHoldsNoEventIsStillOne(t *testing.T) {
+	t.Parallel()
+	event := Decode(Message{Seq: 3, ID: "evt_x", Body: []byte("garbage")})
+	require.True(t, event.Unreadable)
+	require.Equal(t, "evt_x", event.ID)
+	require.Regexp(t, `^sha256:[0-9a-f]{64}$`, Decode(Message{Body: []byte("garbage")}).ID)
+}
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}

@@ -1,0 +1,153 @@
+package localpg
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRowsOutliveARestart(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	_, err := DSN(dir)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	first := start(t, dir)
+	dsn := first.dsn(t)
+	execute(t, dsn, "create schema portal", "create table note (body text)", "insert into note values ('kept')")
+	require.NoError(t, first.stop())
+
+	second := start(t, dir)
+	require.Equal(t, dsn, second.dsn(t), "the connection string is stable")
+	require.Equal(t, "kept", query[string](t, dsn, "select body from portal.note"))
+}
+
+func TestServerIsSetUpAsDocumented(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	dsn := start(t, dir).dsn(t)
+	for setting, want := range map[string]string{
+		"search_path": "portal", "timezone": "UTC", "listen_addresses": "", "server_encoding": "UTF8",
+		"max_connections": "100", "data_checksums": "on", "fsync": "off",
+	} {
+		require.Equal(t, want, query[string](t, dsn, "select current_setting('"+setting+"')"), setting)
+	}
+	require.Equal(t, "payfold/payfold/C", query[string](t, dsn,
+		"select current_user || '/' || datname || '/' || datcollate from pg_database where datname = current_database()"))
+	require.NotContains(t, query[string](t, dsn, "select string_agg(auth_method, ',') from pg_hba_file_rules"), "trust")
+	require.DirExists(t, filepath.Join(dir, "postgres"), "a reachable folder holds its own cluster")
+}
+
+func TestConnectionStringIsForItsOwnerAndForPsql(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	dsn := start(t, dir).dsn(t)
+	for _, name := range []string{"postgres.dsn", "postgres.password", "postgres.log"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o600), info.Mode(), name)
+	}
+	binaries, err := FindBinaries()
+	require.NoError(t, err)
+	script := `"$1"/psql -XAtc 'show search_path' "$(cat "$2"/postgres.dsn)"`
+	output, err := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", binaries, dir).CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.Equal(t, "portal", strings.TrimSpace(string(output)))
+
+	password, err := os.ReadFile(filepath.Join(dir, "postgres.password"))
+	require.NoError(t, err)
+	log, err := os.ReadFile(filepath.Join(dir, "postgres.log"))
+	require.NoError(t, err)
+	require.NotContains(t, string(log), strings.TrimSpace(string(password)))
+
+	wrong := strings.Replace(dsn, "payfold:", "payfold:x", 1)
+	output, err = exec.CommandContext(t.Context(), filepath.Join(binaries, "psql"), "-XAtc", "select 1", wrong).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(output), "password authentication failed")
+}
+
+func TestWaitingServerTakesOver(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	first := start(t, dir)
+	dsn := first.dsn(t)
+	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
+	began := query[time.Time](t, dsn, "select pg_postmaster_start_time()")
+
+	second := start(t, dir)
+	require.Equal(t, dsn, second.dsn(t), "who waits can use the server of the owner")
+	require.Equal(t, began, query[time.Time](t, dsn, "select pg_postmaster_start_time()"))
+
+	require.NoError(t, first.stop())
+	second.dsn(t)
+	require.Equal(t, "kept", query[string](t, dsn, "select body from public.note"))
+	require.True(t, query[time.Time](t, dsn, "select pg_postmaster_start_time()").After(began))
+}
+
+func TestKilledPostmasterComesBack(t *testing.T) {
+	t.Parallel()
+	server := run(t, Config{Dir: dataDir(t, 0o755), Durable: true})
+	dsn := server.dsn(t)
+	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
+	pid := namedPostmaster(query[string](t, dsn, "show data_directory"))
+
+	bystander := open(t, dsn)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	_, err := bystander.Exec(t.Context(), "select pg_sleep(60)") // ends with the old server
+	require.Error(t, err)
+
+	server.dsn(t)
+	require.Equal(t, "kept", query[string](t, dsn, "select body from public.note"))
+}
+
+func TestKilledOwnerLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	owner := exec.CommandContext(t.Context(), os.Args[0])
+	owner.Env = append(os.Environ(), ownerOf+"="+dir)
+	owner.Stderr = t.Output()
+	require.NoError(t, owner.Start())
+	dsn := running{Server: New(Config{Dir: dir})}.dsn(t)
+	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
+	at := site{cluster: query[string](t, dsn, "show data_directory")}
+	idle := open(t, dsn) // a connection does not keep the server
+	require.NoError(t, idle.Ping(t.Context()))
+	busy, _ := clusterBusy(at, namedPostmaster(at.cluster))
+	require.True(t, busy)
+
+	require.NoError(t, owner.Process.Kill())
+	require.Error(t, owner.Wait())
+	if orphansStop {
+		require.Eventually(t, func() bool {
+			busy, certain := clusterBusy(at, namedPostmaster(at.cluster))
+			return !busy && certain
+		}, 15*time.Second, 10*time.Millisecond)
+	}
+	heir := start(t, dir)
+	require.Equal(t, dsn, heir.dsn(t))
+	require.Equal(t, "kept", query[string](t, dsn, "select body from public.note"))
+}
+
+func TestKilledOwnerIsSucceededAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	owner := exec.CommandContext(t.Context(), os.Args[0])
+	owner.Env = append(os.Environ(), ownerOf+"="+dir)
+	require.NoError(t, owner.Start())
+	dsn := running{Server: New(Config{Dir: dir})}.dsn(t)
+	began := query[time.Time](t, dsn, "select pg_postmaster_start_time()")
+
+	heir := start(t, dir)
+	require.NoError(t, owner.Process.Kill())
+	require.Error(t, owner.Wait())
+	require.Eventually(t, func() bool {
+		return query[time.Time](t, heir.dsn(t), "select pg_postmaster_start_time()").After(began)
+	}, time.Minute, 10*time.Millisecond)
+}

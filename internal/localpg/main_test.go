@@ -1,0 +1,118 @@
+package localpg
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// ownerOf makes the test binary an owner of a private Postgres, to be killed.
+const ownerOf = "LOCALPG_TEST_OWNER_OF"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(ownerOf); dir != "" {
+		if err := New(Config{Dir: dir, Durable: true}).Run(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// dataDir is a new data folder, in a parent of the given mode.
+func dataDir(t *testing.T, parentMode os.FileMode) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "localpg-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(parent, parentMode))
+	dir := filepath.Join(parent, "data")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	t.Cleanup(func() {
+		if place, err := os.ReadFile(filepath.Join(dir, "postgres.location")); err == nil {
+			require.NoError(t, os.RemoveAll(filepath.Clean(string(place[:len(place)-1]))))
+		}
+		if dsn, err := DSN(dir); err == nil {
+			config, err := pgx.ParseConfig(dsn)
+			require.NoError(t, err)
+			require.NoError(t, os.RemoveAll(config.Host))
+		}
+		require.NoError(t, os.RemoveAll(parent))
+	})
+	return dir
+}
+
+// running is a Server at work.
+type running struct {
+	*Server
+	stop func() error // cancels it and returns what Run returned
+}
+
+func start(t *testing.T, dir string) running {
+	t.Helper()
+	return run(t, Config{Dir: dir})
+}
+
+func run(t *testing.T, config Config) running {
+	t.Helper()
+	config.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	server := New(config)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	var result error
+	go func() {
+		result = server.Run(ctx)
+		close(done)
+	}()
+	stop := func() error {
+		cancel()
+		<-done
+		return result
+	}
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return running{server, stop}
+}
+
+func (r running) dsn(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	dsn, err := r.Ready(ctx)
+	require.NoError(t, err)
+	return dsn
+}
+
+// execute runs statements in one connection of their own.
+func execute(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn := open(t, dsn)
+	for _, statement := range statements {
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+	require.NoError(t, conn.Close(t.Context()))
+}
+
+func open(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
+	return conn
+}
+
+func query[T any](t *testing.T, dsn, sql string) T {
+	t.Helper()
+	conn := open(t, dsn)
+	var value T
+	require.NoError(t, conn.QueryRow(t.Context(), sql).Scan(&value))
+	require.NoError(t, conn.Close(t.Context()))
+	return value
+}

@@ -1,0 +1,68 @@
+package projections
+
+import (
+	"errors"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// RulesVersion changes whenever a fold of the same log could give other rows.
+const RulesVersion = "1"
+
+// Rules are the settings the fold depends on.
+type Rules struct {
+	Mode Mode
+}
+
+// FoldID names these rules: rows made under another one may differ.
+func (r Rules) FoldID() string { return "rules " + RulesVersion + ", mode " + string(r.Mode) }
+
+// effects lists the event types that change something; every other is ignored.
+// A new event type is one line here and one function.
+var effects = map[string]func(*State, *facts) (Outcome, error){
+	"checkout.completed": claim,
+	"subscription.paid":  claim,
+}
+
+// HasEffect says whether events of this type can touch any row but their own record.
+func HasEffect(eventType string) bool { return effects[eventType] != nil }
+
+// Fold applies one event to the state. It is deterministic and total: an event
+// it cannot use changes nothing but its own record, which says why. An event id
+// that the state has seen is recorded as a duplicate and does nothing else.
+func (r Rules) Fold(s *State, e events.Event) {
+	if _, seen := s.Events.Get(e.ID); seen {
+		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
+		return
+	}
+	f := newFacts(s, e)
+	outcome, err := r.apply(s, f)
+	var refusal refused
+	reason := Reason("")
+	if errors.As(err, &refusal) {
+		outcome, reason = Rejected, Reason(refusal)
+	}
+	s.record(f, outcome, reason)
+}
+
+// refused is a Reason on its way out of a rule; a rule that returns it has changed nothing.
+type refused Reason
+
+func (r refused) Error() string { return string(r) }
+
+func (r Rules) apply(s *State, f *facts) (Outcome, error) {
+	if f.Unreadable {
+		return Rejected, refused(InvalidText)
+	}
+	effect, ok := effects[f.Type]
+	if !ok {
+		return Ignored, nil
+	}
+	if f.InvalidText {
+		return Rejected, refused(InvalidText)
+	}
+	if !r.Mode.takes(f.Mode) {
+		return Rejected, refused(WrongMode)
+	}
+	return effect(s, f)
+}

@@ -1,0 +1,39 @@
+package projections
+
+// Outcome is what an event did.
+type Outcome string
+
+// The outcomes.
+const (
+	Applied          Outcome = "applied"
+	DuplicatePayment Outcome = "duplicate_payment" // its payment had been claimed before
+	Stale            Outcome = "stale"             // its subscription knew of something newer
+	Ignored          Outcome = "ignored"           // its type has no effect
+	Rejected         Outcome = "rejected"          // see the Reason
+)
+
+// Reason is why an event was rejected; empty for every other outcome.
+type Reason string
+
+// The reasons, the first that applies.
+const (
+	InvalidText      Reason = "invalid_text"
+	WrongMode        Reason = "wrong_mode"
+	UnknownKind      Reason = "unknown_kind"
+	MissingUser      Reason = "missing_user"
+	MissingPaymentID Reason = "missing_payment_id"
+	MissingCredits   Reason = "missing_credits"
+	OutOfRange       Reason = "out_of_range"
+	PaymentConflict  Reason = "payment_conflict"
+	Internal         Reason = "internal"
+)
+
+// Kind is what was bought.
+type Kind = string
+
+// The kinds.
+const (
+	KindSubscription Kind = "subscription"
+	KindOneTime      Kind = "one_time"
+	KindPro          Kind = "pro"
+)

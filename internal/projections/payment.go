@@ -1,0 +1,112 @@
+package projections
+
+import "time"
+
+// Payment is one payment of the provider: who claimed it first, and for what.
+// It has up to two names, a transaction and an order. A payment without a user
+// is unclaimed: the event that brings the user of its subscription claims it.
+type Payment struct {
+	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, else the order, it was first seen with
+	OrderID           string    `db:"order_id"`
+	SubscriptionID    string    `db:"subscription_id"`
+	UserID            string    `db:"user_id"`
+	Kind              string    `db:"kind"`
+	ProductKey        string    `db:"product_key"`
+	Amount            *int64    `db:"amount"`
+	Currency          string    `db:"currency"`
+	Credits           *int64    `db:"credits"`
+	RefundedAmount    *int64    `db:"refunded_amount"`
+	EventID           string    `db:"event_id"`
+	OccurredAt        time.Time `db:"occurred_at"`
+	StreamSeq         int64     `db:"stream_seq"`
+
+	TransactionID string `db:"transaction_id"` // empty as long as only its order is known
+	FirstOfOrder  bool   `db:"first_of_order"` // its order's id alone means this payment
+}
+
+// LoadPayment puts a payment as the database has it.
+func (s *State) LoadPayment(p Payment) {
+	s.Payments.Load(p.ProviderPaymentID, p)
+	s.indexPayment(p)
+}
+
+func (s *State) putPayment(p Payment) {
+	s.Payments.Put(p.ProviderPaymentID, p)
+	s.indexPayment(p)
+}
+
+func (s *State) indexPayment(p Payment) {
+	if p.TransactionID != "" {
+		s.byTransaction[p.TransactionID] = p.ProviderPaymentID
+	}
+	if p.FirstOfOrder {
+		s.byOrder[p.OrderID] = p.ProviderPaymentID
+	}
+	if p.SubscriptionID == "" {
+		return
+	}
+	if p.UserID != "" {
+		delete(s.unclaimed[p.SubscriptionID], p.ProviderPaymentID)
+		return
+	}
+	if s.unclaimed[p.SubscriptionID] == nil {
+		s.unclaimed[p.SubscriptionID] = map[string]bool{}
+	}
+	s.unclaimed[p.SubscriptionID][p.ProviderPaymentID] = true
+}
+
+// findPayment returns the payment that one of these names means. Two different
+// transactions are two payments, whatever their order; the order decides only
+// where one side has no transaction.
+func (s *State) findPayment(transaction, order string) (Payment, bool) {
+	if p, ok := s.paymentNamed(transaction, s.byTransaction); ok {
+		return p, true
+	}
+	p, ok := s.paymentNamed(order, s.byOrder)
+	if ok && transaction != "" && p.TransactionID != "" {
+		return Payment{}, false
+	}
+	return p, ok
+}
+
+// paymentNamed looks in the index of that kind of name, then among the names
+// that payments were first seen with, which are unique whatever their kind.
+func (s *State) paymentNamed(name string, index map[string]string) (Payment, bool) {
+	if name == "" {
+		return Payment{}, false
+	}
+	if id, ok := index[name]; ok {
+		name = id
+	}
+	return s.Payments.Get(name)
+}
+
+// named returns the event's payment, known or new, with the names the event adds.
+func (s *State) named(f *facts) Payment {
+	p := f.payment
+	if !f.known {
+		p = Payment{ProviderPaymentID: f.PaymentID()}
+	}
+	if p.TransactionID == "" {
+		p.TransactionID = f.Transaction
+	}
+	if p.OrderID == "" && f.Order != "" {
+		p.OrderID = f.Order
+		_, taken := s.byOrder[f.Order]
+		p.FirstOfOrder = !taken
+	}
+	return p
+}
+
+// fill takes over what the payment lacks and the event knows.
+func (p *Payment) fill(f *facts, credits *int64) {
+	p.SubscriptionID = firstText(p.SubscriptionID, f.SubscriptionID)
+	p.ProductKey = firstText(p.ProductKey, f.ProductKey)
+	if p.Amount == nil && f.Amount.Present {
+		amount := f.Amount.Value
+		p.Amount, p.Currency = &amount, firstText(p.Currency, f.Currency)
+	}
+	if p.Credits == nil {
+		p.Credits = credits
+	}
+}

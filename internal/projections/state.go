@@ -1,0 +1,37 @@
+package projections
+
+// State is the rows of all tables that the events to be folded can touch:
+//
+//   - events: those with one of the events' ids
+//   - payments: those with one of their names, and the unclaimed ones of every
+//     subscription they touch
+//   - subscriptions: those they name, and all of every user they touch
+//   - the rows of every user they touch, by their own words, their payment's or
+//     their subscription's
+//
+// Load* puts what the database has; Fold changes it.
+type State struct {
+	Events        Table[string, ProcessedEvent]
+	Duplicates    []DuplicateEvent
+	Payments      Table[string, Payment]
+	Ledger        []LedgerLine
+	Credits       Table[string, Credits]
+	Subscriptions Table[string, SubscriptionState]
+	Current       Table[string, Subscription]
+	Licenses      Table[string, ProLicense]
+
+	byTransaction map[string]string          // transaction → payment
+	byOrder       map[string]string          // order → its first payment
+	unclaimed     map[string]map[string]bool // subscription → payments without a user
+	ofUser        map[string]map[string]bool // user → subscriptions
+}
+
+// NewState returns a state of empty tables.
+func NewState() *State {
+	return &State{
+		byTransaction: map[string]string{},
+		byOrder:       map[string]string{},
+		unclaimed:     map[string]map[string]bool{},
+		ofUser:        map[string]map[string]bool{},
+	}
+}

@@ -1,0 +1,64 @@
+package projections
+
+import (
+	"strings"
+	"time"
+)
+
+// Subscription is the one subscription of a user that the portal shows.
+type Subscription struct {
+	UserID             string    `db:"user_id,key"`
+	SubscriptionID     string    `db:"subscription_id"` // empty where the provider names none
+	ProductKey         string    `db:"product_key"`
+	Status             string    `db:"status"`
+	CurrentPeriodStart time.Time `db:"current_period_start"`
+	CurrentPeriodEnd   time.Time `db:"current_period_end"`
+	CanceledAt         time.Time `db:"canceled_at"`
+	ProviderPaymentID  string    `db:"provider_payment_id"`
+	OccurredAt         time.Time `db:"occurred_at"`
+	EventID            string    `db:"event_id"`
+	StreamSeq          int64     `db:"stream_seq"`
+}
+
+// chooseSubscription sets the row of a user: a live subscription before an
+// ended one, then the latest started, then the latest in the log.
+func (s *State) chooseSubscription(user string) {
+	var best SubscriptionState
+	for id := range s.ofUser[user] {
+		candidate, _ := s.Subscriptions.Get(id)
+		if best.SubscriptionID == "" || candidate.before(best) {
+			best = candidate
+		}
+	}
+	id := best.SubscriptionID
+	if strings.HasPrefix(id, implicitPrefix) {
+		id = ""
+	}
+	chosen := Subscription{
+		UserID: user, SubscriptionID: id, ProductKey: best.ProductKey, Status: best.Status,
+		CurrentPeriodStart: best.CurrentPeriodStart, CurrentPeriodEnd: best.CurrentPeriodEnd,
+		CanceledAt: best.CanceledAt, ProviderPaymentID: best.ProviderPaymentID,
+		OccurredAt: best.OccurredAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+	}
+	if now, ok := s.Current.Get(user); !ok || now != chosen {
+		s.Current.Put(user, chosen)
+	}
+}
+
+func (s SubscriptionState) before(other SubscriptionState) bool {
+	if s.live() != other.live() {
+		return s.live()
+	}
+	if !s.StartedAt.Equal(other.StartedAt) {
+		return s.StartedAt.After(other.StartedAt)
+	}
+	return s.StreamSeq > other.StreamSeq
+}
+
+func (s SubscriptionState) live() bool {
+	switch s.Status {
+	case statusActive, "trialing", "past_due", "scheduled_cancel":
+		return true
+	}
+	return false
+}

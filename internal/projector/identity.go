@@ -1,0 +1,73 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// ErrLogLost: the log ends before what the tables hold, or holds something else there.
+var ErrLogLost = errors.New("the log is not the one these tables were folded from")
+
+// positions is where each partition stands; every message up to it is applied.
+type positions []uint64
+
+func (p positions) least() uint64 {
+	least := p[0]
+	for _, position := range p {
+		least = min(least, position)
+	}
+	return least
+}
+
+// checkIdentity compares the checkpoints with the log: its id, its length, and
+// the very messages at the positions. A log that was lost, cut short or
+// replaced is refused rather than skipped.
+func (p *Projector) checkIdentity(ctx context.Context, info eventlog.Info) (positions, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	checkpoints, err := p.Store.Checkpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(checkpoints) != info.Partitions {
+		return nil, fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrLogLost, len(checkpoints), info.Partitions)
+	}
+	out := make(positions, len(checkpoints))
+	compared := map[uint64]bool{}
+	for i, c := range checkpoints {
+		out[i] = c.Position
+		if compared[c.Position] {
+			continue
+		}
+		compared[c.Position] = true
+		if err := p.checkOne(ctx, info, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (p *Projector) checkOne(ctx context.Context, info eventlog.Info, c store.Checkpoint) error {
+	switch {
+	case c.LogID != info.LogID:
+		return fmt.Errorf("%w: its log_id is %s, partition %d was folded from %s", ErrLogLost, info.LogID, c.Partition, c.LogID)
+	case c.Position == 0:
+		return nil
+	case c.Position > info.Last:
+		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log, or start from empty tables",
+			ErrLogLost, info.Last, c.Partition, c.Position)
+	}
+	message, err := p.Log.Message(ctx, c.Position)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(message.Digest(), c.Digest) {
+		return fmt.Errorf("%w: the message at seq %d is another one than was applied there", ErrLogLost, c.Position)
+	}
+	return nil
+}

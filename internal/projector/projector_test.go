@@ -1,0 +1,162 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func pack(id, payment, user string, credits int) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"provider_payment_id":%q,
+		"metadata":{"kind":"one_time","user_id":%q,"credits":%d}}}`, id, payment, user, credits)
+}
+
+func TestADeliveredEventBecomesARow(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.start(ctx, t, 100)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 200), pack("e2", "p1", "u1", 200), pack("e3", "p3", "u1", 50))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 250, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
+	require.EqualValues(t, 1, w.number(ctx, t, "select count(*) from processed_event where outcome = 'duplicate_payment'"))
+}
+
+func TestARestartGoesOnWhereTheRowsEnd(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	for round := range 3 {
+		stop := w.start(ctx, t, 2)
+		for i := range 5 {
+			id := fmt.Sprintf("%d-%d", round, i)
+			w.log.Deliver(t, pack("e"+id, "p"+id, "u"+id[2:], 10))
+		}
+		w.waitApplied(ctx, t)
+		require.NoError(t, stop())
+	}
+	require.EqualValues(t, 150, w.number(ctx, t, "select sum(balance)::bigint from credits"))
+	require.EqualValues(t, 15, w.number(ctx, t, "select count(*) from credit_ledger"))
+}
+
+func TestASecondProjectorWaitsAndTakesOver(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+	w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+	w.log.Deliver(t, pack("e3", "p3", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 3, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
+}
+
+func TestIdlePositionsMoveOn(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1), pack("e2", "p2", "u2", 1))
+	require.Eventually(t, func() bool {
+		var least int64
+		err := w.db.QueryRow(ctx, "select min(position) from checkpoint").Scan(&least)
+		return err == nil && least == 2
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestTheProjectorOutlivesTheLogsServer(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+	w.log.Stop(t)
+	w.log.Start(t, 8)
+	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 2, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
+}
+
+func TestTheProjectorOutlivesItsConnections(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+	_, err := w.db.Exec(ctx, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+	require.NoError(t, err)
+	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 2, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
+}
+
+// A log that was replaced, or lost its end, is refused with what is wrong.
+func TestAForeignLogIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]struct {
+		sql  string
+		want error
+	}{
+		"another log":     {"update payfold.schema_state set log_id = 'x'", store.ErrOtherLog},
+		"a lost tail":     {"update checkpoint set position = 99", projector.ErrLogLost},
+		"another message": {"update checkpoint set position_digest = 'x' where position > 0", projector.ErrLogLost},
+		"other partitions": {
+			"insert into checkpoint select 8, 0, null, (select min(log_id) from checkpoint)", projector.ErrLogLost,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, w := setup(t)
+			stop := w.start(ctx, t, 10)
+			w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+			w.waitApplied(ctx, t)
+			require.NoError(t, stop())
+			_, err := w.db.Exec(ctx, damage.sql)
+			require.NoError(t, err)
+
+			database, err := store.Open(ctx, w.dsn)
+			require.NoError(t, err)
+			defer database.Close()
+			p := projector.New(projector.Config{
+				Log: w.log.Reader(t), Store: database, Rules: projections.Rules{Mode: projections.ModeAny},
+				BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+			})
+			require.ErrorIs(t, p.Run(ctx), damage.want)
+			require.Error(t, p.Ready(ctx))
+		})
+	}
+}
+
+// The embedded log is lost and made anew under the same data directory's token.
+func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	database, err := store.Open(ctx, w.dsn)
+	require.NoError(t, err)
+	defer database.Close()
+	p := projector.New(projector.Config{
+		Log: w.log.Reader(t), Store: database, Rules: projections.Rules{Mode: projections.ModeAny},
+		BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+	w.log.Stop(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(w.log.Dir, "log")))
+	w.log.Start(t, 8)
+	w.log.Deliver(t, pack("e2", "p2", "u2", 1), pack("e3", "p3", "u3", 1))
+	require.ErrorIs(t, <-ended, store.ErrOtherLog)
+	require.EqualValues(t, 1, w.number(context.Background(), t, "select count(*) from processed_event"))
+}

@@ -1,0 +1,12 @@
+-- moves checkpoints on, only from where the batch began; the rows are locked in order
+with locked as (
+  select c.partition
+  from checkpoint c
+  join unnest($1::int[], $2::bigint[]) as n(partition, expected)
+    on c.partition = n.partition and c.position = n.expected
+  order by c.partition
+  for update of c
+)
+update checkpoint c set position = $3, position_digest = $4
+from locked
+where c.partition = locked.partition

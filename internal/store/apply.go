@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// Checkpoint says that every message of a partition up to Position is applied.
+type Checkpoint struct {
+	Partition int
+	Position  uint64
+	Digest    []byte // of the message at Position, of whatever partition; nil at 0
+	LogID     string
+}
+
+// Advance moves the checkpoints of some partitions, each from its own position, to one new position.
+type Advance struct {
+	From   map[int]uint64 // partition → the position the batch began at
+	To     uint64
+	Digest []byte
+}
+
+var (
+	// ErrFenced: another projector has moved a checkpoint of the batch; nothing was written.
+	ErrFenced = errors.New("another projector has applied these messages")
+	// ErrFoldID: the tables were folded under other rules; nothing was written.
+	ErrFoldID = errors.New("the tables belong to another fold id; run: projector rebuild --promote")
+)
+
+// maxConflicts bounds the retries of one batch against other projectors: far
+// more than chance makes, few enough to notice what no retry cures.
+const maxConflicts = 20
+
+// Apply folds the events (in the order of the log) and moves the checkpoints,
+// in one transaction; all of it takes effect or nothing. Conflicts with other
+// projectors are retried on what they have committed.
+func (s *Store) Apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance Advance) (Result, error) {
+	for attempt := 1; ; attempt++ {
+		var result Result
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+			result, err = s.applyOnce(ctx, tx, rules, batch, advance)
+			return err
+		})
+		if !isConflict(err) || attempt == maxConflicts {
+			return result, err
+		}
+	}
+}
+
+// Result says what a batch did.
+type Result struct {
+	Events     []projections.ProcessedEvent
+	Duplicates int
+}
+
+func (s *Store) applyOnce(ctx context.Context, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance Advance) (Result, error) {
+	if err := moveCheckpoints(ctx, tx, rules.FoldID(), s.schema, advance); err != nil {
+		return Result{}, err
+	}
+	if len(batch) == 0 {
+		return Result{}, nil
+	}
+	state, err := load(ctx, tx, batch)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := foldAndSave(ctx, tx, rules, state, batch); err != nil {
+		return Result{}, err
+	}
+	return Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}, nil
+}
+
+func foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Rules, state *projections.State, batch []events.Event) error {
+	for _, event := range batch {
+		rules.Fold(state, event)
+	}
+	writes := &pgx.Batch{}
+	save(writes, state)
+	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
+		return fmt.Errorf("write the rows: %w", err)
+	}
+	return nil
+}
+
+// moveCheckpoints comes first in the transaction: it locks the rows, so that a
+// second projector on the partition waits here and then finds them moved.
+func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance Advance) error {
+	partitions, expected := make([]int32, 0, len(advance.From)), make([]int64, 0, len(advance.From))
+	for partition, position := range advance.From {
+		partitions, expected = append(partitions, int32(partition)), append(expected, int64(position))
+	}
+	var inForce string
+	var moved int64
+	statements := &pgx.Batch{}
+	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
+	statements.Queue(advanceCheckpoints, partitions, expected, int64(advance.To), advance.Digest).
+		Exec(func(tag pgconn.CommandTag) error { moved = tag.RowsAffected(); return nil })
+	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
+		return fmt.Errorf("move the checkpoints: %w", err)
+	}
+	if inForce != foldID {
+		return ErrFoldID
+	}
+	if moved != int64(len(advance.From)) {
+		return ErrFenced
+	}
+	return nil
+}
+
+// isConflict: another transaction won, and the same batch can be folded again
+// on what it committed.
+func isConflict(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	switch pg.Code {
+	case "23505", // unique_violation: a row that did not exist when we loaded
+		"40001", // serialization_failure
+		"40P01": // deadlock_detected
+		return true
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+)
+
+func event(t *testing.T, seq uint64, body string) events.Event {
+	t.Helper()
+	e := events.Decode(events.Message{Seq: seq, Body: []byte(body), ReceivedAt: time.Unix(1767348000, 0)})
+	require.False(t, e.Unreadable, body)
+	return e
+}
+
+func pack(id, payment, user string, credits int) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"provider_payment_id":%q,
+		"metadata":{"kind":"one_time","user_id":%q,"credits":%d}}}`, id, payment, user, credits)
+}
+
+func from(partition int, position uint64) map[int]uint64 { return map[int]uint64{partition: position} }
+
+func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	digest := []byte("digest")
+	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("e1", "p1", "u1", 200))},
+		Advance{From: from(2, 0), To: 1, Digest: digest})
+	require.NoError(t, err)
+
+	require.Equal(t, int64(200), number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
+	checkpoints, err := s.Checkpoints(ctx)
+	require.NoError(t, err)
+	require.Equal(t, Checkpoint{Partition: 2, Position: 1, Digest: digest, LogID: "log-1"}, checkpoints[2])
+	require.Equal(t, Checkpoint{Partition: 1, LogID: "log-1"}, checkpoints[1])
+}
+
+func TestAZombieChangesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	batch := []events.Event{event(t, 1, pack("e1", "p1", "u1", 200))}
+	_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, 0), To: 1})
+	require.NoError(t, err)
+
+	_, err = s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("other", "p2", "u1", 7))},
+		Advance{From: map[int]uint64{0: 0, 1: 0}, To: 1})
+	require.ErrorIs(t, err, ErrFenced)
+	require.Equal(t, int64(200), number(ctx, t, s, "select sum(delta)::bigint from credit_ledger"))
+	require.Equal(t, int64(0), number(ctx, t, s, "select position from checkpoint where partition = 1"))
+}
+
+func TestOtherRulesWriteNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	live := projections.Rules{Mode: projections.ModeLive}
+	_, err := s.Apply(ctx, live, nil, Advance{From: from(0, 0), To: 1})
+	require.ErrorIs(t, err, ErrFoldID)
+	require.ErrorIs(t, s.Prepare(ctx, "log-1", partitions, live.FoldID()), ErrFoldID)
+	require.ErrorIs(t, s.Prepare(ctx, "log-2", partitions, anyMode.FoldID()), ErrOtherLog)
+}
+
+func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.pool.Exec(ctx, "drop schema portal cascade; drop schema payfold cascade")
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 4 {
+		other, err := Open(ctx, s.pool.Config().ConnString())
+		require.NoError(t, err)
+		defer other.Close()
+		group.Go(func() {
+			require.NoError(t, other.Prepare(ctx, "log-1", partitions, anyMode.FoldID()))
+		})
+	}
+	group.Wait()
+}
+
+// Two partitions that meet for the first time on a row that does not exist yet
+// cannot lock it. Both transactions are made to have loaded before either writes.
+func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
+	t.Parallel()
+	for name, race := range map[string]struct {
+		a, b  string
+		check string
+		want  int64
+	}{
+		"two claims of one payment grant once": {
+			pack("e1", "p1", "u1", 200), pack("e2", "p1", "u1", 200),
+			"select balance from credits where user_id = 'u1'", 200,
+		},
+		"two first events of one user both count": {
+			pack("e1", "p1", "u1", 200), pack("e2", "p2", "u1", 50),
+			"select balance from credits where user_id = 'u1'", 250,
+		},
+		"one event id in two partitions takes effect once": {
+			pack("e1", "p1", "u1", 200), pack("e1", "p2", "u1", 50),
+			"select (select count(*) from processed_event) * 10 + (select count(*) from duplicate_event)", 11,
+		},
+		"an order and its transaction are one payment": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1"},"metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+			`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+			"select balance from credits where user_id = 'u1'", 5,
+		},
+		"the user comes apart from the payment": {
+			`{"id":"e1","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`,
+			`{"id":"e2","eventType":"checkout.completed","object":{"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+			"select sum(delta)::bigint from credit_ledger where user_id = 'u1'", 9,
+		},
+		"two subscriptions of one new user: the later one shows": {
+			`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"subscription.paid","created_at":1767341000000,"object":{"id":"s2","last_transaction_id":"t2","metadata":{"user_id":"u1"}}}`,
+			"select count(*) from subscription where subscription_id = 's2'", 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := setup(t)
+			var loaded, written sync.WaitGroup
+			loaded.Add(2)
+			var first [2]sync.Once
+			for i, body := range []string{race.a, race.b} {
+				written.Go(func() {
+					e := event(t, uint64(i+1), body)
+					for {
+						err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+							if err := moveCheckpoints(ctx, tx, anyMode.FoldID(), s.schema, Advance{From: from(i, 0), To: e.Seq}); err != nil {
+								return err
+							}
+							state, err := load(ctx, tx, []events.Event{e})
+							if err != nil {
+								return err
+							}
+							first[i].Do(func() { loaded.Done(); loaded.Wait() })
+							return foldAndSave(ctx, tx, anyMode, state, []events.Event{e})
+						})
+						if !isConflict(err) {
+							require.NoError(t, err)
+							return
+						}
+					}
+				})
+			}
+			written.Wait()
+			require.Equal(t, race.want, number(ctx, t, s, race.check))
+		})
+	}
+}
+
+func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	long := strings.Repeat("é", 126) // 252 bytes
+	bodies := []string{
+		`{"id":"\u0000","eventType":"\u0000","object":{}}`,
+		`{"id":"e1","eventType":"checkout.completed","object":{"provider_payment_id":"a\u0000","metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"provider_payment_id":"\udc00","metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e3","eventType":"checkout.completed","object":{"provider_payment_id":"p3","amount":1e400,"metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e4","eventType":"checkout.completed","object":{"provider_payment_id":"p4","metadata":{"kind":"one_time","user_id":"u","credits":99999999999999999999}}}`,
+		`{"id":"e5","eventType":"checkout.completed","object":{"provider_payment_id":"p5","units":1000001,"metadata":{"kind":"one_time","user_id":"u","credits":1000000}}}`,
+		`{"id":"e6","eventType":"subscription.paid","object":{"id":"` + long + `","last_transaction_id":"` + long + `","current_period_end":"9999-12-31T23:59:59Z",` +
+			`"order":"` + long + `","product":"` + long + `","metadata":{"user_id":"` + long + `"}}}`,
+		`{"id":"e7","eventType":"checkout.completed","object":{"metadata":{"kind":"subscription","user_id":"` + long + `","provider_payment_id":"p7"}}}`,
+		pack("e8", "p8", "u8", 1),
+		`{"id":"e9","eventType":"checkout.completed","object":{"order":"p8","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
+		`{"id":"e10","eventType":"checkout.completed","object":{"order":"o10","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
+		pack("e11", "o10", "u8", 3),
+	}
+	batch := make([]events.Event, len(bodies))
+	for i, body := range bodies {
+		batch[i] = event(t, uint64(i+1), body)
+	}
+	batch = append(batch, events.Decode(events.Message{Seq: 99, Body: []byte("garbage"), ReceivedAt: time.Unix(1767348000, 0)}))
+	result, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, 0), To: 99})
+	require.NoError(t, err)
+	var got []string
+	for _, e := range result.Events {
+		got = append(got, e.Outcome+" "+e.Reason)
+	}
+	require.Equal(t, []string{
+		"ignored ", "rejected invalid_text", "rejected invalid_text", "rejected out_of_range", "rejected out_of_range",
+		"rejected out_of_range", "applied ", "applied ", "applied ", "duplicate_payment ", "applied ", "duplicate_payment ",
+		"rejected invalid_text",
+	}, got)
+	require.Equal(t, int64(6), number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
+}
+
+func number(ctx context.Context, t *testing.T, s *Store, sql string) int64 {
+	t.Helper()
+	var n int64
+	require.NoError(t, s.pool.QueryRow(ctx, sql).Scan(&n))
+	return n
+}

@@ -1,0 +1,128 @@
+-- The derived tables. No types, sequences or functions, no now(): a schema of
+-- them is made by folding the log and can be made again.
+
+create table subscription (
+  user_id              text primary key,
+  subscription_id      text,
+  product_key          text,
+  status               text not null,
+  current_period_start timestamptz,
+  current_period_end   timestamptz,
+  canceled_at          timestamptz,
+  provider_payment_id  text,
+  occurred_at          timestamptz not null,
+  event_id             text not null,
+  stream_seq           bigint not null
+);
+
+create table subscription_state (
+  subscription_id      text primary key,
+  user_id              text,
+  product_key          text,
+  status               text not null,
+  current_period_start timestamptz,
+  current_period_end   timestamptz,
+  canceled_at          timestamptz,
+  provider_payment_id  text,
+  started_at           timestamptz not null,
+  occurred_at          timestamptz not null,
+  event_id             text not null,
+  stream_seq           bigint not null
+);
+create index subscription_state_user on subscription_state (user_id) where user_id is not null;
+
+create table credits (
+  user_id    text primary key,
+  balance    bigint not null,
+  granted    bigint not null check (granted >= 0),
+  reversed   bigint not null check (reversed >= 0),
+  stream_seq bigint not null,
+  check (balance = granted - reversed)
+);
+
+create table credit_ledger (
+  event_id            text not null,
+  line                bigint not null check (line > 0),
+  user_id             text not null,
+  kind                text not null check (kind in ('subscription', 'one_time')),
+  entry               text not null check (entry in ('grant', 'refund', 'chargeback')),
+  delta               bigint not null check (delta <> 0 and (delta > 0) = (entry = 'grant')),
+  provider_payment_id text not null,
+  reverses_event_id   text,
+  reverses_line       bigint,
+  available_at        timestamptz not null,
+  expires_at          timestamptz,
+  occurred_at         timestamptz not null,
+  stream_seq          bigint not null,
+  primary key (event_id, line),
+  check ((reverses_event_id is null) = (entry = 'grant') and (reverses_line is null) = (entry = 'grant'))
+);
+create index credit_ledger_user on credit_ledger (user_id);
+
+create table pro_license (
+  user_id             text primary key,
+  status              text not null check (status in ('active', 'revoked')),
+  github_username     text,
+  product_key         text,
+  provider_payment_id text not null,
+  activated_at        timestamptz not null,
+  revoked_at          timestamptz,
+  event_id            text not null,
+  stream_seq          bigint not null,
+  check ((revoked_at is not null) = (status = 'revoked'))
+);
+
+create table payment (
+  provider_payment_id text primary key,
+  order_id            text,
+  subscription_id     text,
+  user_id             text,
+  kind                text check (kind in ('subscription', 'one_time', 'pro')),
+  product_key         text,
+  amount              bigint check (amount >= 0),
+  currency            text,
+  credits             bigint check (credits > 0),
+  refunded_amount     bigint,
+  event_id            text not null,
+  occurred_at         timestamptz not null,
+  stream_seq          bigint not null,
+  transaction_id      text unique,
+  first_of_order      boolean not null,
+  check (user_id is null or kind is not null)
+);
+create unique index payment_first_of_order on payment (order_id) where first_of_order;
+create index payment_unclaimed on payment (subscription_id) where user_id is null;
+
+create table processed_event (
+  event_id            text primary key,
+  stream_seq          bigint not null unique,
+  event_type          text,
+  kind                text,
+  user_id             text,
+  subscription_id     text,
+  provider_payment_id text,
+  outcome             text not null
+                      check (outcome in ('applied', 'duplicate_payment', 'stale', 'ignored', 'rejected')),
+  reason              text,
+  occurred_at         timestamptz not null,
+  received_at         timestamptz not null,
+  check ((reason is not null) = (outcome = 'rejected'))
+);
+
+create table duplicate_event (
+  stream_seq bigint primary key,
+  event_id   text not null
+);
+
+create table checkpoint (
+  partition       integer primary key,
+  position        bigint not null,
+  position_digest bytea,
+  log_id          text not null
+);
+
+create view credit_balance as
+select user_id, sum(delta)::bigint as balance
+from credit_ledger
+where kind = 'one_time' or (available_at <= now() and (expires_at is null or expires_at > now()))
+group by user_id;

@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+
+var anyMode = projections.Rules{Mode: projections.ModeAny}
+
+const partitions = 4
+
+func setup(t *testing.T) (context.Context, *Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	s, err := Open(ctx, testenv.Database(t))
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode.FoldID()))
+	return ctx, s
+}

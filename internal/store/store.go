@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/tern/v2/migrate"
+)
+
+// LiveSchema holds the tables that are served.
+const LiveSchema = "portal"
+
+//go:embed portal.sql
+var derivedTables string
+
+//go:embed advance_checkpoints.sql
+var advanceCheckpoints string
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Store is one schema of derived tables. Safe for concurrent use.
+type Store struct {
+	pool   *pgxpool.Pool
+	schema string
+}
+
+// Session settings: a projector that freezes inside a transaction must not hold
+// its rows for longer than a lease.
+const (
+	idleInTransactionTimeout = "8s"
+	lockTimeout              = "5s"
+)
+
+// Open returns a store whose connections use the live schema. It does not wait
+// for the database: the first call does.
+func Open(ctx context.Context, dsn string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("read the connection string: %w", err)
+	}
+	for name, value := range map[string]string{
+		"application_name":                    "payfold-projector",
+		"search_path":                         LiveSchema,
+		"timezone":                            "UTC",
+		"lock_timeout":                        lockTimeout,
+		"idle_in_transaction_session_timeout": idleInTransactionTimeout,
+	} {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return &Store{pool: pool, schema: LiveSchema}, nil
+}
+
+// Close waits for calls under way and closes the connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
+
+// ErrOtherLog: the tables were folded from another log.
+var ErrOtherLog = errors.New("the tables were folded from another log")
+
+// schemaLock keeps two projectors from creating the tables at once.
+const schemaLock = 0x7061_7966_6f6c_6401
+
+// Prepare creates what is missing of both schemas, and refuses tables that were
+// folded from another log (ErrOtherLog) or under other rules (ErrFoldID).
+func (s *Store) Prepare(ctx context.Context, logID string, partitions int, foldID string) error {
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer connection.Release()
+	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
+			return fmt.Errorf("wait for the schema lock: %w", err)
+		}
+		if err := s.migrate(ctx); err != nil {
+			return err
+		}
+		return s.ensureTables(ctx, tx, logID, partitions, foldID)
+	})
+}
+
+// migrate brings schema payfold to this build's version, on a connection of its
+// own because tern commits each step.
+func (s *Store) migrate(ctx context.Context) error {
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer connection.Release()
+	if _, err := connection.Exec(ctx, "create schema if not exists payfold"); err != nil {
+		return fmt.Errorf("create schema payfold: %w", err)
+	}
+	migrator, err := migrate.NewMigrator(ctx, connection.Conn(), "payfold.schema_version")
+	if err != nil {
+		return fmt.Errorf("read the version of schema payfold: %w", err)
+	}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	if err := migrator.LoadMigrations(steps); err != nil {
+		return fmt.Errorf("load the migrations: %w", err)
+	}
+	if err := migrator.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate schema payfold: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, logID string, partitions int, foldID string) error {
+	var haveFold, haveLog string
+	err := tx.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", s.schema).
+		Scan(&haveFold, &haveLog)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return s.createTables(ctx, tx, logID, partitions, foldID)
+	case err != nil:
+		return fmt.Errorf("read the schema's state: %w", err)
+	case haveLog != logID:
+		return fmt.Errorf("%w: schema %s has log_id %s, the stream has %s", ErrOtherLog, s.schema, haveLog, logID)
+	case haveFold != foldID:
+		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, s.schema, haveFold, foldID)
+	}
+	return nil
+}
+
+func (s *Store) createTables(ctx context.Context, tx pgx.Tx, logID string, partitions int, foldID string) error {
+	schema := pgx.Identifier{s.schema}.Sanitize()
+	for _, step := range []struct {
+		sql  string
+		args []any
+	}{
+		{"create schema if not exists " + schema, nil},
+		{"set local search_path = " + schema, nil},
+		{derivedTables, nil},
+		{
+			"insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p",
+			[]any{partitions, logID},
+		},
+		{
+			"insert into payfold.schema_state (schema_name, fold_id, log_id, partitions) values ($1, $2, $3, $4)",
+			[]any{s.schema, foldID, logID, partitions},
+		},
+	} {
+		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
+			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
+		}
+	}
+	return nil
+}
+
+// Checkpoints returns all checkpoints, by partition.
+func (s *Store) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
+	rows, err := s.pool.Query(ctx,
+		"select partition, position, position_digest, log_id from checkpoint order by partition")
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
+	}
+	checkpoints, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Checkpoint])
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
+	}
+	return checkpoints, nil
+}

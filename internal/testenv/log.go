@@ -1,0 +1,88 @@
+package testenv
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Stream is the name tests use.
+const Stream = "PAYMENTS"
+
+// Log is a real embedded log in a directory of its own, and its writing connection.
+type Log struct {
+	*eventlog.Log
+	Dir    string
+	server *eventlog.Server
+}
+
+// NewLog starts an embedded log with that many partitions.
+func NewLog(t testing.TB, partitions int) *Log {
+	t.Helper()
+	l := &Log{Dir: t.TempDir()}
+	l.Start(t, partitions)
+	t.Cleanup(func() { l.Stop(t) })
+	return l
+}
+
+// Start starts the server on what is in Dir.
+func (l *Log) Start(t testing.TB, partitions int) {
+	t.Helper()
+	logger := Logger(t)
+	var err error
+	l.server, err = eventlog.StartEmbedded(eventlog.EmbeddedConfig{
+		DataDir: l.Dir, Address: "127.0.0.1:0", Stream: Stream, Logger: logger,
+	})
+	require.NoError(t, err)
+	l.Log, err = l.server.Connect()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, l.EnsureStream(ctx, eventlog.StreamConfig{
+		Name: Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute,
+	}, logger))
+}
+
+// Stop ends the server; the store stays.
+func (l *Log) Stop(t testing.TB) {
+	t.Helper()
+	if l.server == nil {
+		return
+	}
+	l.Log.Close()
+	require.NoError(t, l.server.Close(context.Background()))
+	l.server = nil
+}
+
+// Reader connects as another process of this machine would: with the token, to read.
+func (l *Log) Reader(t testing.TB) *eventlog.Log {
+	t.Helper()
+	reader, err := eventlog.Connect(eventlog.Config{DataDir: l.Dir, Stream: Stream, Logger: Logger(t)})
+	require.NoError(t, err)
+	t.Cleanup(reader.Close)
+	return reader
+}
+
+// Deliver appends bodies as ingest would after it verified them.
+func (l *Log) Deliver(t testing.TB, bodies ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, body := range bodies {
+		event, err := events.Parse([]byte(body))
+		require.NoError(t, err)
+		_, err = l.Append(ctx, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
+		require.NoError(t, err)
+	}
+}
+
+// Logger writes to the test's own log.
+func Logger(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), nil))
+}

@@ -1,0 +1,83 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/localpg"
+)
+
+var (
+	serverDSN string
+	databases atomic.Int64
+)
+
+// RunWithPostgres is the body of a TestMain: it starts one private server for
+// the package, runs its tests, stops the server and returns the exit code. A
+// machine without PostgreSQL fails with what to install.
+func RunWithPostgres(m interface{ Run() int }) int {
+	dir, err := os.MkdirTemp("", "payfold-test-")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, stop := context.WithCancel(context.Background())
+	server := localpg.New(localpg.Config{Dir: dir})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	ready, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	go func() {
+		if err := <-ended; err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			ended <- err
+			cancel()
+			return
+		}
+		ended <- nil
+	}()
+	if serverDSN, err = server.Ready(ready); err != nil {
+		return fail(err)
+	}
+	return m.Run()
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, "start PostgreSQL for the tests:", err)
+	return 1
+}
+
+// Database returns the connection string of a new, empty database, dropped when the test ends.
+func Database(t testing.TB) string {
+	t.Helper()
+	require.NotEmpty(t, serverDSN, "this package's TestMain must call testenv.RunWithPostgres")
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	execute(t, "create database "+name)
+	t.Cleanup(func() { execute(t, "drop database "+name+" with (force)") })
+	config, err := pgx.ParseConfig(serverDSN)
+	require.NoError(t, err)
+	return fmt.Sprintf("host=%s port=%d user=%s password=%s dbname=%s options='-c search_path=portal'",
+		config.Host, config.Port, config.User, config.Password, name)
+}
+
+func execute(t testing.TB, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, serverDSN)
+	require.NoError(t, err)
+	defer connection.Close(ctx)
+	_, err = connection.Exec(ctx, sql)
+	require.NoError(t, err)
+}
