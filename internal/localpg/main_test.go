@@ -35,6 +35,7 @@ func dataDir(t *testing.T, parentMode os.FileMode) string {
 	require.NoError(t, os.Chmod(parent, parentMode))
 	dir := filepath.Join(parent, "data")
 	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, os.Chmod(dir, 0o755)) // whatever the umask is
 	t.Cleanup(func() {
 		if place, err := os.ReadFile(filepath.Join(dir, "postgres.location")); err == nil {
 			require.NoError(t, os.RemoveAll(filepath.Clean(string(place[:len(place)-1]))))

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// shop draws the bodies of a small shop in which everything meets: few users,
+// payments, orders and subscriptions, missing fields, repeated events.
+func shop(t *rapid.T) []string {
+	pick := func(label string, choices ...string) string { return rapid.SampledFrom(choices).Draw(t, label) }
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+		id := rapid.IntRange(1, 30).Draw(t, "id")
+		fields := []string{
+			pick("user", `"user_id":"u1"`, `"user_id":"u2"`, `"user_id":null`),
+			pick("kind", `"kind":"one_time"`, `"kind":"subscription"`, `"kind":"pro"`, `"kind":null`, `"kind":"other"`),
+			pick("credits", `"credits":10`, `"credits":"7"`, `"credits":null`, `"credits":1e400`, `"credits":0`),
+		}
+		object := []string{
+			`"metadata":{` + strings.Join(fields, ",") + `}`,
+			pick("transaction", `"provider_payment_id":"t1"`, `"provider_payment_id":"t2"`, `"provider_payment_id":"o1"`, `"provider_payment_id":null`),
+			pick("order", `"order":"o1"`, `"order":{"id":"o2","amount_paid":5,"currency":"EUR"}`, `"order":"t1"`, `"order":null`),
+			pick("subscription", `"subscription":"s1"`, `"subscription":{"id":"s2"}`, `"subscription":null`),
+			pick("period", `"current_period_end":"2026-02-01T00:00:00Z"`, `"current_period_end":null`),
+		}
+		eventType := pick("type", "checkout.completed", "subscription.paid", "subscription.paid", "customer.created")
+		created := rapid.IntRange(0, 5).Draw(t, "time")
+		return fmt.Sprintf(`{"id":"e%d","eventType":%q,"created_at":%d,"object":{%s}}`,
+			id, eventType, 1767340000000+created*1000, strings.Join(object, ","))
+	}), 1, 40).Draw(t, "bodies")
+}
+
+// Whatever the events and however they are split into batches, the tables are
+// those of one fold from the start, and no money appears or disappears.
+func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	rapid.Check(t, func(r *rapid.T) {
+		reset(ctx, t, s)
+		bodies := shop(r)
+		log := make([]events.Event, len(bodies))
+		whole := projections.NewState()
+		for i, body := range bodies {
+			log[i] = event(t, uint64(i+1), body)
+			anyMode.Fold(whole, log[i])
+		}
+		position := uint64(0)
+		for rest := log; len(rest) > 0; {
+			size := rapid.IntRange(1, len(rest)).Draw(r, "batch")
+			to := rest[size-1].Seq
+			_, err := s.Apply(ctx, anyMode, rest[:size], Advance{From: from(0, position), To: to})
+			require.NoError(t, err)
+			_, err = s.Apply(ctx, anyMode, rest[:size], Advance{From: from(0, position), To: to})
+			require.ErrorIs(t, err, ErrFenced, "the same batch again")
+			position, rest = to, rest[size:]
+		}
+		requireSameTables(ctx, r, s, whole)
+		requireSound(ctx, r, s, len(log))
+	})
+}
+
+func reset(ctx context.Context, t *testing.T, s *Store) {
+	_, err := s.pool.Exec(ctx, `truncate processed_event, duplicate_event, credit_ledger, payment, subscription_state,
+		subscription, credits, pro_license; update checkpoint set position = 0`)
+	require.NoError(t, err)
+}
+
+func requireSameTables(ctx context.Context, t require.TestingT, s *Store, whole *projections.State) {
+	requireRows(ctx, t, s, "processed_event", whole.Events.Inserted())
+	requireRows(ctx, t, s, "duplicate_event", whole.Duplicates)
+	requireRows(ctx, t, s, "credit_ledger", whole.Ledger)
+	requireRows(ctx, t, s, "payment", whole.Payments.Inserted())
+	requireRows(ctx, t, s, "subscription_state", whole.Subscriptions.Inserted())
+	requireRows(ctx, t, s, "subscription", whole.Current.Inserted())
+	requireRows(ctx, t, s, "credits", whole.Credits.Inserted())
+	requireRows(ctx, t, s, "pro_license", whole.Licenses.Inserted())
+}
+
+func requireRows[R any](ctx context.Context, t require.TestingT, s *Store, table string, want []R) {
+	rows, err := s.pool.Query(ctx, "select "+names(columnsOf[R](), "")+" from "+table)
+	require.NoError(t, err)
+	have, err := pgx.CollectRows(rows, scan[R])
+	require.NoError(t, err)
+	require.Equal(t, printed(want), printed(have), table)
+}
+
+func printed[R any](rows []R) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		value := reflect.ValueOf(row)
+		var fields []string
+		for j := range value.NumField() {
+			field := value.Field(j)
+			if field.Kind() == reflect.Pointer && !field.IsNil() {
+				field = field.Elem()
+			}
+			fields = append(fields, fmt.Sprintf("%s=%v", value.Type().Field(j).Name, field.Interface()))
+		}
+		out[i] = strings.Join(fields, " ")
+	}
+	slices.SortFunc(out, cmp.Compare[string])
+	return out
+}
+
+func requireSound(ctx context.Context, t require.TestingT, s *Store, messages int) {
+	for rule, sql := range map[string]string{
+		"every message is accounted for": fmt.Sprintf(
+			"select %d - (select count(*) from processed_event) - (select count(*) from duplicate_event)", messages),
+		"a balance is the sum of its ledger": `select count(*) from
+			(select user_id, sum(delta) as sum from credit_ledger where kind = 'one_time' group by user_id) l
+			full join credits c using (user_id) where l.sum is distinct from c.balance`,
+		"one grant per payment": "select count(*) from (select from credit_ledger group by provider_payment_id having count(*) > 1) twice",
+		"a grant has its payment": `select count(*) from credit_ledger l left join payment p using (provider_payment_id)
+			where p.user_id is distinct from l.user_id or p.credits is distinct from l.delta or p.kind is distinct from l.kind`,
+	} {
+		var wrong int64
+		require.NoError(t, s.pool.QueryRow(ctx, sql).Scan(&wrong))
+		require.Zero(t, wrong, rule)
+	}
+}
