@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// answer is one way a delivery ends; its name is the metric's label.
+type answer struct {
+	name   string
+	status int
+	title  string
+	detail string
+}
+
+var (
+	notFound         = answer{"not_found", http.StatusNotFound, "Not found", "deliveries go to POST " + Path}
+	wrongMethod      = answer{"wrong_method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed"}
+	unsupportedMedia = answer{
+		"unsupported_media", http.StatusUnsupportedMediaType, "Unsupported media type",
+		"the body must be JSON with a JSON content type and no content encoding",
+	}
+	tooLarge     = answer{"too_large", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint takes"}
+	tooSlow      = answer{"too_slow", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
+	brokenOff    = answer{"broken_off", http.StatusBadRequest, "Body broken off", "the body ended before its announced length"}
+	unauthorized = answer{
+		"unauthorized", http.StatusUnauthorized, "Signature not valid",
+		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
+	}
+	malformed   = answer{"malformed", http.StatusBadRequest, "Not an event", ""}
+	unavailable = answer{"unavailable", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
+	tooMany     = answer{"too_many", http.StatusServiceUnavailable, "Too many deliveries at once", "nothing was read; send it again"}
+)
+
+// retryAfter is in seconds; providers that heed it come back soon, and the log
+// is usually back within two seconds.
+const retryAfter = "2"
+
+func refuse(w http.ResponseWriter, a answer) {
+	header := w.Header()
+	header.Set("Content-Type", "application/problem+json")
+	switch a.status {
+	case http.StatusMethodNotAllowed:
+		header.Set("Allow", http.MethodPost)
+	case http.StatusServiceUnavailable:
+		header.Set("Retry-After", retryAfter)
+	}
+	write(w, a.status, struct {
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{a.title, a.status, a.detail})
+}
+
+func confirm(w http.ResponseWriter, status, id string) {
+	w.Header().Set("Content-Type", "application/json")
+	write(w, http.StatusOK, struct {
+		Status string `json:"status"`
+		ID     string `json:"id"`
+	}{status, id})
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // who hung up does not hear it
+}

@@ -1,0 +1,9 @@
+// Package webhook is the HTTP side of ingest: it answers the provider.
+//
+//	method → content type → room → size → signature → syntax → Append → 200
+//
+// A 200 means that the log has the event durably. Everything else is a problem
+// document (RFC 9457) and not a 2xx. Before the signature is verified nothing
+// of the body is parsed, logged or handed on; no secret, signature or body is
+// ever logged.
+package webhook

@@ -1,0 +1,211 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Path is where deliveries arrive, with or without a trailing slash.
+const Path = "/api/payments/provider/webhook"
+
+// appender is what the handler needs of the log.
+type appender interface {
+	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)
+}
+
+// Config is how the handler judges and limits deliveries.
+type Config struct {
+	Secrets        []Secret // the current one, and the previous one during a rotation
+	MaxBodyBytes   int64
+	MaxInFlight    int
+	PublishTimeout time.Duration // for the log's acknowledgement
+	Logger         *slog.Logger
+	Registerer     prometheus.Registerer
+}
+
+// Handler answers deliveries. Safe for concurrent use.
+type Handler struct {
+	Config
+	log     appender
+	room    chan struct{}
+	metrics *metrics
+}
+
+// New returns a handler that appends to log.
+func New(config Config, log appender) *Handler {
+	return &Handler{
+		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight),
+		metrics: newMetrics(config.Registerer),
+	}
+}
+
+// ServeHTTP compares paths itself: a ServeMux would redirect unclean ones, and
+// a provider takes a redirect for a failure.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	name := h.serve(w, r)
+	h.metrics.observe(name, began)
+}
+
+// serve answers one request and returns the answer's name.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
+	if refusal, refused := judgeHead(r); refused {
+		w.Header().Set("Connection", "close") // or net/http would read on for a while
+		return h.refuse(w, refusal, r)
+	}
+	select {
+	case h.room <- struct{}{}:
+		defer func() { <-h.room }()
+	default:
+		return h.refuse(w, tooMany, r)
+	}
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
+
+	body, refusal, refused := h.readBody(w, r)
+	if refused {
+		return h.refuse(w, refusal, r)
+	}
+	received := time.Now()
+	signer, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
+	if !ok {
+		return h.refuse(w, unauthorized, r)
+	}
+	event, err := events.Parse(body)
+	if err != nil {
+		refusal := malformed
+		refusal.detail = err.Error()
+		return h.refuse(w, refusal, r)
+	}
+	duplicate, err := h.store(r, events.Delivery{
+		Event: event, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
+		TraceParent: traceHeader(r, "traceparent"), TraceState: traceHeader(r, "tracestate"),
+	})
+	if err != nil {
+		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", event.ID, "error", err)
+		return h.refuse(w, unavailable, r)
+	}
+	status := "accepted"
+	if duplicate {
+		status = "duplicate"
+	}
+	confirm(w, status, event.ID)
+	return status
+}
+
+// store finishes what it began, also when the caller hangs up.
+func (h *Handler) store(r *http.Request, d events.Delivery) (duplicate bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
+	defer cancel()
+	return h.log.Append(ctx, d)
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) string {
+	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "status", a.status)
+	refuse(w, a)
+	return a.name
+}
+
+func judgeHead(r *http.Request) (answer, bool) {
+	switch {
+	case strings.TrimSuffix(r.URL.Path, "/") != Path || strings.HasSuffix(r.URL.Path, "//"):
+		return notFound, true
+	case r.Method != http.MethodPost:
+		return wrongMethod, true
+	case !isJSON(r.Header.Get("Content-Type")) || !isIdentity(r.Header.Values("Content-Encoding")):
+		return unsupportedMedia, true
+	}
+	return answer{}, false
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return false
+	}
+	return media == "application/json" || strings.Contains(media, "/") && strings.HasSuffix(media, "+json")
+}
+
+func isIdentity(encodings []string) bool {
+	for _, encoding := range encodings {
+		if encoding = strings.TrimSpace(encoding); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return false
+		}
+	}
+	return true
+}
+
+// readBody reads at most MaxBodyBytes, whatever the caller announces. A refusal
+// closes the connection instead of reading the rest.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, answer, bool) {
+	if r.ContentLength > h.MaxBodyBytes {
+		w.Header().Set("Connection", "close")
+		return nil, tooLarge, true
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, h.MaxBodyBytes), r.ContentLength)
+	var overLimit *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, answer{}, false
+	case errors.As(err, &overLimit):
+		return nil, tooLarge, true
+	}
+	w.Header().Set("Connection", "close")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, tooSlow, true
+	}
+	return nil, brokenOff, true
+}
+
+// firstRead is what a body of unknown or doubtful length gets at first: most fit.
+const firstRead = 4 << 10
+
+// readAll is io.ReadAll with one buffer of the announced size where that is
+// small; more is only taken as it arrives.
+func readAll(body io.Reader, announced int64) ([]byte, error) {
+	size := int64(firstRead)
+	if announced >= 0 && announced < 8*firstRead {
+		size = announced + 1 // one more, so that the end is found without growing
+	}
+	buffer := make([]byte, 0, size)
+	for {
+		n, err := body.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if errors.Is(err, io.EOF) {
+			return buffer, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buffer) == cap(buffer) {
+			buffer = append(buffer, 0)[:len(buffer)]
+		}
+	}
+}
+
+// maxTrace is the W3C's limit for tracestate.
+const maxTrace = 512
+
+func traceHeader(r *http.Request, name string) string {
+	value := r.Header.Get(name)
+	for i := range len(value) {
+		if value[i] < 0x20 || value[i] > 0x7e {
+			return ""
+		}
+	}
+	if len(value) > maxTrace {
+		return ""
+	}
+	return value
+}

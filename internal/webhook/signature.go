@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// SignatureHeader carries the provider's signature of the raw body.
+const SignatureHeader = "Provider-Signature"
+
+// While a secret is rotated a provider may sign with both; more values than this are an attack.
+const maxSignatures = 8
+
+// verify says which secret signed the body. Every value is compared with every
+// secret in constant time, whether or not an earlier pair matched. Hex in either
+// case, surrounding spaces and the prefix sha256= are accepted.
+func verify(body []byte, values []string, secrets []Secret) (signer Secret, ok bool) {
+	if len(values) == 0 || len(values) > maxSignatures {
+		return Secret{}, false
+	}
+	for _, secret := range secrets {
+		want := secret.mac(body)
+		for _, value := range values {
+			if have, isHex := decodeSignature(value); isHex && hmac.Equal(have, want) && !ok {
+				signer, ok = secret, true
+			}
+		}
+	}
+	return signer, ok
+}
+
+func decodeSignature(value string) ([]byte, bool) {
+	const prefix = "sha256="
+	value = strings.TrimSpace(value)
+	if len(value) > len(prefix) && strings.EqualFold(value[:len(prefix)], prefix) {
+		value = value[len(prefix):]
+	}
+	if len(value) != hex.EncodedLen(sha256.Size) {
+		return nil, false
+	}
+	mac, err := hex.DecodeString(value)
+	return mac, err == nil
+}
