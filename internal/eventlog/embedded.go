@@ -46,7 +46,9 @@ func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.ad
 // StartEmbedded locks the log, makes what an earlier process wrote durable, and
 // starts the server. It listens when StartEmbedded returns.
 func StartEmbedded(config EmbeddedConfig) (*Server, error) {
-	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
+	// Others may look in: the private Postgres beside the log runs as another
+	// user where this process is root. The log itself is closed to them.
+	if err := os.MkdirAll(config.DataDir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(config.DataDir, "log.lock"))

@@ -28,28 +28,34 @@ func RunWithPostgres(m interface{ Run() int }) int {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
+	// Postgres runs as another user where the tests run as root.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return fail(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
+	ready, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	server := localpg.New(localpg.Config{Dir: dir})
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		cancel()
+	}()
 	defer func() {
 		stop()
 		<-ended
 	}()
-	ready, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	go func() {
-		if err := <-ended; err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			ended <- err
-			cancel()
-			return
-		}
-		ended <- nil
-	}()
 	if serverDSN, err = server.Ready(ready); err != nil {
 		return fail(err)
 	}
+	config, err := pgx.ParseConfig(serverDSN)
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(config.Host) // the socket's folder outlives its server by design
 	return m.Run()
 }
 
