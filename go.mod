@@ -3,6 +3,7 @@ module github.com/payfold/payfold
 go 1.26.0
 
 require (
+	github.com/alecthomas/kong v1.17.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/gofrs/flock v0.13.1
 	github.com/jackc/pgx/v5 v5.12.0

@@ -1,0 +1,118 @@
+// Package cli turns flags and environment into values: one struct per program
+// (kong), every fault of a configuration reported at once, exit status 2.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// ExitUsage is the exit status of a configuration that cannot be used.
+const ExitUsage = 2
+
+// Faults collects what is wrong with a configuration.
+type Faults struct{ list []error }
+
+// Addf adds one fault.
+func (f *Faults) Addf(format string, args ...any) {
+	f.list = append(f.list, fmt.Errorf(format, args...))
+}
+
+// Add adds one fault; nil is none.
+func (f *Faults) Add(err error) {
+	if err != nil {
+		f.list = append(f.list, err)
+	}
+}
+
+// Checked is a command that can be wrong in ways its types don't show. Check
+// covers what the command embeds, too.
+type Checked interface{ Check(faults *Faults) }
+
+// ErrHelp: help was printed; there is nothing left to do.
+var ErrHelp = errors.New("help was printed")
+
+// Parse fills grammar from args and the environment and returns the chosen
+// command. The error lists every fault, one a line, or is ErrHelp.
+func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (command string, err error) {
+	var faults Faults
+	helped := false
+	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { helped = true }),
+		kong.TypeMapper(reflect.TypeFor[int](), number(&faults, func(s string) (int, error) { return strconv.Atoi(s) })),
+		kong.TypeMapper(reflect.TypeFor[int64](), number(&faults, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), number(&faults, time.ParseDuration)))
+	if err != nil {
+		return "", err
+	}
+	parsed, err := parser.Parse(args)
+	if helped {
+		return "", ErrHelp
+	}
+	if err != nil {
+		return "", errors.Join(append(faults.list, err)...)
+	}
+	for _, node := range parsed.Path {
+		if node.Command == nil {
+			continue
+		}
+		if checked, ok := node.Command.Target.Addr().Interface().(Checked); ok {
+			checked.Check(&faults)
+		}
+	}
+	return parsed.Command(), errors.Join(faults.list...)
+}
+
+// number reads a value but only notes what is wrong with it, so that the next
+// one is looked at too. Kong itself would stop at the first.
+func number[T any](faults *Faults, parse func(string) (T, error)) kong.MapperFunc {
+	return func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto("value", &text); err != nil {
+			return err
+		}
+		value, err := parse(text)
+		if err != nil {
+			faults.Addf("%s: %q is not a valid %s", names(ctx), text, target.Type())
+			if value, err = parse(ctx.Value.Default); err != nil {
+				return nil
+			}
+		}
+		target.Set(reflect.ValueOf(value))
+		return nil
+	}
+}
+
+func names(ctx *kong.DecodeContext) string {
+	out := "--" + ctx.Value.Name
+	if len(ctx.Value.Tag.Envs) > 0 {
+		out += " (" + strings.Join(ctx.Value.Tag.Envs, ", ") + ")"
+	}
+	return out
+}
+
+// SecretText is a secret given as a value or as the file that holds it; a
+// file's last newline does not count. Both at once is a fault.
+func SecretText(name, value, file string, faults *Faults) string {
+	if file == "" {
+		return value
+	}
+	if value != "" {
+		faults.Addf("%s and %s_FILE are both set", name, name)
+		return ""
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		faults.Addf("%s_FILE: %w", name, err)
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/payfold/payfold/internal/telemetry"
+)
+
+// Common is what both programs can be told.
+type Common struct {
+	NATSURL    string `name:"nats-url" env:"NATS_URL" help:"NATS server; empty: the log embedded in ingest on this machine."`
+	NATSCreds  string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
+	NATSStream string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
+	DataDir    string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Where the embedded log and the private Postgres live."`
+	LogLevel   string `name:"log-level" env:"LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat  string `name:"log-format" env:"LOG_FORMAT" default:"text" help:"text or json."`
+}
+
+// Check implements Checked.
+func (c *Common) Check(faults *Faults) {
+	_, err := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
+	faults.Add(err)
+	if c.NATSStream == "" {
+		faults.Addf("NATS_STREAM is empty")
+	}
+	if c.DataDir == "" {
+		faults.Addf("DATA_DIR is empty")
+	}
+}
+
+// Logger writes to w as configured.
+func (c *Common) Logger(w io.Writer) *slog.Logger {
+	logger, err := telemetry.NewLogger(w, c.LogLevel, c.LogFormat)
+	if err != nil {
+		return slog.New(slog.NewTextHandler(w, nil)) // Check has refused it already
+	}
+	return logger
+}
+
+// CheckAddress adds a fault where address is not host:port.
+func CheckAddress(name, address string, faults *Faults) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		faults.Addf("%s: %q is not host:port", name, address)
+	}
+}
