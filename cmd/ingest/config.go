@@ -1,0 +1,109 @@
+package main
+
+import (
+	"time"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+type serveCommand struct {
+	cli.Common
+	secretFlags
+	streamFlags
+	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
+	Port           string        `name:"port" env:"PORT" help:"Used where listen-addr is unset."`
+	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles."`
+	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" default:"127.0.0.1:4222" help:"Where the embedded log listens."`
+	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted."`
+	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Most deliveries at once."`
+	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge."`
+}
+
+// The broker takes messages of 1 MiB with their headers.
+const largestBody = 1<<20 - 16<<10
+
+// The whole answer must come within five seconds.
+const longestPublish = 4500 * time.Millisecond
+
+// Check implements cli.Checked.
+func (c *serveCommand) Check(faults *cli.Faults) {
+	c.Common.Check(faults)
+	c.secretFlags.Check(faults)
+	c.streamFlags.Check(faults)
+	switch {
+	case c.ListenAddr == "" && c.Port == "":
+		c.ListenAddr = ":8080"
+	case c.ListenAddr == "":
+		c.ListenAddr = ":" + c.Port
+	}
+	cli.CheckAddress("LISTEN_ADDR", c.ListenAddr, faults)
+	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
+	cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)
+	if c.MaxBodyBytes < 1 || c.MaxBodyBytes > largestBody {
+		faults.Addf("MAX_BODY_BYTES is %d, must be 1 to %d", c.MaxBodyBytes, largestBody)
+	}
+	if c.MaxInFlight < 1 {
+		faults.Addf("MAX_IN_FLIGHT is %d, must be at least 1", c.MaxInFlight)
+	}
+	if c.PublishTimeout <= 0 || c.PublishTimeout > longestPublish {
+		faults.Addf("PUBLISH_TIMEOUT is %s, must be above 0 and at most %s", c.PublishTimeout, longestPublish)
+	}
+}
+
+type secretFlags struct {
+	Secret       string `name:"provider-webhook-secret" env:"PROVIDER_WEBHOOK_SECRET" help:"Signing secret of the provider's endpoint."`
+	SecretFile   string `name:"provider-webhook-secret-file" env:"PROVIDER_WEBHOOK_SECRET_FILE" help:"File that holds it."`
+	Previous     string `name:"provider-webhook-secret-previous" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS" help:"The secret before, during a rotation."`
+	PreviousFile string `name:"provider-webhook-secret-previous-file" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE" help:"File that holds it."`
+
+	secrets []webhook.Secret
+	weak    bool
+}
+
+// minSecret is in bytes; a shorter one can be guessed.
+const minSecret = 16
+
+// Check implements cli.Checked.
+func (s *secretFlags) Check(faults *cli.Faults) {
+	const name = "PROVIDER_WEBHOOK_SECRET"
+	current := cli.SecretText(name, s.Secret, s.SecretFile, faults)
+	previous := cli.SecretText(name+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
+	s.Secret, s.Previous = "", "" // nothing below can print them
+	if current == "" {
+		faults.Addf("%s is missing: copy the signing secret from the provider's dashboard", name)
+	}
+	s.secrets = nil
+	for _, secret := range []string{current, previous} {
+		if secret != "" {
+			s.secrets = append(s.secrets, webhook.NewSecret(secret))
+			s.weak = s.weak || len(secret) < minSecret
+		}
+	}
+}
+
+type streamFlags struct {
+	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream."`
+	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, fixed for ever."`
+	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids."`
+}
+
+// Check implements cli.Checked.
+func (s *streamFlags) Check(faults *cli.Faults) {
+	if s.Replicas < 1 || s.Replicas > 5 {
+		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", s.Replicas)
+	}
+	if s.Partitions < 1 || s.Partitions > 1024 {
+		faults.Addf("STREAM_PARTITIONS is %d, must be 1 to 1024", s.Partitions)
+	}
+	if s.DuplicateWindow < time.Second || s.DuplicateWindow > 24*time.Hour {
+		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", s.DuplicateWindow)
+	}
+}
+
+func (s *streamFlags) config(name string) eventlog.StreamConfig {
+	return eventlog.StreamConfig{
+		Name: name, Replicas: s.Replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow,
+	}
+}

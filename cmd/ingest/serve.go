@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// drainTimeout is what deliveries in flight get at the end: each is answered
+// within five seconds.
+const drainTimeout = 10 * time.Second
+
+const startTimeout = 10 * time.Second
+
+func (c *serveCommand) run(ctx context.Context, stderr io.Writer) (err error) {
+	logger := c.Logger(stderr)
+	if c.weak {
+		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
+	}
+	log, closeLog, err := c.openLog(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+
+	registry := telemetry.NewRegistry()
+	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, log.Ready, logger)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", c.ListenAddr)
+	if err != nil {
+		return fmt.Errorf("listen for deliveries: %w", err)
+	}
+	handler := webhook.New(webhook.Config{
+		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
+		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry,
+	}, log)
+	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String(), "admin_addr", admin.Addr())
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
+	group.Go(func() error { return admin.Run(ctx) })
+	return group.Wait()
+}
+
+// openLog starts the embedded log, or connects to the cluster.
+func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
+	if c.NATSURL != "" {
+		log, err := eventlog.Connect(eventlog.Config{
+			URL: c.NATSURL, Credentials: c.NATSCreds, Stream: c.NATSStream, Logger: logger,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		logger.InfoContext(ctx, "200 means: acknowledged by the NATS cluster's quorum; a power cut of all nodes is survived only with sync_interval always")
+		return log, func() error { log.Close(); return nil }, nil
+	}
+	server, err := eventlog.StartEmbedded(eventlog.EmbeddedConfig{
+		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Logger: logger,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	logger.InfoContext(ctx, "200 means: fsynced to this machine's disk", "log_addr", server.Addr().String(), "data_dir", c.DataDir)
+	log, err := server.Connect()
+	if err != nil {
+		return nil, nil, errors.Join(err, server.Close(ctx))
+	}
+	closeAll := func() error {
+		log.Close()
+		return server.Close(context.WithoutCancel(ctx))
+	}
+	start, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := log.EnsureStream(start, c.config(c.NATSStream), logger); err != nil {
+		return nil, nil, errors.Join(err, closeAll())
+	}
+	return log, closeAll, nil
+}
