@@ -3,16 +3,27 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build test lint clean
+.PHONY: help build run test fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-build: ## build what there is
-	go build -trimpath ./...
+build: ## bin/ingest and bin/projector
+	go build -trimpath -o bin/ ./cmd/...
+
+run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
+	@exec deploy/run.sh
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -timeout 10m ./...
+
+FUZZTIME ?= 1m
+fuzz: ## every fuzz target for FUZZTIME (1m)
+	@grep -rl '^func Fuzz' --include='*_test.go' internal | xargs -n1 dirname | sort -u | while read -r dir; do \
+		for target in $$(grep -ho '^func Fuzz[A-Za-z]*' "$$dir"/*_test.go | cut -d' ' -f2); do \
+			echo "$$dir $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$dir" || exit 1; \
+		done; \
+	done
 
 lint: ## gofumpt, go vet, staticcheck
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }

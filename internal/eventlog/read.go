@@ -14,9 +14,10 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// ErrDisconnected ends a Read: what the server is after it comes back must be
-// checked before anything is read from it.
-var ErrDisconnected = errors.New("the connection to the log was lost")
+// ErrDisconnected: there is no connection to the log at present. It ends a Read:
+// what the server is after it comes back must be checked before anything is
+// read from it.
+var ErrDisconnected = errors.New("not connected to the log")
 
 // A pull asks for so much at a time: enough to never wait, little enough to hold in memory.
 const (

@@ -110,6 +110,9 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 // Info asks the stream's leader. ErrNoStream where there is none; an error too
 // where the stream is not one of payfold's.
 func (l *Log) Info(ctx context.Context) (Info, error) {
+	if !l.conn.IsConnected() {
+		return Info{}, ErrDisconnected
+	}
 	stream, err := l.js.Stream(ctx, l.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return Info{}, ErrNoStream

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# run.sh: runs ingest with its embedded log and a projector with a private
+# Postgres, until Ctrl-C (or SIGTERM, SIGHUP), which stops both. Exits 0 then;
+# else, when one of them ended by itself, stops the other and exits 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export DATA_DIR="${DATA_DIR:-./data}"
+listen="${LISTEN_ADDR:-:${PORT:-8080}}"
+# ADMIN_ADDR names one listener, and here are two programs.
+unset ADMIN_ADDR
+ingest_admin="${INGEST_ADMIN_ADDR:-127.0.0.1:8081}"
+projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
+
+send='bin/ingest send'
+if [ -z "${PROVIDER_WEBHOOK_SECRET:-}${PROVIDER_WEBHOOK_SECRET_FILE:-}" ]; then
+	export PROVIDER_WEBHOOK_SECRET=whsec_local_development
+	echo 'warning: PROVIDER_WEBHOOK_SECRET is not set; taking whsec_local_development, which everyone knows' >&2
+	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
+fi
+if [ -z "${DATABASE_URL:-}" ]; then
+	PG_BIN="$(deploy/postgres/ensure.sh)"
+	export PG_BIN
+fi
+
+# Job control gives each program a process group of its own, so that the
+# terminal's Ctrl-C comes here alone and both are told once.
+set -m
+programs=()
+stop() {
+	trap '' INT TERM HUP
+	kill -TERM "${programs[@]}" 2>/dev/null || true
+	wait "${programs[@]}" 2>/dev/null || true
+}
+trap 'stop; exit 0' INT TERM HUP
+ADMIN_ADDR="$ingest_admin" bin/ingest &
+programs+=("$!")
+ADMIN_ADDR="$projector_admin" bin/projector &
+programs+=("$!")
+set +m
+
+alive() { kill -0 "${programs[0]}" 2>/dev/null && kill -0 "${programs[1]}" 2>/dev/null; }
+# ready HOST:PORT: whether GET /readyz there answers 200.
+ready() {
+	local code
+	exec 3<>"/dev/tcp/${1%:*}/${1##*:}" || return 1
+	printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3
+	read -r _ code _ <&3 || code=none
+	exec 3>&-
+	[ "$code" = 200 ]
+}
+until ready "$ingest_admin" && ready "$projector_admin"; do
+	alive || break
+	sleep 0.2
+done 2>/dev/null
+
+if alive; then
+	host="${listen%:*}"
+	url="http://${host:-127.0.0.1}:${listen##*:}/api/payments/provider/webhook"
+	[ "$url" = http://127.0.0.1:8080/api/payments/provider/webhook ] || send="$send --url $url"
+	if [ -n "${DATABASE_URL:-}" ]; then
+		psql='psql "$DATABASE_URL"'
+	else
+		psql="$(command -v psql >/dev/null && echo psql || echo "$PG_BIN/psql") \"\$(cat $DATA_DIR/postgres.dsn)\""
+	fi
+	cat <<-TEXT
+
+		payfold is running. Ctrl-C stops it; what it stored stays in $DATA_DIR.
+
+		  deliveries     POST $url
+		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
+		  log            ${NATS_URL:-embedded; its address is in $DATA_DIR/nats.addr, its token in $DATA_DIR/nats.token}
+
+		A first signed event, and the row it makes:
+
+		  $send examples/first-event.json
+		  $psql -c 'select * from credits'
+
+	TEXT
+fi
+
+while alive; do sleep 0.5; done
+echo 'run.sh: one of the programs ended; stopping the other' >&2
+stop
+exit 1
