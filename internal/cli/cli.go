@@ -47,9 +47,9 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	helped := false
 	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }),
-		kong.TypeMapper(reflect.TypeFor[int](), number(&faults, func(s string) (int, error) { return strconv.Atoi(s) })),
-		kong.TypeMapper(reflect.TypeFor[int64](), number(&faults, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), number(&faults, time.ParseDuration)))
+		kong.TypeMapper(reflect.TypeFor[int](), value(&faults, "whole number", strconv.Atoi)),
+		kong.TypeMapper(reflect.TypeFor[int64](), value(&faults, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(&faults, "duration such as 30s", time.ParseDuration)))
 	if err != nil {
 		return "", err
 	}
@@ -71,22 +71,22 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	return parsed.Command(), errors.Join(faults.list...)
 }
 
-// number reads a value but only notes what is wrong with it, so that the next
-// one is looked at too. Kong itself would stop at the first.
-func number[T any](faults *Faults, parse func(string) (T, error)) kong.MapperFunc {
+// value reads one but only notes what is wrong with it, so that the next is
+// looked at too. Kong itself would stop at the first.
+func value[T any](faults *Faults, kind string, parse func(string) (T, error)) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		var text string
 		if err := ctx.Scan.PopValueInto("value", &text); err != nil {
 			return err
 		}
-		value, err := parse(text)
+		parsed, err := parse(text)
 		if err != nil {
-			faults.Addf("%s: %q is not a valid %s", names(ctx), text, target.Type())
-			if value, err = parse(ctx.Value.Default); err != nil {
+			faults.Addf("%s: %q is not a %s", names(ctx), text, kind)
+			if parsed, err = parse(ctx.Value.Default); err != nil {
 				return nil
 			}
 		}
-		target.Set(reflect.ValueOf(value))
+		target.Set(reflect.ValueOf(parsed))
 		return nil
 	}
 }

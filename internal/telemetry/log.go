@@ -1,32 +1,33 @@
 package telemetry
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 )
 
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
 // NewLogger writes records of at least level (debug, info, warn, error) to w,
-// as text or json.
+// as text or json. The error names everything that is wrong.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{}
-	switch level {
-	case "debug":
-		options.Level = slog.LevelDebug
-	case "info":
-		options.Level = slog.LevelInfo
-	case "warn":
-		options.Level = slog.LevelWarn
-	case "error":
-		options.Level = slog.LevelError
-	default:
-		return nil, fmt.Errorf("LOG_LEVEL is %q, which is none of debug, info, warn, error", level)
+	var wrong []error
+	minimum, known := levels[level]
+	if !known {
+		wrong = append(wrong, fmt.Errorf("LOG_LEVEL is %q, which is none of debug, info, warn, error", level))
 	}
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, options)), nil
-	case "json":
+	if format != "text" && format != "json" {
+		wrong = append(wrong, fmt.Errorf("LOG_FORMAT is %q, which is none of text, json", format))
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	options := &slog.HandlerOptions{Level: minimum}
+	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}
-	return nil, fmt.Errorf("LOG_FORMAT is %q, which is none of text, json", format)
+	return slog.New(slog.NewTextHandler(w, options)), nil
 }

@@ -1,0 +1,64 @@
+package endtoend
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
+	t.Parallel()
+	nats, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
+	require.NoError(t, err)
+	nats.Start()
+	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
+	require.True(t, nats.ReadyForConnections(10*time.Second))
+
+	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
+	env := []string{"NATS_URL=" + nats.ClientURL(), "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + w.dir}
+	ingest := testenv.Start(t, "ingest", append(env, "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret))
+	line := ingest.WaitFor(t, `msg="receiving deliveries"`)
+	projector := testenv.Start(t, "projector", append(env, "DATABASE_URL="+w.database))
+	w.provider = &testenv.Provider{
+		URL: "http://" + attribute(line, "listen_addr") + "/api/payments/provider/webhook", Secret: secret, Client: http.DefaultClient,
+	}
+	body := pack("evt_1", "pay_1", "u_1", 4)
+
+	status, answer, err := w.provider.Deliver(t.Context(), body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, status, answer)
+	ready := "http://" + attribute(line, "admin_addr") + "/readyz"
+	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, ready))
+
+	create := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
+	require.Zero(t, create.Exit(t), create.Output())
+	again := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=16"), "create-stream")
+	require.Zero(t, again.Exit(t), "what is there stays as it is")
+	require.Contains(t, again.Output(), "differs")
+
+	require.Equal(t, http.StatusOK, statusOf(t, ready))
+	_, err = w.provider.DeliverUntilAccepted(t.Context(), body)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		balance, err := query[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'")
+		return err == nil && balance == 4
+	}, 30*time.Second, 10*time.Millisecond)
+	require.EqualValues(t, 8, ask[int64](t, w.database, "select count(*) from portal.checkpoint"))
+	stop(t, projector)
+	stop(t, ingest)
+}
+
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	response, err := http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	return response.StatusCode
+}

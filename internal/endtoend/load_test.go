@@ -1,0 +1,97 @@
+package endtoend
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// customers deliver at the same time.
+const customers = 8
+
+// packCredits is what every payment of the load grants.
+const packCredits = 3
+
+// load is a shop whose sums are known: every payment is announced by two events,
+// each delivered until it is accepted, the first once more.
+type load struct {
+	payments [customers]int // delivered in full, by customer; read after the end
+	progress chan struct{}  // one for each acknowledged delivery
+	stop     chan struct{}
+	ended    chan error
+}
+
+// startLoad delivers until finish is called.
+func startLoad(t *testing.T, w *world) *load {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	l := &load{progress: make(chan struct{}), stop: make(chan struct{}), ended: make(chan error, 1)}
+	group, ctx := errgroup.WithContext(ctx)
+	for customer := range customers {
+		group.Go(func() error { return l.shop(ctx, w, customer) })
+	}
+	go func() {
+		defer cancel()
+		l.ended <- group.Wait()
+	}()
+	return l
+}
+
+func (l *load) shop(ctx context.Context, w *world, customer int) error {
+	for payment := 0; ; payment++ {
+		name := fmt.Sprintf("%d_%d", customer, payment)
+		user := fmt.Sprintf("u_%d", customer)
+		first, second := pack("evt_a_"+name, "pay_"+name, user, packCredits), pack("evt_b_"+name, "pay_"+name, user, packCredits)
+		for _, body := range []string{first, second, first} {
+			if _, err := w.provider.DeliverUntilAccepted(ctx, body); err != nil {
+				return err
+			}
+			select {
+			case l.progress <- struct{}{}:
+			case <-l.stop:
+			}
+		}
+		l.payments[customer] = payment + 1
+		select {
+		case <-l.stop:
+			return nil
+		default:
+		}
+	}
+}
+
+// await waits for up to that many acknowledged deliveries more, at random.
+func (l *load) await(t *testing.T, most int) {
+	t.Helper()
+	for range 1 + rand.IntN(most) {
+		select {
+		case <-l.progress:
+		case err := <-l.ended:
+			require.NoError(t, err)
+			t.Fatal("the load ended by itself")
+		}
+	}
+}
+
+// finish ends the load and requires exact tables: every acknowledged event
+// once, every payment granted once.
+func (l *load) finish(t *testing.T, w *world) {
+	t.Helper()
+	close(l.stop)
+	require.NoError(t, <-l.ended)
+	w.awaitProjected(t)
+	w.requireAllAccounted(t)
+	total := 0
+	for customer, payments := range l.payments {
+		total += payments
+		require.EqualValues(t, payments*packCredits, ask[int64](t, w.database,
+			"select balance from portal.credits where user_id = $1", fmt.Sprintf("u_%d", customer)))
+	}
+	require.EqualValues(t, 2*total, ask[int64](t, w.database, "select count(*) from portal.processed_event"))
+	require.EqualValues(t, total, ask[int64](t, w.database, "select count(*) from portal.credit_ledger"))
+	t.Logf("%d payments", total)
+}

@@ -1,0 +1,98 @@
+package endtoend
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestEverythingSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	projector := w.startProjector(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.awaitProjected(t)
+
+	stop(t, w.ingest)
+	stop(t, projector)
+	w.startIngest(t)
+	_, answer, err := w.provider.Deliver(t.Context(), pack("evt_1", "pay_1", "u_1", 10))
+	require.NoError(t, err)
+	require.Contains(t, answer, "duplicate", "the log remembers ids across a restart")
+	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
+	w.startProjector(t)
+	w.awaitProjected(t)
+	w.requireAllAccounted(t)
+	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+}
+
+func TestAProjectorOutlivesIngest(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	projector := w.startProjector(t)
+	projector.WaitFor(t, "msg=projecting")
+	for i := range 3 {
+		stop(t, w.ingest)
+		w.startIngest(t)
+		w.deliver(t, pack(fmt.Sprintf("evt_%d", i), fmt.Sprintf("pay_%d", i), "u_1", 1))
+		w.awaitProjected(t)
+	}
+	require.EqualValues(t, 3, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+	stop(t, projector)
+}
+
+func TestAProjectorWaitsForALogThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
+	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
+	projector := w.startProjector(t)
+	projector.WaitFor(t, "the projector waits and tries again")
+	stop(t, projector)
+}
+
+func TestASecondProjectorStandsByAndTakesOver(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	first := w.startProjector(t)
+	first.WaitFor(t, "msg=projecting")
+	second := w.startProjector(t)
+	second.WaitFor(t, "standing by")
+	first.Kill()
+	second.WaitFor(t, "msg=projecting")
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.awaitProjected(t)
+	stop(t, second)
+}
+
+func TestThePrivatePostgresKeepsItsDataAndItsString(t *testing.T) {
+	t.Parallel()
+	w := setupPrivate(t)
+	projector := w.startPrivate(t)
+	connection := w.database
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.awaitProjected(t)
+	stop(t, projector)
+	require.Eventually(t, func() bool {
+		_, err := query[int](t, w.database, "select 1")
+		return err != nil
+	}, 10*time.Second, 10*time.Millisecond, "no process is left behind")
+
+	second := w.startPrivate(t)
+	require.Equal(t, connection, w.database)
+	w.deliver(t, pack("evt_2", "pay_2", "u_1", 10))
+	w.awaitProjected(t)
+	require.EqualValues(t, 20, ask[int64](t, w.database, "select balance from credits where user_id = 'u_1'"),
+		"the connection string leads to the tables without a schema's name")
+	stop(t, second)
+}
+
+// stop asks the program to end and requires it to do so in order.
+func stop(t *testing.T, program *testenv.Program) {
+	t.Helper()
+	program.Signal(syscall.SIGTERM)
+	require.Zero(t, program.Exit(t), program.Output())
+}

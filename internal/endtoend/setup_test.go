@@ -1,0 +1,175 @@
+package endtoend
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	code := testenv.RunWithPostgres(m)
+	testenv.RemovePrograms()
+	os.Exit(code)
+}
+
+const secret = "whsec_0123456789abcdef"
+
+// world is one installation: a data directory, an ingest with its embedded log,
+// and projectors on one database.
+type world struct {
+	dir      string
+	database string
+	listen   string
+	ingest   *testenv.Program
+	provider *testenv.Provider
+}
+
+// setup starts ingest on an empty data directory.
+func setup(t *testing.T) *world {
+	t.Helper()
+	w := start(t, t.TempDir())
+	w.database = testenv.Database(t)
+	return w
+}
+
+// start starts ingest on a data directory.
+func start(t *testing.T, dir string) *world {
+	t.Helper()
+	w := &world{dir: dir, listen: "127.0.0.1:0"}
+	w.provider = &testenv.Provider{Secret: secret, Client: &http.Client{
+		Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	}}
+	t.Cleanup(w.provider.Client.CloseIdleConnections)
+	w.startIngest(t)
+	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
+	return w
+}
+
+// startIngest starts it where it listened before, once that is known.
+func (w *world) startIngest(t *testing.T) {
+	t.Helper()
+	w.ingest = testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret))
+	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")
+}
+
+func (w *world) startProjector(t *testing.T, env ...string) *testenv.Program {
+	t.Helper()
+	return testenv.Start(t, "projector", append(append(w.env(), "DATABASE_URL="+w.database), env...))
+}
+
+func (w *world) env() []string {
+	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0"}
+}
+
+// deliver delivers each body once and requires it to be accepted.
+func (w *world) deliver(t *testing.T, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		status, answer, err := w.provider.Deliver(t.Context(), body)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, answer)
+	}
+}
+
+// head is the newest sequence of the log.
+func (w *world) head(t *testing.T) uint64 {
+	t.Helper()
+	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	defer log.Close()
+	var info eventlog.Info
+	require.Eventually(t, func() bool {
+		info, err = log.Info(t.Context())
+		return err == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	return info.Last
+}
+
+// awaitProjected waits until every message of the log is applied.
+func (w *world) awaitProjected(t *testing.T) {
+	t.Helper()
+	head := w.head(t)
+	require.Eventually(t, func() bool {
+		applied, err := query[int64](t, w.database, "select coalesce(min(position), 0) from portal.checkpoint")
+		return err == nil && uint64(applied) >= head
+	}, time.Minute, 20*time.Millisecond, "the projector has not reached seq %d", head)
+}
+
+// requireAllAccounted: every message of the log is one row.
+func (w *world) requireAllAccounted(t *testing.T) {
+	t.Helper()
+	processed := ask[int64](t, w.database, "select count(*) from portal.processed_event")
+	duplicates := ask[int64](t, w.database, "select count(*) from portal.duplicate_event")
+	require.EqualValues(t, w.head(t), processed+duplicates)
+	require.Zero(t, ask[int64](t, w.database, `
+		select count(*) from portal.credits c
+		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
+}
+
+func ask[T any](t *testing.T, dsn, sql string, args ...any) T {
+	t.Helper()
+	out, err := query[T](t, dsn, sql, args...)
+	require.NoError(t, err)
+	return out
+}
+
+func query[T any](t *testing.T, dsn, sql string, args ...any) (out T, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return out, err
+	}
+	defer connection.Close(context.Background())
+	return out, connection.QueryRow(ctx, sql, args...).Scan(&out)
+}
+
+// attribute is the value of a text log line's attribute.
+func attribute(line, name string) string {
+	_, after, _ := strings.Cut(line, name+"=")
+	value, _, _ := strings.Cut(after, " ")
+	return strings.Trim(value, `"`)
+}
+
+// dsnOf reads the private Postgres' connection string.
+func dsnOf(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "postgres.dsn"))
+	require.NoError(t, err)
+	return strings.TrimSpace(string(text))
+}
+
+// setupPrivate is setup for projectors with a Postgres of their own.
+func setupPrivate(t *testing.T) *world {
+	t.Helper()
+	// Where root starts it, Postgres runs as another user, who cannot enter t.TempDir().
+	dir, err := os.MkdirTemp("", "payfold-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() {
+		if config, err := pgx.ParseConfig(dsnOf(t, dir)); err == nil {
+			_ = os.RemoveAll(config.Host) // the socket's folder
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return start(t, dir)
+}
+
+// startPrivate starts a projector with its Postgres and returns when that can be reached.
+func (w *world) startPrivate(t *testing.T) *testenv.Program {
+	t.Helper()
+	projector := testenv.Start(t, "projector", w.env())
+	projector.WaitFor(t, `msg="private postgres is ready"`)
+	w.database = dsnOf(t, w.dir)
+	return projector
+}

@@ -1,0 +1,161 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var binaries = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "payfold-bin-")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-race", "-o", dir, "github.com/payfold/payfold/cmd/...")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, output)
+	}
+	return dir, nil
+})
+
+// RemovePrograms removes what Start built; for the end of a TestMain.
+func RemovePrograms() {
+	if dir, err := binaries(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// Program is one of payfold's programs as a real process, built with the race detector.
+type Program struct {
+	command *exec.Cmd
+	output  output
+	exited  chan struct{}
+}
+
+// Start starts a program (ingest, projector) with nothing in its environment
+// but PATH, HOME and env. It is killed when the test ends.
+func Start(t testing.TB, program string, env []string, args ...string) *Program {
+	t.Helper()
+	dir, err := binaries()
+	require.NoError(t, err)
+	return StartCommand(t, exec.Command(filepath.Join(dir, program), args...), env)
+}
+
+// StartCommand starts any command in the same way, in a process group of its own.
+func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
+	t.Helper()
+	p := &Program{command: command, exited: make(chan struct{})}
+	p.output.changed = make(chan struct{})
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
+	command.Stdout, command.Stderr = &p.output, &p.output
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.WaitDelay = 5 * time.Second
+	require.NoError(t, command.Start())
+	go func() {
+		_ = command.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.Signal(syscall.SIGKILL)
+		<-p.exited
+		if t.Failed() {
+			t.Logf("--- %s (exit %d)\n%s", filepath.Base(command.Path), p.command.ProcessState.ExitCode(), p.output.String())
+		}
+		// A data race is a failure even where the program went on.
+		require.NotContains(t, p.output.String(), "DATA RACE")
+	})
+	return p
+}
+
+// Signal sends a signal to the process alone; nothing where it is gone.
+func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
+
+// SignalGroup sends a signal to the process and its children, as a terminal does.
+func (p *Program) SignalGroup(signal syscall.Signal) { _ = syscall.Kill(-p.command.Process.Pid, signal) }
+
+// Kill ends the process as a power cut would, and waits until it is gone.
+func (p *Program) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Exit waits for the end and returns the exit status.
+func (p *Program) Exit(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the program did not end", p.output.String())
+	}
+	return p.command.ProcessState.ExitCode()
+}
+
+// Output is all it has written so far.
+func (p *Program) Output() string { return p.output.String() }
+
+// WaitFor waits for text in the output and returns what follows it on that line.
+func (p *Program) WaitFor(t testing.TB, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	rest, err := p.waitFor(ctx, text)
+	require.NoError(t, err, p.output.String())
+	return rest
+}
+
+func (p *Program) waitFor(ctx context.Context, text string) (string, error) {
+	for {
+		written, changed := p.output.watch()
+		if _, after, found := strings.Cut(written, text); found && strings.Contains(after, "\n") {
+			rest, _, _ := strings.Cut(after, "\n")
+			return rest, nil
+		}
+		select {
+		case <-changed:
+		case <-p.exited:
+			if written, _ := p.output.watch(); strings.Contains(written, text) {
+				continue
+			}
+			return "", errors.New("it ended without writing " + text)
+		case <-ctx.Done():
+			return "", errors.New("it has not written " + text)
+		}
+	}
+}
+
+// output collects what a process writes and tells who waits.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	text, _ := o.watch()
+	return text
+}
+
+func (o *output) watch() (string, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String(), o.changed
+}

@@ -1,0 +1,61 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// Provider delivers events as a payment provider does: signed, and again until
+// it hears 200.
+type Provider struct {
+	URL    string
+	Secret string
+	Client *http.Client
+}
+
+// retryPause stands for the provider's minutes.
+const retryPause = 20 * time.Millisecond
+
+// Deliver delivers once. The status is 0 where there was no answer.
+func (p *Provider) Deliver(ctx context.Context, body string) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(webhook.SignatureHeader, webhook.NewSecret(p.Secret).Sign([]byte(body)))
+	response, err := p.Client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// DeliverUntilAccepted delivers until a 200 and says what it read: accepted or
+// duplicate. The error is that of ctx.
+func (p *Provider) DeliverUntilAccepted(ctx context.Context, body string) (string, error) {
+	for {
+		status, text, err := p.Deliver(ctx, body)
+		if err == nil && status == http.StatusOK {
+			var answer struct{ Status string }
+			if err := json.Unmarshal([]byte(text), &answer); err != nil {
+				return "", fmt.Errorf("read the answer %q: %w", text, err)
+			}
+			return answer.Status, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("%w; the last answer was %d %s %v", ctx.Err(), status, text, err)
+		case <-time.After(retryPause):
+		}
+	}
+}
