@@ -156,13 +156,16 @@ func setupPrivate(t *testing.T) *world {
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() {
-		if config, err := pgx.ParseConfig(dsnOf(t, dir)); err == nil {
-			_ = os.RemoveAll(config.Host) // the socket's folder
-		}
-		_ = os.RemoveAll(dir)
-	})
+	t.Cleanup(func() { removePrivate(t, dir) })
 	return start(t, dir)
+}
+
+// removePrivate removes a data directory and its Postgres' socket folder.
+func removePrivate(t *testing.T, dir string) {
+	if config, err := pgx.ParseConfig(dsnOf(t, dir)); err == nil {
+		_ = os.RemoveAll(config.Host)
+	}
+	_ = os.RemoveAll(dir)
 }
 
 // startPrivate starts a projector with its Postgres and returns when that can be reached.

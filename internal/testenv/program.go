@@ -82,7 +82,9 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
 
 // SignalGroup sends a signal to the process and its children, as a terminal does.
-func (p *Program) SignalGroup(signal syscall.Signal) { _ = syscall.Kill(-p.command.Process.Pid, signal) }
+func (p *Program) SignalGroup(signal syscall.Signal) {
+	_ = syscall.Kill(-p.command.Process.Pid, signal)
+}
 
 // Kill ends the process as a power cut would, and waits until it is gone.
 func (p *Program) Kill() {

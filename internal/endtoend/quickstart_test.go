@@ -1,0 +1,134 @@
+package endtoend
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// TestTheQuickStartOfTheReadmeWorks copies the sources, as a clone would, and
+// runs the README's commands as written, but for the ports.
+func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
+	t.Parallel()
+	dir := copySources(t)
+	commands := shellBlocks(t, filepath.Join(dir, "README.md"))
+	require.Equal(t, "make run\nmake test\n", commands[0])
+
+	listen, ingestAdmin, projectorAdmin := freeAddress(t), freeAddress(t), freeAddress(t)
+	makeRun := exec.Command("make", "run")
+	makeRun.Dir = dir
+	running := testenv.StartCommand(t, makeRun, append(withoutPayfold(os.Environ()),
+		"LISTEN_ADDR="+listen, "EMBEDDED_NATS_ADDR=127.0.0.1:0", "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin))
+	running.WaitFor(t, "payfold is running")
+	require.Contains(t, running.Output(), "PROVIDER_WEBHOOK_SECRET=whsec_local_development bin/ingest send")
+	require.Equal(t, http.StatusOK, statusOf(t, "http://"+ingestAdmin+"/readyz"))
+	require.Equal(t, http.StatusOK, statusOf(t, "http://"+projectorAdmin+"/readyz"))
+
+	url := "http://" + listen + "/api/payments/provider/webhook"
+	elsewhere := strings.NewReplacer("ingest send", "ingest send --url "+url, "http://127.0.0.1:8080/api/payments/provider/webhook", url)
+	first := shell(t, dir, elsewhere.Replace(commands[1]))
+	require.Contains(t, first, `200 {"status":"accepted","id":"evt_first_1"}`)
+	second := shell(t, dir, "PROVIDER_WEBHOOK_SECRET=whsec_local_development\n"+elsewhere.Replace(commands[2]))
+	require.Contains(t, second, `{"status":"accepted","id":"evt_first_2"}`)
+	database := dsnOf(t, filepath.Join(dir, "data"))
+	t.Cleanup(func() { removePrivate(t, filepath.Join(dir, "data")) })
+	require.Eventually(t, func() bool {
+		balance, err := query[int64](t, database, "select balance from credits where user_id = 'u_1'")
+		return err == nil && balance == 250
+	}, 30*time.Second, 10*time.Millisecond)
+
+	running.SignalGroup(syscall.SIGINT) // Ctrl-C
+	running.Exit(t)
+	for _, address := range []string{listen, ingestAdmin, projectorAdmin} {
+		_, err := net.Dial("tcp", address)
+		require.Error(t, err, "no process is left behind")
+	}
+	_, err := query[int](t, database, "select 1")
+	require.Error(t, err, "no process is left behind")
+}
+
+// copySources copies what git knows or would add.
+func copySources(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "payfold-clone-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755)) // the private Postgres lies in it
+	root := filepath.Join("..", "..")
+	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	files, err := list.Output()
+	require.NoError(t, err)
+	for file := range bytes.SplitSeq(bytes.TrimRight(files, "\x00"), []byte{0}) {
+		from, to := filepath.Join(root, string(file)), filepath.Join(dir, string(file))
+		info, err := os.Stat(from)
+		if os.IsNotExist(err) {
+			continue // deleted, not committed yet
+		}
+		require.NoError(t, err)
+		content, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		require.NoError(t, os.WriteFile(to, content, info.Mode().Perm()))
+	}
+	return dir
+}
+
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+func shellBlocks(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var blocks []string
+	for _, match := range shellBlock.FindAllSubmatch(text, -1) {
+		blocks = append(blocks, string(match[1]))
+	}
+	require.GreaterOrEqual(t, len(blocks), 3)
+	return blocks
+}
+
+func shell(t *testing.T, dir, script string) string {
+	t.Helper()
+	command := exec.Command("bash", "-euo", "pipefail", "-c", script)
+	command.Dir, command.Env = dir, withoutPayfold(os.Environ())
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", script, output)
+	return string(output)
+}
+
+// withoutPayfold drops the variables that would change what the commands do.
+func withoutPayfold(environment []string) []string {
+	var out []string
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case "DATA_DIR", "DATABASE_URL", "NATS_URL", "PORT", "PROVIDER_WEBHOOK_SECRET", "PROVIDER_WEBHOOK_SECRET_FILE", "MAKEFLAGS", "MAKELEVEL":
+		default:
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// freeAddress is one nobody listened on a moment ago, for a program that must
+// be told where to listen.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
