@@ -50,6 +50,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		"timezone":                            "UTC",
 		"lock_timeout":                        lockTimeout,
 		"idle_in_transaction_session_timeout": idleInTransactionTimeout,
+		// A plan made for empty tables reads them whole when they are full.
+		"plan_cache_mode": "force_custom_plan",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
