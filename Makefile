@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test fuzz lint clean
+.PHONY: help build run test bench fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -16,6 +16,12 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -timeout 10m ./...
+
+bench: ## deliveries a second, events projected a second, delivery to visible row
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
+	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
+	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m)

@@ -35,7 +35,7 @@ type world struct {
 }
 
 // setup starts ingest on an empty data directory.
-func setup(t *testing.T) *world {
+func setup(t testing.TB) *world {
 	t.Helper()
 	w := start(t, t.TempDir())
 	w.database = testenv.Database(t)
@@ -43,7 +43,7 @@ func setup(t *testing.T) *world {
 }
 
 // start starts ingest on a data directory.
-func start(t *testing.T, dir string) *world {
+func start(t testing.TB, dir string) *world {
 	t.Helper()
 	w := &world{dir: dir, listen: "127.0.0.1:0"}
 	w.provider = &testenv.Provider{Secret: secret, Client: &http.Client{
@@ -56,13 +56,13 @@ func start(t *testing.T, dir string) *world {
 }
 
 // startIngest starts it where it listened before, once that is known.
-func (w *world) startIngest(t *testing.T) {
+func (w *world) startIngest(t testing.TB) {
 	t.Helper()
 	w.ingest = testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret))
 	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")
 }
 
-func (w *world) startProjector(t *testing.T, env ...string) *testenv.Program {
+func (w *world) startProjector(t testing.TB, env ...string) *testenv.Program {
 	t.Helper()
 	return testenv.Start(t, "projector", append(append(w.env(), "DATABASE_URL="+w.database), env...))
 }
@@ -72,7 +72,7 @@ func (w *world) env() []string {
 }
 
 // deliver delivers each body once and requires it to be accepted.
-func (w *world) deliver(t *testing.T, bodies ...string) {
+func (w *world) deliver(t testing.TB, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
 		status, answer, err := w.provider.Deliver(t.Context(), body)
@@ -82,7 +82,7 @@ func (w *world) deliver(t *testing.T, bodies ...string) {
 }
 
 // head is the newest sequence of the log.
-func (w *world) head(t *testing.T) uint64 {
+func (w *world) head(t testing.TB) uint64 {
 	t.Helper()
 	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func (w *world) head(t *testing.T) uint64 {
 }
 
 // awaitProjected waits until every message of the log is applied.
-func (w *world) awaitProjected(t *testing.T) {
+func (w *world) awaitProjected(t testing.TB) {
 	t.Helper()
 	head := w.head(t)
 	require.Eventually(t, func() bool {
@@ -106,7 +106,7 @@ func (w *world) awaitProjected(t *testing.T) {
 }
 
 // requireAllAccounted: every message of the log is one row.
-func (w *world) requireAllAccounted(t *testing.T) {
+func (w *world) requireAllAccounted(t testing.TB) {
 	t.Helper()
 	processed := ask[int64](t, w.database, "select count(*) from portal.processed_event")
 	duplicates := ask[int64](t, w.database, "select count(*) from portal.duplicate_event")
@@ -116,14 +116,14 @@ func (w *world) requireAllAccounted(t *testing.T) {
 		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
 }
 
-func ask[T any](t *testing.T, dsn, sql string, args ...any) T {
+func ask[T any](t testing.TB, dsn, sql string, args ...any) T {
 	t.Helper()
 	out, err := query[T](t, dsn, sql, args...)
 	require.NoError(t, err)
 	return out
 }
 
-func query[T any](t *testing.T, dsn, sql string, args ...any) (out T, err error) {
+func query[T any](t testing.TB, dsn, sql string, args ...any) (out T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, dsn)
@@ -142,7 +142,7 @@ func attribute(line, name string) string {
 }
 
 // dsnOf reads the private Postgres' connection string.
-func dsnOf(t *testing.T, dir string) string {
+func dsnOf(t testing.TB, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "postgres.dsn"))
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func dsnOf(t *testing.T, dir string) string {
 }
 
 // setupPrivate is setup for projectors with a Postgres of their own.
-func setupPrivate(t *testing.T) *world {
+func setupPrivate(t testing.TB) *world {
 	t.Helper()
 	// Where root starts it, Postgres runs as another user, who cannot enter t.TempDir().
 	dir, err := os.MkdirTemp("", "payfold-test-")
@@ -161,7 +161,7 @@ func setupPrivate(t *testing.T) *world {
 }
 
 // removePrivate removes a data directory and its Postgres' socket folder.
-func removePrivate(t *testing.T, dir string) {
+func removePrivate(t testing.TB, dir string) {
 	if config, err := pgx.ParseConfig(dsnOf(t, dir)); err == nil {
 		_ = os.RemoveAll(config.Host)
 	}
@@ -169,7 +169,7 @@ func removePrivate(t *testing.T, dir string) {
 }
 
 // startPrivate starts a projector with its Postgres and returns when that can be reached.
-func (w *world) startPrivate(t *testing.T) *testenv.Program {
+func (w *world) startPrivate(t testing.TB) *testenv.Program {
 	t.Helper()
 	projector := testenv.Start(t, "projector", w.env())
 	projector.WaitFor(t, `msg="private postgres is ready"`)

@@ -22,7 +22,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-race", "-o", dir, "github.com/payfold/payfold/cmd/...")
+	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", dir, "github.com/payfold/payfold/cmd/...")...)
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, output)
 	}
@@ -36,7 +36,8 @@ func RemovePrograms() {
 	}
 }
 
-// Program is one of payfold's programs as a real process, built with the race detector.
+// Program is one of payfold's programs as a real process, built with the race
+// detector where the test is.
 type Program struct {
 	command *exec.Cmd
 	output  output
@@ -77,6 +78,9 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	})
 	return p
 }
+
+// Pid is the process's id.
+func (p *Program) Pid() int { return p.command.Process.Pid }
 
 // Signal sends a signal to the process alone; nothing where it is gone.
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }

@@ -1,0 +1,129 @@
+package endtoend
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// connections is how many deliveries are under way at once.
+const connections = 64
+
+// bodySize is that of the provider's own events, about.
+const bodySize = 1500
+
+// realSized is a pack's purchase by one of a thousand customers, padded to bodySize.
+func realSized(i int) string {
+	body := pack(fmt.Sprintf("evt_%d", i), fmt.Sprintf("pay_%d", i), fmt.Sprintf("u_%d", i%1000), 10)
+	return body[:len(body)-2] + `,"customer":{"id":"cust_` + strconv.Itoa(i%1000) + `","object":"customer","address":"` +
+		strings.Repeat("x", bodySize-len(body)) + `"}}}`
+}
+
+// BenchmarkDeliveries: how fast ingest answers 200, which is after the fsync.
+func BenchmarkDeliveries(b *testing.B) {
+	w := setup(b)
+	latencies := w.deliverMany(b, b.N)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+	reportLatencies(b, latencies)
+	b.ReportMetric(residentMB(b, w.ingest), "ingest-MB")
+}
+
+// deliverMany delivers count events over many connections and returns how long each took.
+func (w *world) deliverMany(b *testing.B, count int) []time.Duration {
+	latencies := make([]time.Duration, count)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	b.ResetTimer()
+	for range connections {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+				began := time.Now()
+				status, answer, err := w.provider.Deliver(b.Context(), realSized(i))
+				if err != nil || status != 200 {
+					b.Errorf("delivery %d: %d %s %v", i, status, answer, err)
+					return
+				}
+				latencies[i] = time.Since(began)
+			}
+		})
+	}
+	group.Wait()
+	b.StopTimer()
+	return latencies
+}
+
+// BenchmarkProjection: how fast a projector folds a log that is there already.
+func BenchmarkProjection(b *testing.B) {
+	w := setup(b)
+	w.deliverMany(b, b.N)
+	head := w.head(b)
+	b.ResetTimer() // it is stopped
+	projector := w.startProjector(b)
+	connection, err := pgx.Connect(b.Context(), w.database)
+	require.NoError(b, err)
+	defer connection.Close(b.Context())
+	projector.WaitFor(b, "msg=projecting")
+	b.StartTimer()
+	for applied := uint64(0); applied < head; time.Sleep(10 * time.Millisecond) {
+		require.NoError(b, connection.QueryRow(b.Context(), "select max(position) from portal.checkpoint").Scan(&applied))
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(residentMB(b, projector), "projector-MB")
+}
+
+// BenchmarkVisible: one delivery at a time on an idle machine, from the post to
+// the row another connection can read.
+func BenchmarkVisible(b *testing.B) {
+	w := setup(b)
+	w.startProjector(b).WaitFor(b, "msg=projecting")
+	connection, err := pgx.Connect(b.Context(), w.database)
+	require.NoError(b, err)
+	defer connection.Close(b.Context())
+	latencies := make([]time.Duration, b.N)
+	b.ResetTimer()
+	for i := range b.N {
+		began := time.Now()
+		w.deliver(b, realSized(i))
+		for found := false; !found; {
+			require.NoError(b, connection.QueryRow(b.Context(),
+				"select exists (select from portal.processed_event where event_id = $1)", fmt.Sprintf("evt_%d", i)).Scan(&found))
+		}
+		latencies[i] = time.Since(began)
+	}
+	b.StopTimer()
+	reportLatencies(b, latencies)
+}
+
+func reportLatencies(b *testing.B, latencies []time.Duration) {
+	slices.Sort(latencies)
+	at := func(share float64) float64 {
+		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
+	}
+	b.ReportMetric(at(0.5), "p50-ms")
+	b.ReportMetric(at(0.99), "p99-ms")
+}
+
+// residentMB reads /proc; 0 where there is none.
+func residentMB(b *testing.B, program *testenv.Program) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", program.Pid()))
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	kilobytes, err := strconv.ParseFloat(strings.Fields(after)[0], 64)
+	require.NoError(b, err)
+	return kilobytes / 1024
+}
