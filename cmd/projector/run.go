@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
+	"os"
+	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,10 +22,11 @@ import (
 
 type runCommand struct {
 	cli.Common
-	AdminAddr   string `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
-	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
-	BatchSize   int    `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Most events in one transaction."`
-	Mode        string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
+	AdminAddr   string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
+	DatabaseURL string        `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
+	BatchSize   int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Most events in one transaction."`
+	LeaseTime   time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"After which a projector that says nothing loses its partitions."`
+	Mode        string        `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
 }
 
 // Check implements cli.Checked.
@@ -31,6 +37,9 @@ func (c *runCommand) Check(faults *cli.Faults) {
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.BatchSize < 1 || c.BatchSize > 10_000 {
 		faults.Addf("BATCH_SIZE is %d, must be 1 to 10000", c.BatchSize)
+	}
+	if c.LeaseTime < time.Second || c.LeaseTime > 10*time.Minute {
+		faults.Addf("LEASE_TIME is %s, must be 1s to 10m", c.LeaseTime)
 	}
 }
 
@@ -66,7 +75,8 @@ func (c *runCommand) run(ctx context.Context, stderr io.Writer) error {
 			return cause(signalled, ctx, err)
 		}
 	}
-	database, err := store.Open(ctx, dsn)
+	owner := ownerName()
+	database, err := store.Open(ctx, store.Config{DSN: dsn, Owner: owner, LeaseTime: c.LeaseTime})
 	if err != nil {
 		return err
 	}
@@ -75,14 +85,14 @@ func (c *runCommand) run(ctx context.Context, stderr io.Writer) error {
 	rules := projections.Rules{Mode: projections.Mode(c.Mode)}
 	registry := telemetry.NewRegistry()
 	work := projector.New(projector.Config{
-		Log: log, Store: database, Rules: rules,
+		Log: log, Store: database, Owner: owner, LeaseTime: c.LeaseTime, Rules: rules,
 		BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
 	})
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, work.Ready, logger)
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "the projector starts", "admin_addr", admin.Addr(), "fold_id", rules.FoldID())
+	logger.InfoContext(ctx, "the projector starts", "owner", owner, "admin_addr", admin.Addr(), "fold_id", rules.FoldID())
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return work.Run(groupCtx) })
 	group.Go(func() error { return admin.Run(groupCtx) })
@@ -99,4 +109,20 @@ func cause(signalled, ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// ownerName tells this process apart from every other projector, before and now,
+// and tells an operator where it runs.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r > ' ' && r <= '~' {
+			return r
+		}
+		return -1
+	}, host)
+	return fmt.Sprintf("%.20s-%d-%.6s", plain, os.Getpid(), strings.ToLower(rand.Text()))
 }

@@ -54,20 +54,6 @@ func TestAProjectorWaitsForALogThatIsNotThereYet(t *testing.T) {
 	stop(t, projector)
 }
 
-func TestASecondProjectorStandsByAndTakesOver(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	first := w.startProjector(t)
-	first.WaitFor(t, "msg=projecting")
-	second := w.startProjector(t)
-	second.WaitFor(t, "standing by")
-	first.Kill()
-	second.WaitFor(t, "msg=projecting")
-	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.awaitProjected(t)
-	stop(t, second)
-}
-
 func TestThePrivatePostgresKeepsItsDataAndItsString(t *testing.T) {
 	t.Parallel()
 	w := setupPrivate(t)

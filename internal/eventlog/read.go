@@ -82,13 +82,14 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	}
 }
 
-// Message returns the message at seq, from the stream's own store.
+// Message returns the message at seq, asked of the stream's leader: a replica
+// that lags would not have it yet. (The client's newer interface asks any replica.)
 func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
-	stream, err := l.js.Stream(ctx, l.name)
+	js, err := l.conn.JetStream()
 	if err != nil {
-		return events.Message{}, fmt.Errorf("look up stream %s: %w", l.name, err)
+		return events.Message{}, fmt.Errorf("use JetStream: %w", err)
 	}
-	raw, err := stream.GetMsg(ctx, seq)
+	raw, err := js.GetMsg(l.name, seq, nats.Context(ctx))
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
 	}

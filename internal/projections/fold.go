@@ -29,10 +29,16 @@ func HasEffect(eventType string) bool { return effects[eventType] != nil }
 
 // Fold applies one event to the state. It is deterministic and total: an event
 // it cannot use changes nothing but its own record, which says why. An event id
-// that the state has seen is recorded as a duplicate and does nothing else.
+// that the state has seen is recorded as a duplicate and does nothing else. One
+// whose rows the database has refused before is rejected, with nothing recorded
+// but what every event has.
 func (r Rules) Fold(s *State, e events.Event) {
 	if _, seen := s.Events.Get(e.ID); seen {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
+		return
+	}
+	if s.Poison[e.Seq] {
+		s.record(&facts{Event: events.Event{ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}}, Rejected, Internal)
 		return
 	}
 	f := newFacts(s, e)

@@ -20,6 +20,9 @@ type State struct {
 	Current       Table[string, Subscription]
 	Licenses      Table[string, ProLicense]
 
+	// Poison lists the sequences of events whose rows the database has refused.
+	Poison map[uint64]bool
+
 	byTransaction map[string]string          // transaction → payment
 	byOrder       map[string]string          // order → its first payment
 	unclaimed     map[string]map[string]bool // subscription → payments without a user
@@ -29,6 +32,7 @@ type State struct {
 // NewState returns a state of empty tables.
 func NewState() *State {
 	return &State{
+		Poison:        map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
 		unclaimed:     map[string]map[string]bool{},

@@ -57,7 +57,7 @@ func (s SubscriptionState) before(other SubscriptionState) bool {
 
 func (s SubscriptionState) live() bool {
 	switch s.Status {
-	case statusActive, "trialing", "past_due", "scheduled_cancel":
+	case statusActive, "trialing", "past_due", "scheduled_cancel", "paused":
 		return true
 	}
 	return false

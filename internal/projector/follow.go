@@ -20,38 +20,53 @@ const waitingBytes = 32 << 20
 // on, so that a restart does not read the log again.
 const idleInterval = time.Second
 
-// follow reads on from the least position and applies batch after batch, until
-// ctx ends or something fails.
-func (p *Projector) follow(ctx context.Context, turn *store.Turn, at positions) error {
-	f := &follower{
-		projector: p, at: at, delivered: at.least(),
-		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
+// follow reads on from the least position of the share and applies batch after
+// batch, until ctx ends (nil) or something fails.
+func (p *Projector) follow(ctx context.Context, share []int, at positions) error {
+	if len(share) == 0 {
+		<-ctx.Done()
+		return nil
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	f := &follower{
+		projector: p, at: map[int]uint64{}, delivered: at.least(share),
+		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
+		partitions: len(at),
+	}
+	for _, partition := range share {
+		f.at[partition] = at[partition]
+	}
+	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := p.Log.Read(ctx, at.least()+1, func(m events.Message) error { return f.receive(ctx, m) }); err != nil {
+		if err := p.Log.Read(working, f.delivered+1, func(m events.Message) error { return f.receive(working, m) }); err != nil {
 			return err
 		}
 		return errStopped
 	})
-	group.Go(func() error { return f.apply(ctx, turn) })
-	return group.Wait()
+	group.Go(func() error { return f.apply(working) })
+	if err := group.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 var errStopped = errors.New("stopped")
 
 type follower struct {
-	projector *Projector
-	messages  chan events.Message
-	room      *semaphore.Weighted
+	projector  *Projector
+	partitions int // of the log
+	messages   chan events.Message
+	room       *semaphore.Weighted
 
-	at        positions // of the apply goroutine, like the rest below
-	delivered uint64    // the newest message applied or dropped
-	digest    []byte    // of that message
-	swept     time.Time // when all positions last moved
+	at        map[int]uint64 // positions of the share; of the apply goroutine, like the rest below
+	delivered uint64         // the newest message applied or dropped
+	digest    []byte         // of that message
+	swept     time.Time      // when all positions last moved
 }
 
 func (f *follower) receive(ctx context.Context, m events.Message) error {
+	if m.Partition < 0 || m.Partition >= f.partitions {
+		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, f.partitions)
+	}
 	if err := f.room.Acquire(ctx, int64(len(m.Body))); err != nil {
 		return err
 	}
@@ -63,23 +78,23 @@ func (f *follower) receive(ctx context.Context, m events.Message) error {
 	}
 }
 
-func (f *follower) apply(ctx context.Context, turn *store.Turn) error {
+func (f *follower) apply(ctx context.Context) error {
 	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()
 	for {
-		var err error
+		var batch []events.Message
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case m := <-f.messages:
-			err = f.applyBatch(ctx, f.waiting(m))
+			batch = f.waiting(m)
 		case <-ticker.C:
-			if err = turn.Check(ctx); err == nil {
-				err = f.applyBatch(ctx, nil)
-			}
 		}
-		if err != nil {
+		if err := f.applyBatch(ctx, batch); err != nil {
 			return err
+		}
+		for _, m := range batch {
+			f.room.Release(int64(len(m.Body)))
 		}
 	}
 }
@@ -99,64 +114,89 @@ func (f *follower) waiting(first events.Message) []events.Message {
 	return batch
 }
 
+// applyBatch applies the messages of the share and drops the others. A batch
+// the database refuses is halved until the event at fault is found; that one is
+// recorded as poison, the others go on.
 func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error {
-	fresh := make([]events.Event, 0, len(batch))
-	from := map[int]uint64{}
-	var bytes int64
-	for _, m := range batch {
-		bytes += int64(len(m.Body))
-		if m.Partition < 0 || m.Partition >= len(f.at) {
-			return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(f.at))
-		}
-		if m.Seq > f.at[m.Partition] {
-			fresh = append(fresh, events.Decode(m))
-			from[m.Partition] = f.at[m.Partition]
-		}
+	err := f.write(ctx, batch)
+	var refused *store.RefusedError
+	if !errors.As(err, &refused) {
+		return err
 	}
-	if len(batch) > 0 {
-		last := batch[len(batch)-1]
-		f.delivered, f.digest = last.Seq, last.Digest()
+	if refused.Seq == 0 && len(batch) == 1 {
+		refused.Seq = batch[0].Seq
 	}
-	sweep := time.Since(f.swept) >= idleInterval
-	if sweep {
-		f.addBehind(from)
-	}
-	if len(from) > 0 {
-		if err := f.write(ctx, fresh, from); err != nil {
+	if refused.Seq != 0 {
+		if err := f.projector.poison(ctx, refused); err != nil {
 			return err
 		}
+		return f.applyBatch(ctx, batch)
 	}
-	if sweep {
-		f.swept = time.Now()
+	middle := len(batch) / 2
+	if middle == 0 {
+		return err // no message, and yet refused
 	}
-	f.room.Release(bytes)
-	return nil
-}
-
-// addBehind adds the partitions that stand before what was delivered.
-func (f *follower) addBehind(from map[int]uint64) {
-	for partition, position := range f.at {
-		if position < f.delivered {
-			from[partition] = position
-		}
+	if err := f.applyBatch(ctx, batch[:middle]); err != nil {
+		return err
 	}
+	return f.applyBatch(ctx, batch[middle:])
 }
 
 // applyTimeout bounds one transaction; a frozen database must not hold the loop.
 const applyTimeout = 30 * time.Second
 
-func (f *follower) write(ctx context.Context, batch []events.Event, from map[int]uint64) error {
+func (f *follower) write(ctx context.Context, batch []events.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	p := f.projector
-	began := time.Now()
-	result, err := p.Store.Apply(ctx, p.Rules, batch, store.Advance{From: from, To: f.delivered, Digest: f.digest})
-	if err != nil {
-		return err
+	p, began := f.projector, time.Now()
+	fresh, from := f.fresh(batch)
+	delivered, digest := f.delivered, f.digest
+	if len(batch) > 0 {
+		last := batch[len(batch)-1]
+		delivered, digest = last.Seq, last.Digest()
+	}
+	sweep := began.Sub(f.swept) >= idleInterval
+	if sweep {
+		for partition, position := range f.at {
+			if position < delivered {
+				from[partition] = position
+			}
+		}
+	}
+	if len(from) > 0 {
+		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{From: from, To: delivered, Digest: digest})
+		if err != nil {
+			return err
+		}
+		p.observe(ctx, result, began, delivered)
 	}
 	for partition := range from {
-		f.at[partition] = f.delivered
+		f.at[partition] = delivered
 	}
-	p.metrics.observe(result, began, f.delivered)
+	f.delivered, f.digest = delivered, digest
+	if sweep {
+		f.swept = began
+	}
 	return nil
+}
+
+// fresh decodes what is of the share and not applied yet, and says from where
+// its partitions move on.
+func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64) {
+	fresh, from := make([]events.Event, 0, len(batch)), map[int]uint64{}
+	for _, m := range batch {
+		if position, mine := f.at[m.Partition]; mine && m.Seq > position {
+			fresh = append(fresh, events.Decode(m))
+			from[m.Partition] = position
+		}
+	}
+	return fresh, from
+}
+
+func (p *Projector) observe(ctx context.Context, result store.Result, began time.Time, position uint64) {
+	p.metrics.observe(result, began, position)
+	if result.Disorder > 0 {
+		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; a rebuild settles them, see payfold.disorder",
+			"events", result.Disorder)
+	}
 }

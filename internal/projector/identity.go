@@ -16,19 +16,41 @@ var ErrLogLost = errors.New("the log is not the one these tables were folded fro
 // positions is where each partition stands; every message up to it is applied.
 type positions []uint64
 
-func (p positions) least() uint64 {
-	least := p[0]
-	for _, position := range p {
-		least = min(least, position)
+// least is that of the partitions in share; 0 of none.
+func (p positions) least(share []int) uint64 {
+	var least uint64
+	for i, partition := range share {
+		if i == 0 || p[partition] < least {
+			least = p[partition]
+		}
 	}
 	return least
+}
+
+// checkHead notices a log that is replaced or cut short under a running reader,
+// which would not be told so.
+func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, err := p.Log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if now.LogID != seen.LogID {
+		return fmt.Errorf("%w: its log_id was %s and is %s", ErrLogLost, seen.LogID, now.LogID)
+	}
+	if now.Last < seen.Last {
+		return fmt.Errorf("%w: it ended at seq %d and ends at seq %d", ErrLogLost, seen.Last, now.Last)
+	}
+	*seen = now
+	return nil
 }
 
 // checkIdentity compares the checkpoints with the log: its id, its length, and
 // the very messages at the positions. A log that was lost, cut short or
 // replaced is refused rather than skipped.
 func (p *Projector) checkIdentity(ctx context.Context, info eventlog.Info) (positions, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	checkpoints, err := p.Store.Checkpoints(ctx)
 	if err != nil {

@@ -10,11 +10,14 @@ import (
 )
 
 type metrics struct {
-	events   *prometheus.CounterVec
-	batch    prometheus.Histogram
-	latency  prometheus.Histogram
-	position prometheus.Gauge
-	faults   prometheus.Counter
+	events     *prometheus.CounterVec
+	batch      prometheus.Histogram
+	latency    prometheus.Histogram
+	position   prometheus.Gauge
+	partitions prometheus.Gauge
+	faults     prometheus.Counter
+	poison     prometheus.Counter
+	disorder   prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -34,6 +37,16 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		position: make.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_position", Help: "Sequence of the newest message applied.",
 		}),
+		partitions: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_partitions", Help: "Partitions this projector holds.",
+		}),
+		poison: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_poison_total", Help: "Events found whose rows the database refuses.",
+		}),
+		disorder: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_disorder_total",
+			Help: "Events applied after a later one that shares a name with them.",
+		}),
 		faults: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
 		}),
@@ -50,5 +63,6 @@ func (m *metrics) observe(result store.Result, began time.Time, position uint64)
 		m.latency.Observe(now.Sub(e.ReceivedAt).Seconds())
 	}
 	m.events.WithLabelValues("duplicate_event", "").Add(float64(result.Duplicates))
+	m.disorder.Add(float64(result.Disorder))
 	m.position.Set(float64(position))
 }

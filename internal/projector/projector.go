@@ -1,10 +1,12 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +29,8 @@ type log interface {
 type Config struct {
 	Log        log
 	Store      *store.Store
+	Owner      string // the store's
+	LeaseTime  time.Duration
 	Rules      projections.Rules
 	BatchSize  int
 	Logger     *slog.Logger
@@ -34,11 +38,12 @@ type Config struct {
 }
 
 // Projector folds the log into the tables. Any number of them may run on the
-// same log and database: one works, the others wait for their turn.
+// same log and database: they share the partitions.
 type Projector struct {
 	Config
-	metrics *metrics
-	trouble atomic.Pointer[string] // why the projector does not work at present; nil when it does
+	metrics  *metrics
+	trouble  atomic.Pointer[string] // why the projector does not work at present; nil when it does
+	poisoned int                    // events this process found refused
 }
 
 // New returns a projector that is not ready until Run has reached the log and the database.
@@ -55,19 +60,30 @@ const (
 	maxBackOff = time.Second
 )
 
-// Run projects until ctx ends, then returns nil. Faults of the log and the
-// database are logged once each and waited out. Run returns an error only for
-// what waiting cannot cure: a log that is not the one of the tables.
+// confirmLost is how long the log must look like another one, at every try: a
+// server that starts or stops may say strange things.
+const confirmLost = 2 * time.Second
+
+// Run projects until ctx ends, then hands its partitions over and returns nil.
+// Faults of the log and the database are logged once each and waited out. Run
+// returns an error only for what waiting cannot cure: a log that is not the one
+// of the tables.
 func (p *Projector) Run(ctx context.Context) error {
 	backOff := minBackOff
 	lastLogged := ""
+	var lost time.Time // since when the log looks like another one, without a break
 	for {
 		began := time.Now()
 		err := p.work(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, ErrLogLost) || errors.Is(err, store.ErrOtherLog) {
+		switch isLost := errors.Is(err, ErrLogLost) || errors.Is(err, store.ErrOtherLog); {
+		case !isLost:
+			lost = time.Time{}
+		case lost.IsZero():
+			lost = began
+		case began.Sub(lost) >= confirmLost:
 			return err
 		}
 		p.setTrouble(err)
@@ -88,8 +104,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// Ready says why the projector does not work, nil when it does or when it
-// stands by for another one.
+// Ready says why the projector does not work; nil when it does, or when others
+// hold all partitions.
 func (p *Projector) Ready(context.Context) error {
 	if trouble := p.trouble.Load(); trouble != nil {
 		return errors.New(*trouble)
@@ -107,32 +123,37 @@ func (p *Projector) setTrouble(err error) {
 }
 
 // callTimeout bounds every single question to the log or the database.
-const callTimeout = 5 * time.Second
+const callTimeout = 2 * time.Second
 
-// work is one life of a reader: from the identity check to the first fault.
+// work is one membership: from joining the others to the first fault.
 func (p *Projector) work(ctx context.Context) error {
 	info, err := p.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	turn, err := p.waitForTurn(ctx)
-	if err != nil {
-		return err
+	defer p.leave(ctx)
+	for {
+		share, over, err := p.heartbeat(ctx, info.Partitions)
+		if err != nil {
+			return err
+		}
+		if len(over) > 0 {
+			if err := p.release(ctx, over); err != nil {
+				return err
+			}
+		}
+		p.metrics.partitions.Set(float64(len(share)))
+		if err := p.checkHead(ctx, &info); err != nil {
+			return err
+		}
+		if err := p.serve(ctx, info, share); err != nil {
+			return err
+		}
 	}
-	defer turn.Release()
-
-	positions, err := p.checkIdentity(ctx, info)
-	if err != nil {
-		return err
-	}
-	p.setTrouble(nil)
-	p.Logger.InfoContext(ctx, "projecting", "log_id", info.LogID, "partitions", info.Partitions,
-		"position", positions.least(), "head", info.Last)
-	return p.follow(ctx, turn, positions)
 }
 
 func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	info, err := p.Log.Info(ctx)
 	if err != nil {
@@ -144,25 +165,90 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	return info, nil
 }
 
-// turnInterval is how soon a waiting projector takes over.
-const turnInterval = 250 * time.Millisecond
+// prepareTimeout is long: another projector may be creating the tables.
+const prepareTimeout = 10 * time.Second
 
-func (p *Projector) waitForTurn(ctx context.Context) (*store.Turn, error) {
-	ticker := time.NewTicker(turnInterval)
+// heartbeat keeps the membership and takes what is free. It returns the
+// partitions to work on from now on, and those to be given up once nothing
+// works on them.
+func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, over []int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	standing, err := p.Store.Heartbeat(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := nextStep(p.Owner, partitions, standing)
+	share = slices.Clone(next.held[:len(next.held)-len(next.over)])
+	if len(next.free) > 0 {
+		taken, err := p.Store.Take(ctx, next.free)
+		if err != nil {
+			return nil, nil, err
+		}
+		share = append(share, taken...)
+		slices.Sort(share)
+	}
+	return share, next.over, nil
+}
+
+func (p *Projector) release(ctx context.Context, partitions []int) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return p.Store.Release(ctx, partitions)
+}
+
+// leave hands everything over at once, also after ctx has ended. Where it fails
+// the leases expire.
+func (p *Projector) leave(ctx context.Context) {
+	p.metrics.partitions.Set(0)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	if err := p.Store.Leave(ctx); err != nil {
+		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
+	}
+}
+
+// serve works on a share until a heartbeat finds another one (nil) or something
+// fails. When it returns nothing works on the share any more.
+func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) error {
+	positions, err := p.checkIdentity(ctx, info)
+	if err != nil {
+		return err
+	}
+	p.setTrouble(nil)
+	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
+		"log_id", info.LogID, "position", positions.least(share), "head", info.Last)
+
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- p.follow(ctx, share, positions) }()
+	ticker := time.NewTicker(store.HeartbeatEvery(p.LeaseTime))
 	defer ticker.Stop()
-	for waiting := false; ; waiting = true {
-		turn, err := p.Store.TakeTurn(ctx)
-		if turn != nil || err != nil {
-			return turn, err
-		}
-		if !waiting {
-			p.setTrouble(nil)
-			p.Logger.InfoContext(ctx, "standing by: another projector is at work")
-		}
+	for {
 		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case err := <-ended:
+			cancel()
+			return err
 		case <-ticker.C:
+			goOn, err := p.attend(ctx, &info, share)
+			if goOn {
+				continue
+			}
+			cancel()
+			return cmp.Or(err, <-ended)
 		}
 	}
+}
+
+// attend looks after the lease and the log while the share is worked on, and
+// says whether to go on with it.
+func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int) (goOn bool, err error) {
+	next, over, err := p.heartbeat(ctx, info.Partitions)
+	if err != nil {
+		return false, err
+	}
+	if err := p.checkHead(ctx, info); err != nil {
+		return false, err
+	}
+	return len(over) == 0 && slices.Equal(next, share), nil
 }

@@ -8,13 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/testenv"
 )
 
 func pack(id, payment, user string, credits int) string {
@@ -46,21 +43,6 @@ func TestARestartGoesOnWhereTheRowsEnd(t *testing.T) {
 	}
 	require.EqualValues(t, 150, w.number(ctx, t, "select sum(balance)::bigint from credits"))
 	require.EqualValues(t, 15, w.number(ctx, t, "select count(*) from credit_ledger"))
-}
-
-func TestASecondProjectorWaitsAndTakesOver(t *testing.T) {
-	t.Parallel()
-	ctx, w := setup(t)
-	stop := w.start(ctx, t, 10)
-	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
-	w.waitApplied(ctx, t)
-	w.start(ctx, t, 10)
-	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
-	w.waitApplied(ctx, t)
-	require.NoError(t, stop())
-	w.log.Deliver(t, pack("e3", "p3", "u1", 1))
-	w.waitApplied(ctx, t)
-	require.EqualValues(t, 3, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
 }
 
 func TestIdlePositionsMoveOn(t *testing.T) {
@@ -125,13 +107,8 @@ func TestAForeignLogIsRefused(t *testing.T) {
 			_, err := w.db.Exec(ctx, damage.sql)
 			require.NoError(t, err)
 
-			database, err := store.Open(ctx, w.dsn)
-			require.NoError(t, err)
+			p, database := w.projector(ctx, t, 10)
 			defer database.Close()
-			p := projector.New(projector.Config{
-				Log: w.log.Reader(t), Store: database, Rules: projections.Rules{Mode: projections.ModeAny},
-				BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
-			})
 			require.ErrorIs(t, p.Run(ctx), damage.want)
 			require.Error(t, p.Ready(ctx))
 		})
@@ -142,13 +119,8 @@ func TestAForeignLogIsRefused(t *testing.T) {
 func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
-	database, err := store.Open(ctx, w.dsn)
-	require.NoError(t, err)
+	p, database := w.projector(ctx, t, 10)
 	defer database.Close()
-	p := projector.New(projector.Config{
-		Log: w.log.Reader(t), Store: database, Rules: projections.Rules{Mode: projections.ModeAny},
-		BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
-	})
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
 	w.log.Deliver(t, pack("e1", "p1", "u1", 1))

@@ -2,6 +2,7 @@ package projector_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ type world struct {
 	log *testenv.Log
 	dsn string
 	db  *pgx.Conn
+
+	projectors int // made so far
 }
 
 func setup(t *testing.T) (context.Context, *world) {
@@ -37,15 +40,32 @@ func setup(t *testing.T) (context.Context, *world) {
 	return ctx, w
 }
 
+// leaseTime is short, so that takeovers are quick.
+const leaseTime = 2 * time.Second
+
+// projector returns a new one, which is not running; the store is to be closed.
+func (w *world) projector(ctx context.Context, t *testing.T, batchSize int) (*projector.Projector, *store.Store) {
+	t.Helper()
+	w.projectors++
+	owner := fmt.Sprintf("p%d", w.projectors)
+	database, err := store.Open(ctx, store.Config{DSN: w.dsn, Owner: owner, LeaseTime: leaseTime})
+	require.NoError(t, err)
+	config := w.config(t, database, owner, projections.Rules{Mode: projections.ModeAny})
+	config.BatchSize = batchSize
+	return projector.New(config), database
+}
+
+func (w *world) config(t *testing.T, database *store.Store, owner string, rules projections.Rules) projector.Config {
+	return projector.Config{
+		Log: w.log.Reader(t), Store: database, Owner: owner, LeaseTime: leaseTime, Rules: rules,
+		BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+	}
+}
+
 // start runs a projector until the returned stop is called; stop returns what Run returned.
 func (w *world) start(ctx context.Context, t *testing.T, batchSize int) (stop func() error) {
 	t.Helper()
-	database, err := store.Open(ctx, w.dsn)
-	require.NoError(t, err)
-	p := projector.New(projector.Config{
-		Log: w.log.Reader(t), Store: database, Rules: projections.Rules{Mode: projections.ModeAny},
-		BatchSize: batchSize, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
-	})
+	p, database := w.projector(ctx, t, batchSize)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {

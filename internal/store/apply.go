@@ -40,7 +40,8 @@ const maxConflicts = 20
 
 // Apply folds the events (in the order of the log) and moves the checkpoints,
 // in one transaction; all of it takes effect or nothing. Conflicts with other
-// projectors are retried on what they have committed.
+// projectors are retried on what they have committed. What the database will
+// never take is a RefusedError.
 func (s *Store) Apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance Advance) (Result, error) {
 	for attempt := 1; ; attempt++ {
 		var result Result
@@ -48,9 +49,13 @@ func (s *Store) Apply(ctx context.Context, rules projections.Rules, batch []even
 			result, err = s.applyOnce(ctx, tx, rules, batch, advance)
 			return err
 		})
-		if !isConflict(err) || attempt == maxConflicts {
-			return result, err
+		if isConflict(err) && attempt < maxConflicts {
+			continue
 		}
+		if isRefusal(err) {
+			err = &RefusedError{Cause: err}
+		}
+		return result, err
 	}
 }
 
@@ -58,6 +63,7 @@ func (s *Store) Apply(ctx context.Context, rules projections.Rules, batch []even
 type Result struct {
 	Events     []projections.ProcessedEvent
 	Duplicates int
+	Disorder   int // events that came after a later one they share a name with
 }
 
 func (s *Store) applyOnce(ctx context.Context, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance Advance) (Result, error) {
@@ -67,25 +73,37 @@ func (s *Store) applyOnce(ctx context.Context, tx pgx.Tx, rules projections.Rule
 	if len(batch) == 0 {
 		return Result{}, nil
 	}
-	state, err := load(ctx, tx, batch)
+	state, err := load(ctx, tx, s.schema, batch)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := foldAndSave(ctx, tx, rules, state, batch); err != nil {
-		return Result{}, err
-	}
-	return Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}, nil
+	return s.foldAndSave(ctx, tx, rules, state, batch)
 }
 
-func foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Rules, state *projections.State, batch []events.Event) error {
+func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Rules, state *projections.State, batch []events.Event) (Result, error) {
 	for _, event := range batch {
-		rules.Fold(state, event)
+		if err := fold(rules, state, event); err != nil {
+			return Result{}, err
+		}
 	}
+	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 	writes := &pgx.Batch{}
+	noteDisorder(writes, s.schema, state, &result.Disorder)
 	save(writes, state)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return fmt.Errorf("write the rows: %w", err)
+		return Result{}, fmt.Errorf("write the rows: %w", err)
 	}
+	return result, nil
+}
+
+// fold turns a panic of the rules into a refusal of that event.
+func fold(rules projections.Rules, state *projections.State, event events.Event) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &RefusedError{Seq: event.Seq, Cause: fmt.Errorf("the rules panicked: %v", cause)}
+		}
+	}()
+	rules.Fold(state, event)
 	return nil
 }
 

@@ -75,7 +75,7 @@ func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 4 {
-		other, err := Open(ctx, s.pool.Config().ConnString())
+		other, err := Open(ctx, Config{DSN: s.pool.Config().ConnString(), Owner: "other", LeaseTime: time.Minute})
 		require.NoError(t, err)
 		defer other.Close()
 		group.Go(func() {
@@ -136,12 +136,13 @@ func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
 							if err := moveCheckpoints(ctx, tx, anyMode.FoldID(), s.schema, Advance{From: from(i, 0), To: e.Seq}); err != nil {
 								return err
 							}
-							state, err := load(ctx, tx, []events.Event{e})
+							state, err := load(ctx, tx, LiveSchema, []events.Event{e})
 							if err != nil {
 								return err
 							}
 							first[i].Do(func() { loaded.Done(); loaded.Wait() })
-							return foldAndSave(ctx, tx, anyMode, state, []events.Event{e})
+							_, err = s.foldAndSave(ctx, tx, anyMode, state, []events.Event{e})
+							return err
 						})
 						if !isConflict(err) {
 							require.NoError(t, err)

@@ -19,11 +19,19 @@ import (
 // Each statement sees what was committed before it began, and two events that
 // must see each other always share a row, so whoever waits for a lock here
 // reads the other's work in the statements that follow.
-func load(ctx context.Context, tx pgx.Tx, batch []events.Event) (*projections.State, error) {
+func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (*projections.State, error) {
 	state := projections.NewState()
 	wanted := newKeys(batch)
 
 	first := &pgx.Batch{}
+	first.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq = any($2)",
+		schema, sequences(batch)).Query(func(rows pgx.Rows) error {
+		poison, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		for _, seq := range poison {
+			state.Poison[uint64(seq)] = true
+		}
+		return err
+	})
 	query(first, "processed_event", "event_id = any($1)", "", []any{wanted.events.list()},
 		func(r projections.ProcessedEvent) { state.Events.Load(r.EventID, r) })
 	query(first, "subscription_state", "subscription_id = any($1)", forUpdate("subscription_id"), []any{wanted.subscriptions.list()},
@@ -58,6 +66,14 @@ func load(ctx context.Context, tx pgx.Tx, batch []events.Event) (*projections.St
 		return nil, fmt.Errorf("load what belongs to them: %w", err)
 	}
 	return state, nil
+}
+
+func sequences(batch []events.Event) []int64 {
+	out := make([]int64, len(batch))
+	for i, e := range batch {
+		out[i] = int64(e.Seq)
+	}
+	return out
 }
 
 func forUpdate(key string) string { return " order by " + key + " for update" }

@@ -109,6 +109,10 @@ create table processed_event (
   check ((reason is not null) = (outcome = 'rejected'))
 );
 
+create index processed_event_user on processed_event (user_id, stream_seq) where user_id is not null;
+create index processed_event_subscription on processed_event (subscription_id, stream_seq) where subscription_id is not null;
+create index processed_event_payment on processed_event (provider_payment_id, stream_seq) where provider_payment_id is not null;
+
 create table duplicate_event (
   stream_seq bigint primary key,
   event_id   text not null

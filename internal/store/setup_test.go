@@ -22,7 +22,7 @@ func setup(t *testing.T) (context.Context, *Store) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	s, err := Open(ctx, testenv.Database(t))
+	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode.FoldID()))

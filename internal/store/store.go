@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,30 +28,38 @@ var migrations embed.FS
 
 // Store is one schema of derived tables. Safe for concurrent use.
 type Store struct {
-	pool   *pgxpool.Pool
-	schema string
+	pool      *pgxpool.Pool
+	schema    string
+	owner     string
+	leaseTime time.Duration
 }
 
-// Session settings: a projector that freezes inside a transaction must not hold
-// its rows for longer than a lease.
-const (
-	idleInTransactionTimeout = "8s"
-	lockTimeout              = "5s"
-)
+// Config says which database, and who asks.
+type Config struct {
+	DSN       string
+	Owner     string        // unique among the projectors of this database; at most 40 plain characters
+	LeaseTime time.Duration // after which a member that says nothing is gone
+}
+
+// connectTimeout keeps recovery within two seconds of the database's return.
+const connectTimeout = 2 * time.Second
 
 // Open returns a store whose connections use the live schema. It does not wait
 // for the database: the first call does.
-func Open(ctx context.Context, dsn string) (*Store, error) {
-	config, err := pgxpool.ParseConfig(dsn)
+func Open(ctx context.Context, c Config) (*Store, error) {
+	config, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("read the connection string: %w", err)
 	}
+	config.ConnConfig.ConnectTimeout = connectTimeout
 	for name, value := range map[string]string{
-		"application_name":                    "payfold-projector",
-		"search_path":                         LiveSchema,
-		"timezone":                            "UTC",
-		"lock_timeout":                        lockTimeout,
-		"idle_in_transaction_session_timeout": idleInTransactionTimeout,
+		"application_name": applicationName + c.Owner,
+		"search_path":      LiveSchema,
+		"timezone":         "UTC",
+		// A projector that freezes inside a transaction must not hold its rows for
+		// longer than a lease.
+		"lock_timeout":                        milliseconds(c.LeaseTime / 2),
+		"idle_in_transaction_session_timeout": milliseconds(c.LeaseTime * 4 / 5),
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
 	} {
@@ -59,8 +69,10 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &Store{pool: pool, schema: LiveSchema}, nil
+	return &Store{pool: pool, schema: LiveSchema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
 }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Close waits for calls under way and closes the connections.
 func (s *Store) Close() { s.pool.Close() }

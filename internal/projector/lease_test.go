@@ -1,0 +1,167 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// awaitShares waits until the leases are shared like this, largest first.
+func (w *world) awaitShares(ctx context.Context, t *testing.T, want ...int64) {
+	t.Helper()
+	var have []int64
+	require.Eventually(t, func() bool {
+		rows, err := w.db.Query(ctx, "select count(*) from payfold.lease where expires_at > now() group by owner order by 1 desc")
+		if err != nil {
+			return false
+		}
+		have, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err == nil && fmt.Sprint(have) == fmt.Sprint(want)
+	}, 20*time.Second, 10*time.Millisecond, "want %v", want)
+}
+
+func TestProjectorsShareThePartitions(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stopFirst := w.start(ctx, t, 10)
+	w.awaitShares(ctx, t, 8)
+	w.start(ctx, t, 10)
+	w.awaitShares(ctx, t, 4, 4)
+	w.start(ctx, t, 10)
+	w.awaitShares(ctx, t, 3, 3, 2)
+	for i := range 40 {
+		w.log.Deliver(t, pack(fmt.Sprintf("e%d", i), fmt.Sprintf("p%d", i), fmt.Sprintf("u%d", i), 1))
+	}
+	w.waitApplied(ctx, t)
+	require.NoError(t, stopFirst())
+	w.awaitShares(ctx, t, 4, 4)
+	w.log.Deliver(t, pack("last", "last", "u0", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 41, w.number(ctx, t, "select sum(balance)::bigint from credits"))
+	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.disorder"))
+}
+
+// A projector that froze in the middle of a transaction holds checkpoint rows
+// and says nothing any more; its session lives on.
+func TestAFrozenProjectorBlocksNobody(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+
+	config, err := pgx.ParseConfig(w.dsn)
+	require.NoError(t, err)
+	config.RuntimeParams["application_name"] = "payfold-projector frozen"
+	frozen, err := pgx.ConnectConfig(ctx, config)
+	require.NoError(t, err)
+	defer frozen.Close(context.Background())
+	for _, sql := range []string{
+		"insert into payfold.member values ('frozen', now())",
+		"insert into payfold.lease select p, 'frozen', now() + interval '2 seconds' from generate_series(0, 7) p",
+		"begin",
+		"update portal.checkpoint set position = 0",
+	} {
+		_, err := frozen.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+
+	w.start(ctx, t, 10)
+	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 2, w.number(ctx, t, "select balance from credits where user_id = 'u1'"))
+	_, err = frozen.Exec(ctx, "commit")
+	require.Error(t, err, "its session was ended with its lease")
+}
+
+func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.start(ctx, t, 10)
+	w.awaitShares(ctx, t, 8)
+	database, err := store.Open(ctx, store.Config{DSN: w.dsn, Owner: "other-rules", LeaseTime: leaseTime})
+	require.NoError(t, err)
+	defer database.Close()
+	other := projector.New(w.config(t, database, "other-rules", projections.Rules{Mode: projections.ModeLive}))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- other.Run(ctx) }()
+	require.Eventually(t, func() bool {
+		err := other.Ready(ctx)
+		return err != nil && err.Error() != "starting"
+	}, 10*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, other.Ready(ctx), "projector rebuild --promote")
+	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.member where owner = 'other-rules'"))
+	w.awaitShares(ctx, t, 8)
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+// The database refuses what the rules did not foresee: one event is at fault,
+// those around it are not.
+func TestAPoisonousEventIsRejectedAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.start(ctx, t, 100)
+	w.log.Deliver(t, pack("e0", "p0", "u0", 1))
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+	_, err := w.db.Exec(ctx, "alter table portal.credit_ledger add constraint unforeseen check (delta not in (13, 14))")
+	require.NoError(t, err)
+	for i := 1; i <= 40; i++ {
+		w.log.Deliver(t, pack(fmt.Sprintf("e%d", i), fmt.Sprintf("p%d", i), "u1", i))
+	}
+	stop = w.start(ctx, t, 100)
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+	require.EqualValues(t, 40*41/2-13-14, w.number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+	require.EqualValues(t, 2, w.number(ctx, t,
+		"select count(*) from portal.processed_event where outcome = 'rejected' and reason = 'internal' and event_id in ('e13', 'e14')"))
+	require.EqualValues(t, 2, w.number(ctx, t, "select count(*) from payfold.poison where stream_seq in (14, 15) and error like '%unforeseen%'"))
+
+	// A fold from the start refuses the same, also where the database would not.
+	_, err = w.db.Exec(ctx, "drop schema portal cascade; delete from payfold.schema_state")
+	require.NoError(t, err)
+	w.start(ctx, t, 7)
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 40*41/2-13-14, w.number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+}
+
+func TestADatabaseThatRefusesEverythingIsNotTheEvents(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.start(ctx, t, 100)
+	w.log.Deliver(t, pack("e0", "p0", "u0", 1))
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+	_, err := w.db.Exec(ctx, "alter table portal.processed_event add constraint nothing check (event_id = 'e0')")
+	require.NoError(t, err)
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1), pack("e2", "p2", "u1", 1))
+	p, database := w.projector(ctx, t, 100)
+	defer database.Close()
+	run, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(run) }()
+	require.Eventually(t, func() bool {
+		err := p.Ready(ctx)
+		return err != nil && err.Error() != "starting"
+	}, 20*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, p.Ready(ctx), "not the events")
+	cancel()
+	require.NoError(t, <-ended)
+
+	_, err = w.db.Exec(ctx, "alter table portal.processed_event drop constraint nothing; delete from payfold.poison")
+	require.NoError(t, err)
+	w.start(ctx, t, 100)
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 2, w.number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed note_disorder.sql
+var noteDisorderSQL string
+
+// noteDisorder queues the note of every event of the batch that comes after a
+// later event it shares a name with. It must run after the rows are locked and
+// before the batch's own records are there. Events without an effect have no
+// order to keep.
+//
+// It cannot see a later event that another transaction is about to commit
+// unless the two share a row; those that do wait for each other.
+func noteDisorder(batch *pgx.Batch, schema string, state *projections.State, noted *int) {
+	var seqs []int64
+	var ids, users, subscriptions, payments []*string
+	add := func(e projections.ProcessedEvent) {
+		seqs, ids = append(seqs, e.StreamSeq), append(ids, optional(e.EventID))
+		users, subscriptions = append(users, optional(e.UserID)), append(subscriptions, optional(e.SubscriptionID))
+		payments = append(payments, optional(e.ProviderPaymentID))
+	}
+	for _, e := range state.Events.Inserted() {
+		if e.Outcome != string(projections.Ignored) {
+			add(e)
+		}
+	}
+	for _, d := range state.Duplicates {
+		add(projections.ProcessedEvent{StreamSeq: d.StreamSeq, EventID: d.EventID})
+	}
+	if len(seqs) == 0 {
+		return
+	}
+	first := seqs[0]
+	for _, seq := range seqs {
+		first = min(first, seq)
+	}
+	batch.Queue(noteDisorderSQL, schema, first, seqs, ids, users, subscriptions, payments).
+		Exec(func(tag pgconn.CommandTag) error { *noted = int(tag.RowsAffected()); return nil })
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

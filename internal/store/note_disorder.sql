@@ -1,0 +1,25 @@
+-- notes events of this batch that come after a later event of the log was applied
+-- which shares a name with them: another projector was ahead in another partition
+insert into payfold.disorder (log_id, stream_seq, later_seq, shared)
+select state.log_id, n.seq, later.stream_seq, later.shared
+from payfold.schema_state state
+cross join unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+  as n(seq, event_id, user_id, subscription_id, provider_payment_id)
+cross join lateral (
+  (select p.stream_seq, 'event_id' as shared from processed_event p
+   where p.event_id = n.event_id and p.stream_seq > n.seq)
+  union all
+  (select p.stream_seq, 'user' from processed_event p
+   where p.user_id = n.user_id and p.stream_seq > n.seq and p.outcome <> 'ignored' order by p.stream_seq limit 1)
+  union all
+  (select p.stream_seq, 'subscription' from processed_event p
+   where p.subscription_id = n.subscription_id and p.stream_seq > n.seq and p.outcome <> 'ignored' order by p.stream_seq limit 1)
+  union all
+  (select p.stream_seq, 'payment' from processed_event p
+   where p.provider_payment_id = n.provider_payment_id and p.stream_seq > n.seq and p.outcome <> 'ignored' order by p.stream_seq limit 1)
+  order by stream_seq
+  limit 1
+) later
+where state.schema_name = $1
+  and exists (select from processed_event where stream_seq > $2)
+on conflict do nothing
