@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test bench fuzz lint clean
+.PHONY: help build run test test-faults bench fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -16,6 +16,11 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -timeout 10m ./...
+
+FAULT_ROUNDS ?= 100
+test-faults: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	FAULT_ROUNDS=$(FAULT_ROUNDS) go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
 
 bench: ## deliveries a second, events projected a second, delivery to visible row
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

@@ -14,6 +14,9 @@ import (
 // customers deliver at the same time.
 const customers = 8
 
+// pace is a customer's pause between deliveries: the load is to be steady, not high.
+const pace = 10 * time.Millisecond
+
 // packCredits is what every payment of the load grants.
 const packCredits = 3
 
@@ -21,15 +24,15 @@ const packCredits = 3
 // each delivered until it is accepted, the first once more.
 type load struct {
 	payments [customers]int // delivered in full, by customer; read after the end
-	progress chan struct{}  // one for each acknowledged delivery
+	progress chan struct{}  // one for each acknowledged delivery, while somebody counts them
 	stop     chan struct{}
 	ended    chan error
 }
 
 // startLoad delivers until finish is called.
 func startLoad(t *testing.T, w *world) *load {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	l := &load{progress: make(chan struct{}), stop: make(chan struct{}), ended: make(chan error, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &load{progress: make(chan struct{}, customers), stop: make(chan struct{}), ended: make(chan error, 1)}
 	group, ctx := errgroup.WithContext(ctx)
 	for customer := range customers {
 		group.Go(func() error { return l.shop(ctx, w, customer) })
@@ -52,8 +55,9 @@ func (l *load) shop(ctx context.Context, w *world, customer int) error {
 			}
 			select {
 			case l.progress <- struct{}{}:
-			case <-l.stop:
+			default:
 			}
+			time.Sleep(pace)
 		}
 		l.payments[customer] = payment + 1
 		select {

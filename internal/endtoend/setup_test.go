@@ -30,6 +30,7 @@ type world struct {
 	dir      string
 	database string
 	listen   string
+	nats     string // where the embedded log listens
 	ingest   *testenv.Program
 	provider *testenv.Provider
 }
@@ -45,14 +46,18 @@ func setup(t testing.TB) *world {
 // start starts ingest on a data directory.
 func start(t testing.TB, dir string) *world {
 	t.Helper()
-	w := &world{dir: dir, listen: "127.0.0.1:0"}
-	w.provider = &testenv.Provider{Secret: secret, Client: &http.Client{
-		Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}}
-	t.Cleanup(w.provider.Client.CloseIdleConnections)
+	w := &world{dir: dir, listen: "127.0.0.1:0", nats: "127.0.0.1:0", provider: newProvider(t)}
 	w.startIngest(t)
 	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
 	return w
+}
+
+func newProvider(t testing.TB) *testenv.Provider {
+	provider := &testenv.Provider{Secret: secret, Client: &http.Client{
+		Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	}}
+	t.Cleanup(provider.Client.CloseIdleConnections)
+	return provider
 }
 
 // startIngest starts it where it listened before, once that is known.
@@ -68,7 +73,7 @@ func (w *world) startProjector(t testing.TB, env ...string) *testenv.Program {
 }
 
 func (w *world) env() []string {
-	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0"}
+	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}
 }
 
 // deliver delivers each body once and requires it to be accepted.

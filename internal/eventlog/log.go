@@ -41,6 +41,9 @@ type Config struct {
 // reconnectWait keeps recovery well under two seconds without a busy loop.
 const reconnectWait = 250 * time.Millisecond
 
+// pingInterval: a connection that went silent is given up after three of these.
+const pingInterval = time.Second
+
 // Connect returns at once, also when the server is away or not there yet.
 func Connect(config Config) (*Log, error) {
 	options := []nats.Option{nats.Name("payfold"), nats.RetryOnFailedConnect(true)}
@@ -64,7 +67,7 @@ func connect(url, stream string, flush func() error, logger *slog.Logger, option
 		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
 		nats.IgnoreAuthErrorAbort(), // a token may be made anew while we are away
 		nats.ReconnectBufSize(-1),   // a publish while disconnected fails instead of waiting unseen
-		nats.PingInterval(5*time.Second),
+		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2*time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

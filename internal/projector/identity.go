@@ -30,9 +30,7 @@ func (p positions) least(share []int) uint64 {
 // checkHead notices a log that is replaced or cut short under a running reader,
 // which would not be told so.
 func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, err := p.Log.Info(ctx)
+	now, err := p.askLog(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,9 +48,9 @@ func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
 // the very messages at the positions. A log that was lost, cut short or
 // replaced is refused rather than skipped.
 func (p *Projector) checkIdentity(ctx context.Context, info eventlog.Info) (positions, error) {
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	checkpoints, err := p.Store.Checkpoints(ctx)
+	checkpoints, err := p.Store.Checkpoints(asking)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +82,8 @@ func (p *Projector) checkOne(ctx context.Context, info eventlog.Info, c store.Ch
 		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log, or start from empty tables",
 			ErrLogLost, info.Last, c.Partition, c.Position)
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	message, err := p.Log.Message(ctx, c.Position)
 	if err != nil {
 		return err

@@ -153,16 +153,23 @@ func (p *Projector) work(ctx context.Context) error {
 }
 
 func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
-	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
-	defer cancel()
-	info, err := p.Log.Info(ctx)
+	info, err := p.askLog(ctx)
 	if err != nil {
 		return eventlog.Info{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
 	if err := p.Store.Prepare(ctx, info.LogID, info.Partitions, p.Rules.FoldID()); err != nil {
 		return eventlog.Info{}, fmt.Errorf("prepare the tables: %w", err)
 	}
 	return info, nil
+}
+
+// askLog does not wait for long: a question may be lost with its connection.
+func (p *Projector) askLog(ctx context.Context) (eventlog.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return p.Log.Info(ctx)
 }
 
 // prepareTimeout is long: another projector may be creating the tables.

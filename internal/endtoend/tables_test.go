@@ -1,0 +1,43 @@
+package endtoend
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// derivedTables are those that one fold of the log decides, byte for byte.
+var derivedTables = []string{
+	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "processed_event", "duplicate_event",
+}
+
+// requireOneFold compares the tables with those of a single undisturbed projector
+// that reads the log from its start into an empty database.
+func (w *world) requireOneFold(t *testing.T) {
+	t.Helper()
+	live := w.database
+	defer func() { w.database = live }()
+	w.database = testenv.Database(t)
+	alone := w.startProjector(t)
+	w.awaitProjected(t)
+	stop(t, alone)
+	for _, table := range derivedTables {
+		require.Equal(t, rowsOf(t, w.database, table), rowsOf(t, live, table), table)
+	}
+}
+
+func rowsOf(t *testing.T, dsn, table string) []string {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer connection.Close(context.Background())
+	rows, err := connection.Query(t.Context(), "select r::text from portal."+table+" r order by 1")
+	require.NoError(t, err)
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return out
+}
