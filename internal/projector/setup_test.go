@@ -19,6 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 
+var anyRules = projections.Rules{Mode: projections.ModeAny}
+
 // world is a log, a database, and any number of projectors.
 type world struct {
 	log *testenv.Log
@@ -50,7 +52,7 @@ func (w *world) projector(ctx context.Context, t *testing.T, batchSize int) (*pr
 	owner := fmt.Sprintf("p%d", w.projectors)
 	database, err := store.Open(ctx, store.Config{DSN: w.dsn, Owner: owner, LeaseTime: leaseTime})
 	require.NoError(t, err)
-	config := w.config(t, database, owner, projections.Rules{Mode: projections.ModeAny})
+	config := w.config(t, database, owner, anyRules)
 	config.BatchSize = batchSize
 	return projector.New(config), database
 }

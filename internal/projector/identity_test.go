@@ -1,0 +1,182 @@
+package projector_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// natsServer is a NATS server of its own, as in a cluster.
+func natsServer(t *testing.T) (*nats.Conn, *eventlog.Log) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(10*time.Second))
+	admin, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(admin.Close)
+	log, err := eventlog.Connect(eventlog.Config{URL: s.ClientURL(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	return admin, log
+}
+
+func appendTo(ctx context.Context, t *testing.T, log *eventlog.Log, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		event, err := events.Parse([]byte(body))
+		require.NoError(t, err)
+		_, err = log.Append(ctx, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
+		require.NoError(t, err)
+	}
+}
+
+// snapshot is a backup as the nats command line takes it.
+type snapshot struct {
+	Config, State json.RawMessage
+	chunks        [][]byte
+}
+
+func takeSnapshot(ctx context.Context, t *testing.T, admin *nats.Conn) snapshot {
+	t.Helper()
+	inbox := nats.NewInbox()
+	chunks, err := admin.SubscribeSync(inbox)
+	require.NoError(t, err)
+	answer, err := admin.RequestWithContext(ctx, "$JS.API.STREAM.SNAPSHOT."+testenv.Stream,
+		[]byte(`{"deliver_subject":"`+inbox+`","no_consumers":true}`))
+	require.NoError(t, err)
+	var s snapshot
+	require.NoError(t, json.Unmarshal(answer.Data, &s))
+	require.NotEmpty(t, s.State, string(answer.Data))
+	for {
+		chunk, err := chunks.NextMsgWithContext(ctx)
+		require.NoError(t, err)
+		if len(chunk.Data) == 0 {
+			return s
+		}
+		s.chunks = append(s.chunks, chunk.Data)
+		if chunk.Reply != "" {
+			require.NoError(t, chunk.Respond(nil))
+		}
+	}
+}
+
+func restoreSnapshot(ctx context.Context, t *testing.T, admin *nats.Conn, s snapshot) {
+	t.Helper()
+	question, err := json.Marshal(map[string]json.RawMessage{"config": s.Config, "state": s.State})
+	require.NoError(t, err)
+	answer, err := admin.RequestWithContext(ctx, "$JS.API.STREAM.RESTORE."+testenv.Stream, question)
+	require.NoError(t, err)
+	var to struct {
+		Subject string `json:"deliver_subject"`
+	}
+	require.NoError(t, json.Unmarshal(answer.Data, &to))
+	require.NotEmpty(t, to.Subject, string(answer.Data))
+	for _, chunk := range append(s.chunks, nil) {
+		answer, err = admin.RequestWithContext(ctx, to.Subject, chunk)
+		require.NoError(t, err)
+	}
+	require.NotContains(t, string(answer.Data), `"error"`)
+}
+
+// runOn runs a projector on another log than the world's.
+func (w *world) runOn(ctx context.Context, t *testing.T, log *eventlog.Log) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- w.waitRun(ctx, t, log) }()
+	return func() error { cancel(); return <-ended }
+}
+
+func (w *world) awaitProcessed(ctx context.Context, t *testing.T, want int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var have int
+		err := w.db.QueryRow(ctx, "select count(*) from portal.processed_event").Scan(&have)
+		return err == nil && have == want
+	}, 20*time.Second, 5*time.Millisecond)
+}
+
+func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	admin, log := natsServer(t)
+	require.NoError(t, log.EnsureStream(ctx, eventlog.StreamConfig{
+		Name: testenv.Stream, Replicas: 1, Partitions: 8, DuplicateWindow: time.Minute,
+	}, testenv.Logger(t)))
+	appendTo(ctx, t, log, pack("e1", "p1", "u1", 1), pack("e2", "p2", "u2", 1))
+	stop := w.runOn(ctx, t, log)
+	w.awaitProcessed(ctx, t, 2)
+	early := takeSnapshot(ctx, t, admin)
+	appendTo(ctx, t, log, pack("e3", "p3", "u3", 1))
+	w.awaitProcessed(ctx, t, 3)
+	late := takeSnapshot(ctx, t, admin)
+	require.NoError(t, stop())
+
+	admin, log = natsServer(t)
+	restoreSnapshot(ctx, t, admin, late)
+	stop = w.runOn(ctx, t, log)
+	appendTo(ctx, t, log, pack("e4", "p4", "u1", 1))
+	w.awaitProcessed(ctx, t, 4)
+	require.NoError(t, stop())
+
+	admin, log = natsServer(t)
+	restoreSnapshot(ctx, t, admin, early)
+	err := w.waitRun(ctx, t, log)
+	require.ErrorIs(t, err, projector.ErrLogLost)
+	require.ErrorContains(t, err, "it ends at seq 2")
+	require.ErrorContains(t, err, "restore the log", "it says what to do")
+
+	appendTo(ctx, t, log, pack("x3", "x3", "u3", 1), pack("x4", "x4", "u1", 1), pack("x5", "x5", "u1", 1))
+	err = w.waitRun(ctx, t, log)
+	require.ErrorIs(t, err, projector.ErrLogLost)
+	require.ErrorContains(t, err, "is another one than was applied there")
+	require.EqualValues(t, 4, w.number(ctx, t, "select count(*) from portal.processed_event"))
+}
+
+// A stream that is deleted and made anew under a reader, on a connection that
+// never breaks.
+func TestALogThatIsReplacedUnderAReaderIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	admin, log := natsServer(t)
+	stream := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: 8, DuplicateWindow: time.Minute}
+	require.NoError(t, log.EnsureStream(ctx, stream, testenv.Logger(t)))
+	appendTo(ctx, t, log, pack("e1", "p1", "u1", 1))
+	ended := make(chan error, 1)
+	go func() { ended <- w.waitRun(ctx, t, log) }()
+	w.awaitProcessed(ctx, t, 1)
+	js, err := admin.JetStream()
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream(testenv.Stream))
+	require.NoError(t, log.EnsureStream(ctx, stream, testenv.Logger(t)))
+	appendTo(ctx, t, log, pack("x1", "x1", "u1", 1), pack("x2", "x2", "u1", 1))
+	require.ErrorIs(t, <-ended, store.ErrOtherLog)
+	require.EqualValues(t, 1, w.number(context.Background(), t, "select count(*) from portal.processed_event"))
+}
+
+// waitRun runs a projector until ctx ends or it gives up by itself.
+func (w *world) waitRun(ctx context.Context, t *testing.T, log *eventlog.Log) error {
+	t.Helper()
+	database, err := store.Open(ctx, store.Config{DSN: w.dsn, Owner: "on-another-log", LeaseTime: leaseTime})
+	require.NoError(t, err)
+	defer database.Close()
+	config := w.config(t, database, "on-another-log", anyRules)
+	config.Log = log
+	return projector.New(config).Run(ctx)
+}
