@@ -14,7 +14,6 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
@@ -22,18 +21,17 @@ import (
 
 type runCommand struct {
 	cli.Common
+	rulesFlags
 	AdminAddr   string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
 	DatabaseURL string        `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
 	BatchSize   int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Most events in one transaction."`
 	LeaseTime   time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"After which a projector that says nothing loses its partitions."`
-	Mode        string        `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
 }
 
 // Check implements cli.Checked.
 func (c *runCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
-	_, err := projections.ParseMode(c.Mode)
-	faults.Add(err)
+	c.rulesFlags.Check(faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.BatchSize < 1 || c.BatchSize > 10_000 {
 		faults.Addf("BATCH_SIZE is %d, must be 1 to 10000", c.BatchSize)
@@ -82,17 +80,16 @@ func (c *runCommand) run(ctx context.Context, stderr io.Writer) error {
 	}
 	defer database.Close()
 
-	rules := projections.Rules{Mode: projections.Mode(c.Mode)}
 	registry := telemetry.NewRegistry()
 	work := projector.New(projector.Config{
-		Log: log, Store: database, Owner: owner, LeaseTime: c.LeaseTime, Rules: rules,
+		Log: log, Store: database, Owner: owner, LeaseTime: c.LeaseTime, Rules: c.rules,
 		BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
 	})
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, work.Ready, logger)
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "the projector starts", "owner", owner, "admin_addr", admin.Addr(), "fold_id", rules.FoldID())
+	logger.InfoContext(ctx, "the projector starts", "owner", owner, "admin_addr", admin.Addr(), "fold_id", c.rules.FoldID())
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return work.Run(groupCtx) })
 	group.Go(func() error { return admin.Run(groupCtx) })

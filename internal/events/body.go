@@ -22,6 +22,9 @@ type object struct {
 	Credits        scalar           `json:"credits"`
 	Units          scalar           `json:"units"`
 	Items          list[item]       `json:"items"`
+	Status         scalar           `json:"status"`
+	CanceledAt     scalar           `json:"canceled_at"`
+	RefundAmount   scalar           `json:"refund_amount"`
 	AmountPaid     scalar           `json:"amount_paid"`
 	Amount         scalar           `json:"amount"`
 	Currency       scalar           `json:"currency"`
@@ -73,6 +76,7 @@ type transaction struct {
 	Order        ref[identity] `json:"order"`
 	Subscription ref[identity] `json:"subscription"`
 	AmountPaid   scalar        `json:"amount_paid"`
+	Refunded     scalar        `json:"refunded_amount"`
 	Currency     scalar        `json:"currency"`
 	PeriodStart  scalar        `json:"period_start"`
 	PeriodEnd    scalar        `json:"period_end"`

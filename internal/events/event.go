@@ -30,12 +30,19 @@ type Event struct {
 	ProductKey     string
 	GitHubUser     string
 	Mode           string
+	Status         string // of the object: a subscription's, a refund's
 	Credits        Number
 	Units          Number
 	Amount         Number // in the minor unit of Currency
 	Currency       string
 	PeriodStart    time.Time
 	PeriodEnd      time.Time
+	CanceledAt     time.Time
+
+	// Of a reversal, in the minor unit of the payment's currency.
+	RefundedTotal Number // what is taken back of the payment so far
+	RefundAmount  Number // what this one takes back
+	PaidAmount    Number // what was paid, taxes included
 
 	key       string
 	createdAt time.Time

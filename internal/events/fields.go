@@ -55,10 +55,15 @@ func (e *envelope) event() Event {
 	)
 	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
 	out.Mode = text(o.Mode)
+	out.Status = text(o.Status)
 	out.Credits = firstNumber(meta.Credits, o.Credits)
 	out.Units = firstNumber(o.Units, o.Items.first.Units)
 	out.PeriodStart = firstMoment(o.PeriodStartISO, o.PeriodStart, o.LastTxn.object.PeriodStart)
 	out.PeriodEnd = firstMoment(o.PeriodEndISO, o.PeriodEnd, o.LastTxn.object.PeriodEnd)
+	out.CanceledAt = o.CanceledAt.moment()
+	out.RefundedTotal = firstNumber(o.Transaction.object.Refunded)
+	out.RefundAmount = firstNumber(o.RefundAmount, o.Amount)
+	out.PaidAmount = firstNumber(o.Transaction.object.AmountPaid)
 
 	for _, place := range []struct{ amount, currency scalar }{
 		{o.Order.object.AmountPaid, o.Order.object.Currency},

@@ -55,6 +55,14 @@ type Number struct {
 	Bad     bool // present, but not a whole number of at most 64 bits
 }
 
+// Pointer is the value where it is present, else nil.
+func (n Number) Pointer() *int64 {
+	if !n.Present {
+		return nil
+	}
+	return &n.Value
+}
+
 // Doubles hold whole numbers exactly up to here.
 const maxExactFloat = 1 << 53
 

@@ -2,14 +2,17 @@ package projections
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
 // claim is the rule of checkout.completed and subscription.paid: the first
 // event of a payment claims it for its user and grants what was bought; a later
 // one is a duplicate payment, which only fills what is missing.
-func claim(s *State, f *facts) (Outcome, error) {
+func claim(r Rules, s *State, f *facts) (Outcome, error) {
+	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
+	if f.Kind == "" && f.payment.Kind == "" && offer != nil {
+		f.kind = offer.Kind
+	}
 	if f.kind != KindSubscription && f.kind != KindOneTime && f.kind != KindPro {
 		return Rejected, refused(UnknownKind)
 	}
@@ -19,33 +22,32 @@ func claim(s *State, f *facts) (Outcome, error) {
 		return Rejected, refused(MissingUser)
 	}
 	// A checkout that starts a subscription and names no transaction is followed
-	// by the subscription.paid that does.
-	startsOnly := !paid && f.kind == KindSubscription && f.SubscriptionID != "" && f.Transaction == ""
-	if f.PaymentID() == "" && !startsOnly {
+	// by the subscription.paid that does: it sets the state and claims nothing.
+	if !paid && f.kind == KindSubscription && f.SubscriptionID != "" && f.Transaction == "" {
+		f.payment = Payment{}
+		return r.setSubscription(s, f, statusActive), nil
+	}
+	if f.PaymentID() == "" {
 		return Rejected, refused(MissingPaymentID)
 	}
 	claimed := f.known && f.payment.UserID != ""
-	if f.kind == KindOneTime && !f.Credits.Present && !claimed {
-		return Rejected, refused(MissingCredits)
+	if err := r.sells(f, offer, claimed); err != nil {
+		return Rejected, err
 	}
-	credits, err := grantable(f)
+	credits, err := r.grantable(f, offer)
 	if err != nil {
 		return Rejected, err
 	}
-	if f.known && !startsOnly && conflicts(f) {
+	if f.known && conflicts(f) {
 		return Rejected, refused(PaymentConflict)
 	}
-	if startsOnly {
-		return startSubscription(s, f)
-	}
-
 	p := s.named(f)
 	lacksCredits := p.Credits == nil
 	p.fill(f, credits)
 	if lacksCredits && p.Credits != nil && !s.canGrant(f.user, f.kind, *p.Credits) {
 		return Rejected, refused(OutOfRange)
 	}
-	if !f.known || !claimed && f.user != "" {
+	if p.Kind == "" || !claimed && f.user != "" {
 		p.Kind, p.UserID = f.kind, f.user
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
@@ -53,14 +55,14 @@ func claim(s *State, f *facts) (Outcome, error) {
 	f.payment = p
 
 	if p.UserID != "" && (!claimed || lacksCredits) {
-		s.grant(p, f.Event.ID, f)
+		s.grant(p, granting{f.ID, f.OccurredAt, int64(f.Seq), offer})
 	}
 	outcome := Applied
 	switch f.kind {
 	case KindSubscription:
-		outcome = s.paySubscription(f, p)
+		outcome = r.setSubscription(s, f, statusActive)
 	case KindPro:
-		s.license(f, p)
+		s.chooseLicense(p.UserID, f)
 	}
 	if claimed {
 		return DuplicatePayment, nil
@@ -68,22 +70,33 @@ func claim(s *State, f *facts) (Outcome, error) {
 	return outcome, nil
 }
 
+// sells refuses what the catalogue does not sell, or a pack without credits. It
+// asks nothing of a payment that is claimed already.
+func (r Rules) sells(f *facts, offer *Offer, claimed bool) error {
+	switch {
+	case claimed:
+		return nil
+	case r.Catalogue != nil && offer == nil:
+		return refused(UnknownProduct)
+	case r.Catalogue != nil && offer.Kind != f.kind:
+		return refused(KindMismatch)
+	case r.Catalogue == nil && f.kind == KindOneTime && !f.Credits.Present:
+		return refused(MissingCredits)
+	}
+	return nil
+}
+
 func conflicts(f *facts) bool {
 	p := f.payment
 	return p.UserID != "" && p.UserID != f.user || p.Kind != "" && p.Kind != f.kind
 }
 
-// startSubscription sets the state and claims nothing but what had to wait for the user.
-func startSubscription(s *State, f *facts) (Outcome, error) {
-	return s.paySubscription(f, Payment{}), nil
-}
-
 // claimWaiting claims the payments of a subscription that came before its user
 // was known. Each is granted under its own event, id and time, so that the
 // ledger is the same as if the user had been known.
-func (s *State) claimWaiting(subscription, user string) {
+func (r Rules) claimWaiting(s *State, subscription, user string) {
 	waiting := make([]Payment, 0, len(s.unclaimed[subscription]))
-	for id := range maps.Keys(s.unclaimed[subscription]) {
+	for id := range s.unclaimed[subscription] {
 		p, _ := s.Payments.Get(id)
 		waiting = append(waiting, p)
 	}
@@ -91,6 +104,6 @@ func (s *State) claimWaiting(subscription, user string) {
 	for _, p := range waiting {
 		p.UserID = user
 		s.putPayment(p)
-		s.grant(p, p.EventID, nil)
+		s.grant(p, granting{p.EventID, p.OccurredAt, p.StreamSeq, r.Catalogue.offer(p.ProductKey, p.OccurredAt)})
 	}
 }

@@ -1,6 +1,10 @@
 package projections
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // LedgerLine is one entry of the credit ledger; lines are only ever added.
 type LedgerLine struct {
@@ -21,46 +25,69 @@ type LedgerLine struct {
 
 const entryGrant = "grant"
 
-// maxCredits bounds one grant, before and after multiplication by the units.
-const maxCredits = 1_000_000_000_000
-
-// grantable is the credits the event grants, nil for none. A licence grants none.
-func grantable(f *facts) (*int64, error) {
-	if f.Amount.Bad || f.Amount.Value < 0 {
-		return nil, refused(OutOfRange)
-	}
-	if f.kind == KindPro || !f.Credits.Present {
-		return nil, nil
-	}
-	units := int64(1)
-	if f.Units.Present {
-		units = f.Units.Value
-	}
-	inRange := func(n int64) bool { return n >= 1 && n <= maxCredits }
-	if f.Credits.Bad || f.Units.Bad || !inRange(f.Credits.Value) || !inRange(units) || units > maxCredits/f.Credits.Value {
-		return nil, refused(OutOfRange)
-	}
-	total := f.Credits.Value * units
-	return &total, nil
+// Ledger is the lines of the payments a fold may see, and those it adds.
+type Ledger struct {
+	lines map[string][]LedgerLine // by payment, those of the database and the new ones
+	next  map[string]int64        // by event, the last line it has
+	added []LedgerLine
 }
 
-// grant writes the ledger line of a claimed payment and, for a credit pack, the
-// user's balance. A payment without credits has no line. The line bears the
-// event's own id and time; f is nil where the payment itself waited for its user.
-func (s *State) grant(p Payment, eventID string, f *facts) {
-	if p.Credits == nil || p.Kind == KindPro {
-		return
+// Load puts a line as the database has it.
+func (l *Ledger) Load(line LedgerLine) { l.put(line) }
+
+// Inserted lists the new lines.
+func (l *Ledger) Inserted() []LedgerLine { return l.added }
+
+func (l *Ledger) put(line LedgerLine) {
+	if l.lines == nil {
+		l.lines, l.next = map[string][]LedgerLine{}, map[string]int64{}
 	}
-	occurredAt, seq := p.OccurredAt, p.StreamSeq
-	if f != nil {
-		occurredAt, seq = f.OccurredAt, int64(f.Seq)
+	l.lines[line.ProviderPaymentID] = append(l.lines[line.ProviderPaymentID], line)
+	l.next[line.EventID] = max(l.next[line.EventID], line.Line)
+}
+
+// add numbers the line within its event.
+func (l *Ledger) add(line LedgerLine) {
+	line.Line = l.next[line.EventID] + 1
+	l.put(line)
+	l.added = append(l.added, line)
+}
+
+// sums is what the payment granted, and how much of it is reversed.
+func (l *Ledger) sums(p Payment) (granted, reversed int64) {
+	for _, line := range l.lines[p.ProviderPaymentID] {
+		if line.Entry == entryGrant {
+			granted += line.Delta
+		} else {
+			reversed -= line.Delta
+		}
 	}
-	s.Ledger = append(s.Ledger, LedgerLine{
-		EventID: eventID, Line: 1, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
-		Delta: *p.Credits, ProviderPaymentID: p.ProviderPaymentID,
-		AvailableAt: occurredAt, OccurredAt: occurredAt, StreamSeq: seq,
+	return granted, reversed
+}
+
+// remainder is a grant line and what is not reversed of it.
+type remainder struct {
+	LedgerLine
+	left int64
+}
+
+// remaining lists the payment's grant lines, the latest available first.
+func (l *Ledger) remaining(p Payment) []remainder {
+	var grants []remainder
+	for _, line := range l.lines[p.ProviderPaymentID] {
+		if line.Entry == entryGrant {
+			grants = append(grants, remainder{line, line.Delta})
+		}
+	}
+	for _, line := range l.lines[p.ProviderPaymentID] {
+		for i := range grants {
+			if line.ReversesEventID == grants[i].EventID && *line.ReversesLine == grants[i].Line {
+				grants[i].left += line.Delta
+			}
+		}
+	}
+	slices.SortFunc(grants, func(a, b remainder) int {
+		return cmp.Or(b.AvailableAt.Compare(a.AvailableAt), cmp.Compare(b.Line, a.Line))
 	})
-	if p.Kind == KindOneTime {
-		s.addCredits(p.UserID, *p.Credits, seq)
-	}
+	return grants
 }

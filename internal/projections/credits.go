@@ -1,7 +1,7 @@
 package projections
 
 // Credits is a user's credit packs: balance is the sum of the ledger's deltas
-// of kind one_time, granted minus reversed.
+// of kind one_time, granted minus reversed. It may be below zero.
 type Credits struct {
 	UserID    string `db:"user_id,key"`
 	Balance   int64  `db:"balance"`
@@ -19,11 +19,16 @@ func (s *State) canGrant(user string, kind Kind, credits int64) bool {
 	return kind != KindOneTime || have.Granted <= maxBalance-credits
 }
 
+// addCredits adds what was granted, or what was reversed where it is negative.
 func (s *State) addCredits(user string, credits, seq int64) {
 	have, _ := s.Credits.Get(user)
 	have.UserID = user
 	have.Balance += credits
-	have.Granted += credits
-	have.StreamSeq = seq
+	if credits > 0 {
+		have.Granted += credits
+	} else {
+		have.Reversed -= credits
+	}
+	have.StreamSeq = max(have.StreamSeq, seq)
 	s.Credits.Put(user, have)
 }

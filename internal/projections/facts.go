@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
@@ -26,8 +27,12 @@ func newFacts(s *State, e events.Event) *facts {
 	if e.SubscriptionID != "" {
 		subscription, knownSubscription = s.Subscriptions.Get(e.SubscriptionID)
 	}
+	if IsReversal(e.Type) {
+		f.user, f.kind = f.payment.UserID, f.payment.Kind
+		return f
+	}
 	if f.user == "" {
-		f.user = firstText(subscription.UserID, f.payment.UserID)
+		f.user = cmp.Or(subscription.UserID, f.payment.UserID)
 	}
 	if f.kind == "" {
 		f.kind = f.payment.Kind
@@ -52,12 +57,3 @@ const implicitPrefix = "implicit:"
 // ImplicitSubscription is the id of the one subscription of a user whose
 // provider names none.
 func ImplicitSubscription(user string) string { return implicitPrefix + user }
-
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}

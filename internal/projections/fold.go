@@ -2,6 +2,7 @@ package projections
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -11,21 +12,18 @@ const RulesVersion = "1"
 
 // Rules are the settings the fold depends on.
 type Rules struct {
-	Mode Mode
+	Mode      Mode
+	Catalogue *Catalogue // nil: the metadata says what is sold
 }
 
 // FoldID names these rules: rows made under another one may differ.
-func (r Rules) FoldID() string { return "rules " + RulesVersion + ", mode " + string(r.Mode) }
-
-// effects lists the event types that change something; every other is ignored.
-// A new event type is one line here and one function.
-var effects = map[string]func(*State, *facts) (Outcome, error){
-	"checkout.completed": claim,
-	"subscription.paid":  claim,
+func (r Rules) FoldID() string {
+	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
+	if r.Catalogue != nil {
+		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.digest)
+	}
+	return id
 }
-
-// HasEffect says whether events of this type can touch any row but their own record.
-func HasEffect(eventType string) bool { return effects[eventType] != nil }
 
 // Fold applies one event to the state. It is deterministic and total: an event
 // it cannot use changes nothing but its own record, which says why. An event id
@@ -70,5 +68,5 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if !r.Mode.takes(f.Mode) {
 		return Rejected, refused(WrongMode)
 	}
-	return effect(s, f)
+	return effect(r, s, f)
 }

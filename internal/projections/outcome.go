@@ -22,6 +22,8 @@ const (
 	UnknownKind      Reason = "unknown_kind"
 	MissingUser      Reason = "missing_user"
 	MissingPaymentID Reason = "missing_payment_id"
+	UnknownProduct   Reason = "unknown_product"
+	KindMismatch     Reason = "kind_mismatch"
 	MissingCredits   Reason = "missing_credits"
 	OutOfRange       Reason = "out_of_range"
 	PaymentConflict  Reason = "payment_conflict"

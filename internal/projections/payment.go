@@ -1,10 +1,14 @@
 package projections
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Payment is one payment of the provider: who claimed it first, and for what.
 // It has up to two names, a transaction and an order. A payment without a user
-// is unclaimed: the event that brings the user of its subscription claims it.
+// is unclaimed: the event that brings the user of its subscription claims it. One
+// without a kind has only been reversed so far.
 type Payment struct {
 	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, else the order, it was first seen with
 	OrderID           string    `db:"order_id"`
@@ -22,6 +26,8 @@ type Payment struct {
 
 	TransactionID string `db:"transaction_id"` // empty as long as only its order is known
 	FirstOfOrder  bool   `db:"first_of_order"` // its order's id alone means this payment
+
+	ReversedAt time.Time `db:"reversed_at"` // the time of the reversal that left nothing of it
 }
 
 // LoadPayment puts a payment as the database has it.
@@ -42,17 +48,17 @@ func (s *State) indexPayment(p Payment) {
 	if p.FirstOfOrder {
 		s.byOrder[p.OrderID] = p.ProviderPaymentID
 	}
-	if p.SubscriptionID == "" {
+	if p.Kind == KindPro && p.UserID != "" {
+		addTo(s.proOf, p.UserID, p.ProviderPaymentID)
+	}
+	if p.SubscriptionID == "" || p.Kind == "" {
 		return
 	}
 	if p.UserID != "" {
 		delete(s.unclaimed[p.SubscriptionID], p.ProviderPaymentID)
 		return
 	}
-	if s.unclaimed[p.SubscriptionID] == nil {
-		s.unclaimed[p.SubscriptionID] = map[string]bool{}
-	}
-	s.unclaimed[p.SubscriptionID][p.ProviderPaymentID] = true
+	addTo(s.unclaimed, p.SubscriptionID, p.ProviderPaymentID)
 }
 
 // findPayment returns the payment that one of these names means. Two different
@@ -100,11 +106,11 @@ func (s *State) named(f *facts) Payment {
 
 // fill takes over what the payment lacks and the event knows.
 func (p *Payment) fill(f *facts, credits *int64) {
-	p.SubscriptionID = firstText(p.SubscriptionID, f.SubscriptionID)
-	p.ProductKey = firstText(p.ProductKey, f.ProductKey)
+	p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
+	p.ProductKey = cmp.Or(p.ProductKey, f.ProductKey)
 	if p.Amount == nil && f.Amount.Present {
 		amount := f.Amount.Value
-		p.Amount, p.Currency = &amount, firstText(p.Currency, f.Currency)
+		p.Amount, p.Currency = &amount, cmp.Or(p.Currency, f.Currency)
 	}
 	if p.Credits == nil {
 		p.Credits = credits

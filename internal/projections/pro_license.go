@@ -1,9 +1,13 @@
 package projections
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
-// ProLicense is a user's licence; the row shows the newest pro payment by the
-// provider's time, then by the order of the log.
+// ProLicense is a user's licence: active as long as some pro payment is not
+// fully reversed. The row shows the newest such payment, or the newest of all,
+// by the provider's time, then by the order of the log.
 type ProLicense struct {
 	UserID            string    `db:"user_id,key"`
 	Status            string    `db:"status"`
@@ -16,23 +20,46 @@ type ProLicense struct {
 	StreamSeq         int64     `db:"stream_seq"`
 }
 
-// license activates the licence, or fills what an earlier event of the payment
-// did not know.
-func (s *State) license(f *facts, p Payment) {
-	row, known := s.Licenses.Get(p.UserID)
-	older := known && (p.OccurredAt.Before(row.ActivatedAt) || row.ProviderPaymentID == p.ProviderPaymentID)
-	if older {
-		row.GitHubUsername = firstText(row.GitHubUsername, f.GitHubUser)
-		if row.ProviderPaymentID == p.ProviderPaymentID {
-			row.ProductKey = firstText(row.ProductKey, p.ProductKey)
-		}
-	} else {
-		row = ProLicense{
-			UserID: p.UserID, Status: statusActive,
-			GitHubUsername: firstText(f.GitHubUser, row.GitHubUsername),
-			ProductKey:     p.ProductKey, ProviderPaymentID: p.ProviderPaymentID,
-			ActivatedAt: p.OccurredAt, EventID: p.EventID, StreamSeq: p.StreamSeq,
+const statusRevoked = "revoked"
+
+// chooseLicense sets the user's row again. claimed is the event that brought a
+// pro payment, nil where a reversal took one back: the GitHub user of the
+// payment that comes to be shown wins over the one before.
+func (s *State) chooseLicense(user string, claimed *facts) {
+	var best Payment
+	for id := range s.proOf[user] {
+		candidate, _ := s.Payments.Get(id)
+		if best.ProviderPaymentID == "" || candidate.licensesBefore(best) {
+			best = candidate
 		}
 	}
-	s.Licenses.Put(p.UserID, row)
+	before, known := s.Licenses.Get(user)
+	row := ProLicense{
+		UserID: user, Status: statusActive, GitHubUsername: before.GitHubUsername,
+		ProductKey: best.ProductKey, ProviderPaymentID: best.ProviderPaymentID,
+		ActivatedAt: best.OccurredAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+	}
+	if !best.ReversedAt.IsZero() {
+		row.Status = statusRevoked
+	}
+	if claimed != nil {
+		row.GitHubUsername = cmp.Or(before.GitHubUsername, claimed.GitHubUser)
+		if claimed.payment.ProviderPaymentID == best.ProviderPaymentID && before.ProviderPaymentID != best.ProviderPaymentID {
+			row.GitHubUsername = cmp.Or(claimed.GitHubUser, before.GitHubUsername)
+		}
+	}
+	if !known || row != before {
+		s.Licenses.Put(user, row)
+	}
+}
+
+// licensesBefore orders the pro payments of a user: those not reversed first, then the newest.
+func (p Payment) licensesBefore(other Payment) bool {
+	if mine, others := p.ReversedAt.IsZero(), other.ReversedAt.IsZero(); mine != others {
+		return mine
+	}
+	if !p.OccurredAt.Equal(other.OccurredAt) {
+		return p.OccurredAt.After(other.OccurredAt)
+	}
+	return p.StreamSeq > other.StreamSeq
 }

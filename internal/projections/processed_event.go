@@ -1,6 +1,9 @@
 package projections
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // ProcessedEvent is the record of one event: what it did and why. Every message
 // of the log is one ProcessedEvent or one DuplicateEvent.
@@ -32,7 +35,7 @@ func (s *State) record(f *facts, outcome Outcome, reason Reason) {
 		Kind:              f.kind,
 		UserID:            f.user,
 		SubscriptionID:    f.SubscriptionID,
-		ProviderPaymentID: firstText(f.payment.ProviderPaymentID, f.PaymentID()),
+		ProviderPaymentID: cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()),
 		Outcome:           string(outcome),
 		Reason:            string(reason),
 		OccurredAt:        f.OccurredAt,

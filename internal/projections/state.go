@@ -7,14 +7,17 @@ package projections
 //     subscription they touch
 //   - subscriptions: those they name, and all of every user they touch
 //   - the rows of every user they touch, by their own words, their payment's or
-//     their subscription's
+//     their subscription's, and the user's payments of kind pro
+//   - the reversals of those payments, and the ledger lines of payments that the
+//     events reverse
 //
 // Load* puts what the database has; Fold changes it.
 type State struct {
 	Events        Table[string, ProcessedEvent]
 	Duplicates    []DuplicateEvent
 	Payments      Table[string, Payment]
-	Ledger        []LedgerLine
+	Ledger        Ledger
+	Reversals     Table[string, Reversal]
 	Credits       Table[string, Credits]
 	Subscriptions Table[string, SubscriptionState]
 	Current       Table[string, Subscription]
@@ -27,6 +30,8 @@ type State struct {
 	byOrder       map[string]string          // order → its first payment
 	unclaimed     map[string]map[string]bool // subscription → payments without a user
 	ofUser        map[string]map[string]bool // user → subscriptions
+	proOf         map[string]map[string]bool // user → claimed payments of kind pro
+	reversalsOf   map[string][]string        // payment → reversals, by their event ids
 }
 
 // NewState returns a state of empty tables.
@@ -37,5 +42,7 @@ func NewState() *State {
 		byOrder:       map[string]string{},
 		unclaimed:     map[string]map[string]bool{},
 		ofUser:        map[string]map[string]bool{},
+		proOf:         map[string]map[string]bool{},
+		reversalsOf:   map[string][]string{},
 	}
 }

@@ -1,6 +1,9 @@
 package projections
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // SubscriptionState is one subscription of the provider, also while its user is
 // unknown. Status, period and payment are those of the latest event by the
@@ -20,7 +23,13 @@ type SubscriptionState struct {
 	StreamSeq          int64     `db:"stream_seq"`
 }
 
-const statusActive = "active"
+const (
+	statusActive   = "active"
+	statusCanceled = "canceled"
+	// statusUnknown is that of a subscription of which only an update without a
+	// status has been heard. It is not live.
+	statusUnknown = "unknown"
+)
 
 // LoadSubscription puts a subscription as the database has it.
 func (s *State) LoadSubscription(row SubscriptionState) {
@@ -34,59 +43,76 @@ func (s *State) putSubscription(row SubscriptionState) {
 }
 
 func (s *State) indexSubscription(row SubscriptionState) {
-	if row.UserID == "" {
-		return
+	if row.UserID != "" {
+		addTo(s.ofUser, row.UserID, row.SubscriptionID)
 	}
-	if s.ofUser[row.UserID] == nil {
-		s.ofUser[row.UserID] = map[string]bool{}
-	}
-	s.ofUser[row.UserID][row.SubscriptionID] = true
 }
 
-// paySubscription makes the event's subscription active, claims what waited for
-// its user, and chooses the user's current one again. An event older than what
-// the state knows only fills what is empty: Stale.
-func (s *State) paySubscription(f *facts, p Payment) Outcome {
+func addTo(index map[string]map[string]bool, key, member string) {
+	if index[key] == nil {
+		index[key] = map[string]bool{}
+	}
+	index[key][member] = true
+}
+
+// setSubscription gives the event's subscription that status (empty: the one it
+// has), claims what waited for its user, and chooses the user's current one
+// again. An event older than what the state knows only fills what is empty:
+// Stale. A cancellation is final and applies whenever it comes; of several the
+// earliest counts.
+func (r Rules) setSubscription(s *State, f *facts, status string) Outcome {
 	key := f.subscriptionKey()
 	state, known := s.Subscriptions.Get(key)
-	outcome := Applied
 	if !known {
-		state = SubscriptionState{SubscriptionID: key, StartedAt: f.OccurredAt}
+		state = SubscriptionState{SubscriptionID: key, StartedAt: f.OccurredAt, Status: statusUnknown}
 	}
-	if known && f.OccurredAt.Before(state.OccurredAt) {
+	older, final := known && f.OccurredAt.Before(state.OccurredAt), state.Status == statusCanceled
+	outcome := Applied
+	switch applies := !final && !older; {
+	case applies, status == statusCanceled && (!final || older):
+		state.overwrite(f, status)
+	default:
 		outcome = Stale
-		state.fillFrom(f, p)
-	} else {
-		state.overwriteFrom(f, p)
+		state.fill(f)
 	}
-	if state.UserID == "" {
-		state.UserID = f.user
-	}
+	state.UserID = cmp.Or(state.UserID, f.user)
 	if f.OccurredAt.Before(state.StartedAt) {
 		state.StartedAt = f.OccurredAt
 	}
 	s.putSubscription(state)
 	if state.UserID != "" {
-		s.claimWaiting(key, state.UserID)
+		r.claimWaiting(s, key, state.UserID)
 		s.chooseSubscription(state.UserID)
 	}
 	return outcome
 }
 
-func (s *SubscriptionState) overwriteFrom(f *facts, p Payment) {
-	s.Status, s.CanceledAt = statusActive, time.Time{}
-	s.ProductKey = firstText(f.ProductKey, s.ProductKey)
-	s.ProviderPaymentID = firstText(p.ProviderPaymentID, s.ProviderPaymentID)
+func (s *SubscriptionState) overwrite(f *facts, status string) {
+	s.Status, s.CanceledAt = cmp.Or(status, s.Status), time.Time{}
+	if s.Status == statusCanceled {
+		s.CanceledAt = firstTime(f.CanceledAt, f.OccurredAt)
+	}
+	s.ProductKey = cmp.Or(f.ProductKey, s.ProductKey)
+	s.ProviderPaymentID = cmp.Or(f.payment.ProviderPaymentID, s.ProviderPaymentID)
 	if !f.PeriodStart.IsZero() || !f.PeriodEnd.IsZero() {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.PeriodStart, f.PeriodEnd
 	}
 	s.OccurredAt, s.EventID, s.StreamSeq = f.OccurredAt, f.ID, int64(f.Seq)
 }
 
-func (s *SubscriptionState) fillFrom(f *facts, p Payment) {
-	s.ProductKey = firstText(s.ProductKey, f.ProductKey)
-	s.ProviderPaymentID = firstText(s.ProviderPaymentID, p.ProviderPaymentID)
+func (s *SubscriptionState) fill(f *facts) {
+	s.ProductKey = cmp.Or(s.ProductKey, f.ProductKey)
+	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, f.payment.ProviderPaymentID)
 	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.PeriodStart, f.PeriodEnd
 	}
+}
+
+func firstTime(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
 }

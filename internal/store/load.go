@@ -21,7 +21,7 @@ import (
 // reads the other's work in the statements that follow.
 func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (*projections.State, error) {
 	state := projections.NewState()
-	wanted := newKeys(batch)
+	wanted, found := newKeys(batch), set{} // found: payments
 
 	first := &pgx.Batch{}
 	first.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq = any($2)",
@@ -43,6 +43,7 @@ func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (
 		forUpdate("provider_payment_id"), []any{wanted.payments.list()},
 		func(r projections.Payment) {
 			state.LoadPayment(r)
+			found.add(r.ProviderPaymentID)
 			wanted.users.add(r.UserID)
 		})
 	if err := tx.SendBatch(ctx, first).Close(); err != nil {
@@ -60,8 +61,15 @@ func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (
 	query(second, "pro_license", "user_id = any($1)", forUpdate("user_id"), users,
 		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
 	query(second, "subscription_state", "user_id = any($1)", forUpdate("subscription_id"), users, state.LoadSubscription)
-	query(second, "payment", "user_id is null and subscription_id = any($1)", forUpdate("provider_payment_id"),
-		[]any{wanted.subscriptions.list()}, state.LoadPayment)
+	query(second, "payment", "user_id is null and subscription_id = any($1) or user_id = any($2) and kind = 'pro'",
+		forUpdate("provider_payment_id"), []any{wanted.subscriptions.list(), wanted.users.list()}, state.LoadPayment)
+	query(second, "reversal", `provider_payment_id = any($1) or provider_payment_id in (
+			select provider_payment_id from payment where user_id is null and subscription_id = any($2))`, "",
+		[]any{found.list(), wanted.subscriptions.list()}, state.LoadReversal)
+	if wanted.reversals {
+		query(second, "credit_ledger", "user_id = any($1) and provider_payment_id = any($2)", "",
+			[]any{wanted.users.list(), found.list()}, state.Ledger.Load)
+	}
 	if err := tx.SendBatch(ctx, second).Close(); err != nil {
 		return nil, fmt.Errorf("load what belongs to them: %w", err)
 	}
@@ -108,16 +116,24 @@ func (s set) list() []string {
 	return out
 }
 
-type keys struct{ events, payments, subscriptions, users set }
+type keys struct {
+	events, payments, subscriptions, users set
+
+	reversals bool // there are any
+}
 
 func newKeys(batch []events.Event) keys {
-	k := keys{set{}, set{}, set{}, set{}}
+	k := keys{events: set{}, payments: set{}, subscriptions: set{}, users: set{}}
 	for _, e := range batch {
 		k.events.add(e.ID)
 		if !projections.HasEffect(e.Type) {
 			continue
 		}
 		k.payments.add(e.Transaction, e.Order)
+		if projections.IsReversal(e.Type) {
+			k.reversals = true
+			continue
+		}
 		k.subscriptions.add(e.SubscriptionID)
 		k.users.add(e.UserID)
 	}

@@ -88,10 +88,26 @@ create table payment (
   stream_seq          bigint not null,
   transaction_id      text unique,
   first_of_order      boolean not null,
+  reversed_at         timestamptz,
   check (user_id is null or kind is not null)
 );
 create unique index payment_first_of_order on payment (order_id) where first_of_order;
 create index payment_unclaimed on payment (subscription_id) where user_id is null;
+create index payment_pro on payment (user_id) where kind = 'pro';
+
+create table reversal (
+  event_id            text primary key,
+  provider_payment_id text not null,
+  order_id            text,
+  cause               text not null check (cause in ('refund', 'chargeback')),
+  status              text,
+  amount              bigint check (amount >= 0),
+  paid                bigint check (paid >= 0),
+  occurred_at         timestamptz not null,
+  stream_seq          bigint not null,
+  cumulative          boolean not null
+);
+create index reversal_payment on reversal (provider_payment_id);
 
 create table processed_event (
   event_id            text primary key,

@@ -26,6 +26,7 @@ func shop(t *rapid.T) []string {
 		fields := []string{
 			pick("user", `"user_id":"u1"`, `"user_id":"u2"`, `"user_id":null`),
 			pick("kind", `"kind":"one_time"`, `"kind":"subscription"`, `"kind":"pro"`, `"kind":null`, `"kind":"other"`),
+			pick("product", `"key":"pack"`, `"key":"yearly"`, `"key":"licence"`, `"key":"none"`, `"key":null`),
 			pick("credits", `"credits":10`, `"credits":"7"`, `"credits":null`, `"credits":1e400`, `"credits":0`),
 		}
 		object := []string{
@@ -33,13 +34,35 @@ func shop(t *rapid.T) []string {
 			pick("transaction", `"provider_payment_id":"t1"`, `"provider_payment_id":"t2"`, `"provider_payment_id":"o1"`, `"provider_payment_id":null`),
 			pick("order", `"order":"o1"`, `"order":{"id":"o2","amount_paid":5,"currency":"EUR"}`, `"order":"t1"`, `"order":null`),
 			pick("subscription", `"subscription":"s1"`, `"subscription":{"id":"s2"}`, `"subscription":null`),
+			pick("reversed", `"transaction":{"id":"t1","amount_paid":5,"refunded_amount":2}`, `"transaction":{"id":"t2","refunded_amount":5}`,
+				`"transaction":"t1"`, `"transaction":null`),
+			pick("amount", `"refund_amount":1`, `"amount":3`, `"amount":null`, `"amount":-1`),
+			pick("status", `"status":"active"`, `"status":"pending"`, `"status":"succeeded"`, `"status":null`),
 			pick("period", `"current_period_end":"2026-02-01T00:00:00Z"`, `"current_period_end":null`),
 		}
-		eventType := pick("type", "checkout.completed", "subscription.paid", "subscription.paid", "customer.created")
+		eventType := pick("type", "checkout.completed", "checkout.completed", "subscription.paid", "subscription.paid", "customer.created",
+			"refund.created", "refund.created", "dispute.created", "subscription.update", "subscription.canceled", "subscription.past_due")
 		created := rapid.IntRange(0, 5).Draw(t, "time")
 		return fmt.Sprintf(`{"id":"e%d","eventType":%q,"created_at":%d,"object":{%s}}`,
 			id, eventType, 1767340000000+created*1000, strings.Join(object, ","))
 	}), 1, 40).Draw(t, "bodies")
+}
+
+// sold is a shop with a catalogue: a pack, a plan that drips, a licence.
+var sold = projections.Rules{Mode: projections.ModeAny, Catalogue: catalogue(`
+version: 1
+products:
+  pack: {kind: one_time, credits: 25}
+  yearly: [{kind: subscription, credits: 3, drip: monthly, months: 3, valid_months: 1}, {from: 2026-01-02T07:46:42Z, kind: subscription, credits: 4}]
+  licence: {kind: pro}
+`)}
+
+func catalogue(text string) *projections.Catalogue {
+	c, err := projections.ParseCatalogue([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 // Whatever the events and however they are split into batches, the tables are
@@ -48,21 +71,22 @@ func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	rapid.Check(t, func(r *rapid.T) {
-		reset(ctx, t, s)
+		rules := rapid.SampledFrom([]projections.Rules{anyMode, anyMode, sold}).Draw(r, "rules")
+		reset(ctx, t, s, rules)
 		bodies := shop(r)
 		log := make([]events.Event, len(bodies))
 		whole := projections.NewState()
 		for i, body := range bodies {
 			log[i] = event(t, uint64(i+1), body)
-			anyMode.Fold(whole, log[i])
+			rules.Fold(whole, log[i])
 		}
 		position := uint64(0)
 		for rest := log; len(rest) > 0; {
 			size := rapid.IntRange(1, len(rest)).Draw(r, "batch")
 			to := rest[size-1].Seq
-			_, err := s.Apply(ctx, anyMode, rest[:size], Advance{From: from(0, position), To: to})
+			_, err := s.Apply(ctx, rules, rest[:size], Advance{From: from(0, position), To: to})
 			require.NoError(t, err)
-			_, err = s.Apply(ctx, anyMode, rest[:size], Advance{From: from(0, position), To: to})
+			_, err = s.Apply(ctx, rules, rest[:size], Advance{From: from(0, position), To: to})
 			require.ErrorIs(t, err, ErrFenced, "the same batch again")
 			position, rest = to, rest[size:]
 		}
@@ -71,16 +95,19 @@ func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 	})
 }
 
-func reset(ctx context.Context, t *testing.T, s *Store) {
-	_, err := s.pool.Exec(ctx, `truncate processed_event, duplicate_event, credit_ledger, payment, subscription_state,
-		subscription, credits, pro_license; update checkpoint set position = 0`)
+func reset(ctx context.Context, t *testing.T, s *Store, rules projections.Rules) {
+	_, err := s.pool.Exec(ctx, "update payfold.schema_state set fold_id = $1", rules.FoldID())
+	require.NoError(t, err)
+	_, err = s.pool.Exec(ctx, `truncate processed_event, duplicate_event, credit_ledger, payment, subscription_state,
+		subscription, credits, pro_license, reversal; update checkpoint set position = 0`)
 	require.NoError(t, err)
 }
 
 func requireSameTables(ctx context.Context, t require.TestingT, s *Store, whole *projections.State) {
 	requireRows(ctx, t, s, "processed_event", whole.Events.Inserted())
 	requireRows(ctx, t, s, "duplicate_event", whole.Duplicates)
-	requireRows(ctx, t, s, "credit_ledger", whole.Ledger)
+	requireRows(ctx, t, s, "credit_ledger", whole.Ledger.Inserted())
+	requireRows(ctx, t, s, "reversal", whole.Reversals.Inserted())
 	requireRows(ctx, t, s, "payment", whole.Payments.Inserted())
 	requireRows(ctx, t, s, "subscription_state", whole.Subscriptions.Inserted())
 	requireRows(ctx, t, s, "subscription", whole.Current.Inserted())
@@ -121,9 +148,18 @@ func requireSound(ctx context.Context, t require.TestingT, s *Store, messages in
 		"a balance is the sum of its ledger": `select count(*) from
 			(select user_id, sum(delta) as sum from credit_ledger where kind = 'one_time' group by user_id) l
 			full join credits c using (user_id) where l.sum is distinct from c.balance`,
-		"one grant per payment": "select count(*) from (select from credit_ledger group by provider_payment_id having count(*) > 1) twice",
+		"one grant per payment": `select count(*) from
+			(select from credit_ledger where entry = 'grant' group by provider_payment_id having count(distinct event_id) > 1) twice`,
 		"a grant has its payment": `select count(*) from credit_ledger l left join payment p using (provider_payment_id)
-			where p.user_id is distinct from l.user_id or p.credits is distinct from l.delta or p.kind is distinct from l.kind`,
+			where p.user_id is distinct from l.user_id or p.kind is distinct from l.kind`,
+		"the grants of a payment are its credits": `select count(*) from
+			(select provider_payment_id, sum(delta) as granted from credit_ledger where entry = 'grant' group by provider_payment_id) l
+			join payment p using (provider_payment_id) where p.credits is distinct from granted`,
+		"a payment is reversed at most once over, and fully where it says so": `select count(*) from
+			(select provider_payment_id, sum(delta) as left_over from credit_ledger group by provider_payment_id) l
+			join payment p using (provider_payment_id) where left_over < 0 or (p.reversed_at is not null and left_over <> 0)`,
+		"a licence is active while a pro payment is not reversed": `select count(*) from pro_license l
+			where (status = 'active') <> exists (select from payment p where p.user_id = l.user_id and p.kind = 'pro' and p.reversed_at is null)`,
 	} {
 		var wrong int64
 		require.NoError(t, s.pool.QueryRow(ctx, sql).Scan(&wrong))

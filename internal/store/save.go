@@ -11,7 +11,8 @@ import (
 func save(batch *pgx.Batch, s *projections.State) {
 	insert(batch, "processed_event", s.Events.Inserted())
 	insert(batch, "duplicate_event", s.Duplicates)
-	insert(batch, "credit_ledger", s.Ledger)
+	insert(batch, "credit_ledger", s.Ledger.Inserted())
+	insert(batch, "reversal", s.Reversals.Inserted())
 	saveTable(batch, "payment", &s.Payments)
 	saveTable(batch, "subscription_state", &s.Subscriptions)
 	saveTable(batch, "subscription", &s.Current)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// rulesFlags are what the fold id depends on.
+type rulesFlags struct {
+	CatalogueFile string `name:"catalogue-file" env:"CATALOGUE_FILE" help:"YAML file that says what each product grants; empty: the metadata does."`
+	Mode          string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
+
+	rules projections.Rules
+}
+
+// Check implements cli.Checked.
+func (r *rulesFlags) Check(faults *cli.Faults) {
+	mode, err := projections.ParseMode(r.Mode)
+	faults.Add(err)
+	r.rules = projections.Rules{Mode: mode}
+	if r.CatalogueFile == "" {
+		return
+	}
+	text, err := os.ReadFile(r.CatalogueFile)
+	if err != nil {
+		faults.Addf("CATALOGUE_FILE: %w", err)
+		return
+	}
+	if r.rules.Catalogue, err = projections.ParseCatalogue(text); err != nil {
+		faults.Addf("CATALOGUE_FILE %s: %w", r.CatalogueFile, err)
+	}
+}

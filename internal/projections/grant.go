@@ -1,0 +1,70 @@
+package projections
+
+import "time"
+
+// maxCredits bounds one line of a grant, before and after multiplication by the units.
+const maxCredits = 1_000_000_000_000
+
+// grantable is the credits the event's payment grants in all, nil for none. A
+// licence grants none. With a catalogue they come from its offer alone.
+func (r Rules) grantable(f *facts, offer *Offer) (*int64, error) {
+	if f.Amount.Bad || f.Amount.Value < 0 {
+		return nil, refused(OutOfRange)
+	}
+	credits, lines := f.Credits, int64(1)
+	if r.Catalogue != nil {
+		credits = offer.credits()
+		lines = offer.lines()
+	}
+	if f.kind == KindPro || !credits.Present {
+		return nil, nil
+	}
+	units := int64(1)
+	if f.Units.Present {
+		units = f.Units.Value
+	}
+	inRange := func(n int64) bool { return n >= 1 && n <= maxCredits }
+	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > maxCredits/credits.Value {
+		return nil, refused(OutOfRange)
+	}
+	total := credits.Value * units * lines
+	return &total, nil
+}
+
+// granting is the event a grant is written under.
+type granting struct {
+	eventID    string
+	occurredAt time.Time
+	seq        int64
+	offer      *Offer
+}
+
+// grant writes the ledger lines of a claimed payment and, for a credit pack,
+// the user's balance; then what was reversed before is settled. A payment
+// without credits has no line.
+func (s *State) grant(p Payment, by granting) {
+	if p.Credits != nil && p.Kind != KindPro {
+		lines := by.offer.lines()
+		for month := range lines {
+			available := addMonths(by.occurredAt, month)
+			s.Ledger.add(LedgerLine{
+				EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
+				Delta: *p.Credits / lines, ProviderPaymentID: p.ProviderPaymentID,
+				AvailableAt: available, ExpiresAt: by.offer.expiry(available),
+				OccurredAt: by.occurredAt, StreamSeq: by.seq,
+			})
+		}
+		if p.Kind == KindOneTime {
+			s.addCredits(p.UserID, *p.Credits, by.seq)
+		}
+	}
+	s.settle(p)
+}
+
+// addMonths is the same day and time that many months later, or the last day of
+// a month that is too short.
+func addMonths(t time.Time, months int64) time.Time {
+	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	lastDay := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), lastDay)-1)
+}

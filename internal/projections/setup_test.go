@@ -1,0 +1,123 @@
+package projections
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+var anyMode = Rules{Mode: ModeAny}
+
+// receivedAt is later than every time in the fixtures, so that theirs counts.
+var receivedAt = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+
+// fold folds the bodies in this order into empty tables.
+func fold(t *testing.T, bodies ...string) *State {
+	t.Helper()
+	return foldInto(t, NewState(), anyMode, bodies...)
+}
+
+func foldInto(t *testing.T, s *State, rules Rules, bodies ...string) *State {
+	t.Helper()
+	for i, body := range bodies {
+		event := events.Decode(events.Message{Seq: uint64(i + 1), ID: "raw", Body: []byte(body), ReceivedAt: receivedAt})
+		rules.Fold(s, event)
+	}
+	return s
+}
+
+func checkout(id, object string) string { return ofType("checkout.completed", id, object) }
+
+func paid(id, object string) string { return ofType("subscription.paid", id, object) }
+
+func ofType(eventType, id, object string) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":%q,"object":{%s}}`, id, eventType, object)
+}
+
+// at is the event with this minute of 2026-01-02T10 as the provider's time.
+func at(minute int, body string) string {
+	return fmt.Sprintf(`{"created_at":%d,%s`, minuteOf(minute).UnixMilli(), strings.TrimPrefix(body, "{"))
+}
+
+func minuteOf(minute int) time.Time { return time.Date(2026, 1, 2, 10, minute, 0, 0, time.UTC) }
+
+func fixture(t *testing.T, name string) string {
+	t.Helper()
+	body, err := os.ReadFile("testdata/" + name + ".json")
+	require.NoError(t, err)
+	return string(body)
+}
+
+// outcomes is what each event did: "applied", "rejected missing_user".
+func outcomes(s *State) map[string]string {
+	all := map[string]string{}
+	for _, row := range s.Events.Inserted() {
+		all[row.EventID] = strings.TrimSpace(row.Outcome + " " + row.Reason)
+	}
+	return all
+}
+
+// grants is the ledger: "e1 gives u1 200 one_time for t1".
+func grants(s *State) []string {
+	var all []string
+	for _, l := range s.Ledger {
+		all = append(all, fmt.Sprintf("%s gives %s %d %s for %s", l.EventID, l.UserID, l.Delta, l.Kind, l.ProviderPaymentID))
+	}
+	return all
+}
+
+// tables is every row of every table, one line each, without empty columns.
+func tables(s *State) []string {
+	return slices.Concat(
+		lines("processed_event", s.Events.Inserted()), lines("duplicate_event", s.Duplicates),
+		lines("payment", s.Payments.Inserted()), lines("credit_ledger", s.Ledger),
+		lines("credits", s.Credits.Inserted()), lines("subscription_state", s.Subscriptions.Inserted()),
+		lines("subscription", s.Current.Inserted()), lines("pro_license", s.Licenses.Inserted()),
+	)
+}
+
+func lines[R any](table string, rows []R) []string {
+	var all []string
+	for _, row := range rows {
+		line := table
+		value := reflect.ValueOf(row)
+		for i := range value.NumField() {
+			field := value.Field(i)
+			if field.IsZero() {
+				continue
+			}
+			column, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("db"), ",")
+			line += fmt.Sprintf(" %s=%v", column, shown(reflect.Indirect(field).Interface()))
+		}
+		all = append(all, line)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func shown(value any) any {
+	if t, ok := value.(time.Time); ok {
+		return t.Format("01-02T15:04:05Z07:00")
+	}
+	return value
+}
+
+// requireTables compares with every row of every table, lines in any indentation.
+func requireTables(t *testing.T, want string, s *State) {
+	t.Helper()
+	var rows []string
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line != "" {
+			rows = append(rows, line)
+		}
+	}
+	require.Equal(t, strings.Join(rows, "\n"), strings.Join(tables(s), "\n"))
+}
