@@ -1,0 +1,161 @@
+package projections_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The model says what the tables must hold at the end, each fact straight from
+// all that happened. It knows no batches, no state and no order of work.
+type model struct{ log []happening } // without repetitions, in the order of the log
+
+func newModel(log []happening) model {
+	seen := map[string]bool{}
+	var m model
+	for _, h := range log {
+		if !seen[h.id] {
+			seen[h.id] = true
+			m.log = append(m.log, h)
+		}
+	}
+	return m
+}
+
+func (m model) where(is func(happening) bool) []happening {
+	var out []happening
+	for _, h := range m.log {
+		if is(h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func isClaim(h happening) bool {
+	return h.eventType == "checkout.completed" || h.eventType == "subscription.paid"
+}
+
+func isReversal(h happening) bool {
+	return h.eventType == "dispute.created" || h.eventType == "refund.created"
+}
+
+func (m model) payments() []string {
+	names := map[string]bool{}
+	for _, h := range m.where(isClaim) {
+		names[h.payment] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// userOf is who paid: said by any event of the payment or of its subscription.
+func (m model) userOf(payment string) string {
+	for _, claim := range m.where(func(h happening) bool { return isClaim(h) && h.payment == payment }) {
+		for _, h := range m.log {
+			if h.user != "" && (h.payment == payment && isClaim(h) || h.subscription != "" && h.subscription == claim.subscription) {
+				return h.user
+			}
+		}
+	}
+	return ""
+}
+
+func (m model) claimOf(payment string) happening {
+	return m.where(func(h happening) bool { return isClaim(h) && h.payment == payment })[0]
+}
+
+// takenBack is how much of the paid amount is reversed, at most all of it.
+func (m model) takenBack(payment string) (amount int64, any bool) {
+	var largest, sum int64
+	for _, h := range m.where(func(h happening) bool { return isReversal(h) && h.payment == payment }) {
+		if h.reversalStatus == "pending" || h.reversalStatus == "failed" {
+			continue
+		}
+		any = true
+		if h.cumulative {
+			largest = max(largest, h.amount)
+		} else {
+			sum += h.amount
+		}
+	}
+	return min(largest+sum, m.claimOf(payment).amount), any
+}
+
+func (m model) left(payment string) int64 {
+	claim := m.claimOf(payment)
+	taken, _ := m.takenBack(payment)
+	return claim.credits - claim.credits*taken/claim.amount
+}
+
+func (m model) balances() map[string]int64 {
+	out := map[string]int64{}
+	for _, payment := range m.payments() {
+		if user := m.userOf(payment); user != "" && m.claimOf(payment).kind == "one_time" {
+			out[user] += m.left(payment)
+		}
+	}
+	return out
+}
+
+// licenses says who has an active licence.
+func (m model) licenses() map[string]bool {
+	out := map[string]bool{}
+	for _, payment := range m.payments() {
+		claim := m.claimOf(payment)
+		if claim.kind == "pro" {
+			taken, any := m.takenBack(payment)
+			out[claim.user] = out[claim.user] || !any || taken < claim.amount
+		}
+	}
+	return out
+}
+
+type modelSubscription struct {
+	status, user string
+	started      time.Time
+}
+
+// subscriptions: the earliest cancellation is final; else the latest event counts.
+func (m model) subscriptions() map[string]modelSubscription {
+	out := map[string]modelSubscription{}
+	about := func(id string) []happening {
+		return m.where(func(h happening) bool { return h.subscription == id && !isReversal(h) })
+	}
+	for _, h := range m.log {
+		if h.subscription == "" || isReversal(h) {
+			continue
+		}
+		s := modelSubscription{started: h.at}
+		all := about(h.subscription)
+		for _, one := range all {
+			s.user = cmp.Or(s.user, one.user)
+			if one.at.Before(s.started) {
+				s.started = one.at
+			}
+		}
+		latest := all[0]
+		for _, one := range all {
+			if !one.at.Before(latest.at) {
+				latest = one
+			}
+		}
+		s.status = statusOf(latest)
+		if slices.ContainsFunc(all, func(h happening) bool { return h.eventType == "subscription.canceled" }) {
+			s.status = "canceled"
+		}
+		out[h.subscription] = s
+	}
+	return out
+}
+
+func statusOf(h happening) string {
+	switch {
+	case isClaim(h):
+		return "active"
+	case h.newStatus != "":
+		return h.newStatus
+	}
+	return strings.TrimPrefix(h.eventType, "subscription.")
+}
