@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ var anyMode = Rules{Mode: ModeAny}
 // receivedAt is later than every time in the fixtures, so that theirs counts.
 var receivedAt = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 
-// fold folds the bodies in this order into empty tables.
+// fold folds the bodies into empty tables; they are the log, from its start.
 func fold(t *testing.T, bodies ...string) *State {
 	t.Helper()
 	return foldInto(t, NewState(), anyMode, bodies...)
@@ -27,9 +28,9 @@ func fold(t *testing.T, bodies ...string) *State {
 
 func foldInto(t *testing.T, s *State, rules Rules, bodies ...string) *State {
 	t.Helper()
-	for i, body := range bodies {
-		event := events.Decode(events.Message{Seq: uint64(i + 1), ID: "raw", Body: []byte(body), ReceivedAt: receivedAt})
-		rules.Fold(s, event)
+	for _, body := range bodies {
+		seq := uint64(len(s.Events.Inserted()) + len(s.Duplicates) + 1)
+		rules.Fold(s, events.Decode(events.Message{Seq: seq, ID: "raw", Body: []byte(body), ReceivedAt: receivedAt}))
 	}
 	return s
 }
@@ -68,7 +69,7 @@ func outcomes(s *State) map[string]string {
 // grants is the ledger: "e1 gives u1 200 one_time for t1".
 func grants(s *State) []string {
 	var all []string
-	for _, l := range s.Ledger {
+	for _, l := range s.Ledger.Inserted() {
 		all = append(all, fmt.Sprintf("%s gives %s %d %s for %s", l.EventID, l.UserID, l.Delta, l.Kind, l.ProviderPaymentID))
 	}
 	return all
@@ -78,9 +79,9 @@ func grants(s *State) []string {
 func tables(s *State) []string {
 	return slices.Concat(
 		lines("processed_event", s.Events.Inserted()), lines("duplicate_event", s.Duplicates),
-		lines("payment", s.Payments.Inserted()), lines("credit_ledger", s.Ledger),
+		lines("payment", s.Payments.Inserted()), lines("credit_ledger", s.Ledger.Inserted()),
 		lines("credits", s.Credits.Inserted()), lines("subscription_state", s.Subscriptions.Inserted()),
-		lines("subscription", s.Current.Inserted()), lines("pro_license", s.Licenses.Inserted()),
+		lines("subscription", s.Current.Inserted()), lines("pro_license", s.Licenses.Inserted()), lines("reversal", s.Reversals.Inserted()),
 	)
 }
 
@@ -120,4 +121,11 @@ func requireTables(t *testing.T, want string, s *State) {
 		}
 	}
 	require.Equal(t, strings.Join(rows, "\n"), strings.Join(tables(s), "\n"))
+}
+
+var kindOf = regexp.MustCompile(`"kind": ?"[a-z_]+"`)
+
+// ofKind is the body with every kind in it replaced.
+func ofKind(kind, body string) string {
+	return kindOf.ReplaceAllString(body, `"kind":"`+kind+`"`)
 }

@@ -1,0 +1,131 @@
+package projections
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const catalogueText = `
+version: 3
+products:
+  pack_200: {kind: one_time, credits: 200}
+  pro_yearly: {kind: subscription, credits: 100, drip: monthly, months: 12, valid_months: 2}
+  pro_monthly: [{kind: subscription, credits: 100}, {from: 2026-03-01, kind: subscription, credits: 120}]
+  plain: {kind: subscription}
+  tool: {kind: pro}
+`
+
+func sold(t *testing.T) Rules {
+	t.Helper()
+	c, err := ParseCatalogue([]byte(catalogueText))
+	require.NoError(t, err)
+	return Rules{Mode: ModeAny, Catalogue: c}
+}
+
+func bought(id, product, more string) string {
+	return checkout(id, `"provider_payment_id":"t_`+id+`","amount":1200,"metadata":{"user_id":"u1","key":"`+product+`"`+more+`}`)
+}
+
+func TestCreditsComeFromTheCatalogueAlone(t *testing.T) {
+	t.Parallel()
+	s := foldInto(t, NewState(), sold(t),
+		bought("e1", "pack_200", `,"kind":"one_time","credits":999999`),
+		bought("e2", "pack_200", ``),
+		bought("e3", "pack_200", `,"kind":"pro"`),
+		bought("e4", "nothing", `,"kind":"one_time","credits":5`),
+		bought("e5", "plain", `,"kind":"subscription","credits":5`),
+		bought("e6", "tool", `,"kind":"pro"`),
+		checkout("e7", `"provider_payment_id":"t_e7","units":3,"metadata":{"user_id":"u1","kind":"one_time","key":"pack_200"}`))
+	require.Equal(t, map[string]string{
+		"e1": "applied", "e2": "applied", "e3": "rejected kind_mismatch", "e4": "rejected unknown_product",
+		"e5": "applied", "e6": "applied", "e7": "applied",
+	}, outcomes(s))
+	require.Equal(t, int64(1000), balanceOf(t, s, "u1"))
+	require.Equal(t, []string{
+		"e1 gives u1 200 one_time for t_e1", "e2 gives u1 200 one_time for t_e2", "e7 gives u1 600 one_time for t_e7",
+	}, grants(s))
+}
+
+func TestAPriceChangeNeverRewritesHistory(t *testing.T) {
+	t.Parallel()
+	of := func(id, day string) string {
+		return strings.Replace(bought(id, "pro_monthly", ``), `{"id"`, `{"created_at":"`+day+`","id"`, 1)
+	}
+	s := foldInto(t, NewState(), sold(t), of("after", "2026-03-01T00:00:00Z"), of("before", "2026-02-28T23:59:59.999999Z"))
+	require.ElementsMatch(t, []string{
+		"after gives u1 120 subscription for t_after", "before gives u1 100 subscription for t_before",
+	}, grants(s))
+}
+
+func TestADripIsALineAMonth(t *testing.T) {
+	t.Parallel()
+	body := strings.Replace(bought("e1", "pro_yearly", ``), `{"id"`, `{"created_at":"2026-01-31T08:30:00Z","id"`, 1)
+	s := foldInto(t, NewState(), sold(t), body)
+	lines := s.Ledger.Inserted()
+	require.Len(t, lines, 12)
+	var days []string
+	for i, line := range lines {
+		require.EqualValues(t, i+1, line.Line)
+		require.EqualValues(t, 100, line.Delta)
+		days = append(days, line.AvailableAt.Format("2006-01-02"))
+	}
+	require.Equal(t, "2026-01-31 2026-02-28 2026-03-31 2026-04-30 2026-05-31 2026-06-30 2026-07-31 2026-08-31 2026-09-30 2026-10-31 2026-11-30 2026-12-31",
+		strings.Join(days, " "), "clamped to the month's end")
+	require.Equal(t, time.Date(2026, 4, 28, 8, 30, 0, 0, time.UTC), lines[1].ExpiresAt, "two months after it is available")
+	payment, _ := s.Payments.Get("t_e1")
+	require.EqualValues(t, 1200, *payment.Credits)
+
+	s = foldInto(t, s, sold(t), refund("r1", `"transaction":{"id":"t_e1","amount_paid":1200,"refunded_amount":250}`))
+	var reversed []string
+	for _, line := range s.Ledger.Inserted()[12:] {
+		reversed = append(reversed, line.AvailableAt.Format("2006-01-02"))
+		require.Equal(t, "r1", line.EventID)
+		require.Equal(t, lines[*line.ReversesLine-1].ExpiresAt, line.ExpiresAt)
+	}
+	require.Equal(t, []string{"2026-12-31", "2026-11-30", "2026-10-31"}, reversed, "the latest available first")
+	require.EqualValues(t, -50, s.Ledger.Inserted()[14].Delta)
+	require.EqualValues(t, 3, s.Ledger.Inserted()[14].Line)
+}
+
+func TestTheFoldIDNamesTheCatalogue(t *testing.T) {
+	t.Parallel()
+	other, err := ParseCatalogue([]byte(strings.Replace(catalogueText, "credits: 200", "credits: 201", 1)))
+	require.NoError(t, err)
+	require.NotEqual(t, sold(t).FoldID(), Rules{Mode: ModeAny, Catalogue: other}.FoldID())
+	require.NotEqual(t, sold(t).FoldID(), anyMode.FoldID())
+	require.Equal(t, sold(t).FoldID(), sold(t).FoldID())
+}
+
+func TestEveryFaultOfACatalogueIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := ParseCatalogue([]byte(`
+version: 0
+products:
+  a: {kind: gift}
+  b: {kind: one_time}
+  c: {kind: pro, credits: 5}
+  d: {kind: subscription, credits: 0}
+  e: {kind: subscription, credits: 5, drip: weekly, months: 2}
+  f: {kind: subscription, credits: 5, months: 2}
+  g: {kind: subscription, credits: 5, drip: monthly}
+  h: {kind: subscription, credits: 5, valid_months: 100000}
+  i: [{kind: subscription, from: yesterday}]
+  j: [{kind: subscription}, {kind: pro}]
+  k: []
+`))
+	require.Error(t, err)
+	for _, fault := range []string{
+		"version", "product a, offer 1: kind", "product b, offer 1: a one_time", "product c, offer 1: a pro", "product d, offer 1: credits",
+		"product e, offer 1: drip", "product f, offer 1: months", "product g, offer 1: a drip", "product h, offer 1: valid_months",
+		"product i, offer 1: from", "product j has two offers", "product k has no offer",
+	} {
+		require.ErrorContains(t, err, fault)
+	}
+	for _, text := range []string{"", "products: {a: {kind: pro}}", "version: 1\nproduct: {}", "version: [", "version: 1\nproducts: {a: {kind: pro, colour: red}}"} {
+		_, err := ParseCatalogue([]byte(text))
+		require.Error(t, err, text)
+	}
+}

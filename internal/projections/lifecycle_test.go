@@ -1,0 +1,112 @@
+package projections
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	ofS1     = `"id":"s1","metadata":{"user_id":"u1"}`
+	paidOfS1 = `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1"}`
+)
+
+func statusAfter(t *testing.T, bodies ...string) string {
+	t.Helper()
+	row, _ := fold(t, bodies...).Subscriptions.Get("s1")
+	return row.Status
+}
+
+func TestTheEventTypeIsTheStatus(t *testing.T) {
+	t.Parallel()
+	for eventType, want := range map[string]string{
+		"active": "active", "trialing": "trialing", "canceled": "canceled", "scheduled_cancel": "scheduled_cancel",
+		"past_due": "past_due", "paused": "paused", "unpaid": "unpaid", "expired": "expired",
+	} {
+		require.Equal(t, want, statusAfter(t, ofType("subscription."+eventType, "e1", ofS1+`,"status":"active"`)))
+	}
+	require.Equal(t, "trialing", statusAfter(t, ofType("subscription.update", "e1", ofS1+`,"status":"trialing"`)))
+	require.Equal(t, "unknown", statusAfter(t, ofType("subscription.update", "e1", ofS1)))
+	require.Equal(t, "past_due", statusAfter(t, ofType("subscription.past_due", "e1", ofS1), ofType("subscription.update", "e2", ofS1)))
+}
+
+func TestTheProvidersTimeDecidesNotTheArrival(t *testing.T) {
+	t.Parallel()
+	pastDue, active := at(2, ofType("subscription.past_due", "e2", ofS1)), at(1, ofType("subscription.active", "e1", ofS1))
+	s := fold(t, pastDue, active)
+	require.Equal(t, map[string]string{"e1": "stale", "e2": "applied"}, outcomes(s))
+	row, _ := s.Subscriptions.Get("s1")
+	require.Equal(t, "past_due", row.Status)
+	require.Equal(t, minuteOf(1), row.StartedAt)
+	require.Equal(t, "active", statusAfter(t, at(2, ofType("subscription.past_due", "e2", ofS1)), at(2, ofType("subscription.active", "e1", ofS1))),
+		"at the same time the later in the log")
+}
+
+func TestACancellationIsFinal(t *testing.T) {
+	t.Parallel()
+	canceled := at(3, ofType("subscription.canceled", "cancel", ofS1+`,"canceled_at":"2026-01-02T10:02:30Z"`))
+	late := at(5, paid("paid", paidOfS1+`,"credits":9`))
+	for name, bodies := range map[string][]string{"it comes first": {canceled, late}, "it comes last": {late, canceled}} {
+		s := fold(t, bodies...)
+		row, _ := s.Subscriptions.Get("s1")
+		require.Equal(t, "canceled", row.Status, name)
+		require.Equal(t, "02:30", row.CanceledAt.Format("04:05"), name)
+		require.Equal(t, "cancel", row.EventID, name)
+		require.Equal(t, []string{"paid gives u1 9 subscription for t1"}, grants(s), "a late payment still grants")
+	}
+	require.Equal(t, "stale", outcomes(fold(t, canceled, late))["paid"])
+	require.Equal(t, "active", statusAfter(t, at(1, ofType("subscription.expired", "e1", ofS1)), at(2, paid("e2", paidOfS1))),
+		"an expired one is revived")
+}
+
+func TestLifecycleEventsNeverClaimTheOldPaymentTheyCarry(t *testing.T) {
+	t.Parallel()
+	s := fold(t, ofType("subscription.past_due", "e1", paidOfS1+`,"credits":9`), ofType("subscription.active", "e2", paidOfS1+`,"credits":9`))
+	require.Empty(t, grants(s))
+	require.Empty(t, s.Payments.Inserted())
+	require.Equal(t, map[string]string{"e1": "applied", "e2": "applied"}, outcomes(s))
+}
+
+func TestLifecycleEventsOfOtherKindsAreIgnored(t *testing.T) {
+	t.Parallel()
+	s := fold(t,
+		ofType("subscription.active", "e1", `"id":"s1","metadata":{"user_id":"u1","kind":"pro"}`),
+		ofType("subscription.active", "e2", `"id":"s1","metadata":{"user_id":"u1","kind":"gift"}`),
+		ofType("subscription.active", "e3", `"object":"subscription"`))
+	require.Equal(t, map[string]string{"e1": "ignored", "e2": "rejected unknown_kind", "e3": "rejected missing_user"}, outcomes(s))
+	require.Empty(t, s.Subscriptions.Inserted())
+}
+
+func TestALiveSubscriptionIsShownBeforeAnEndedOne(t *testing.T) {
+	t.Parallel()
+	first := at(1, paid("e1", `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1"}`))
+	upgrade := at(2, paid("e2", `"id":"s2","last_transaction_id":"t2","metadata":{"user_id":"u1"}`))
+	shown := func(bodies ...string) string {
+		row, _ := fold(t, bodies...).Current.Get("u1")
+		return row.SubscriptionID
+	}
+	require.Equal(t, "s2", shown(first, upgrade))
+	require.Equal(t, "s2", shown(upgrade, first), "the latest started, not the latest heard of")
+	require.Equal(t, "s2", shown(first, upgrade, at(3, ofType("subscription.canceled", "e3", `"id":"s1"`))))
+	require.Equal(t, "s1", shown(first, upgrade, at(3, ofType("subscription.canceled", "e3", `"id":"s2"`))))
+}
+
+func TestAnEventBeforeItsUserIsKnownWaitsForTheUser(t *testing.T) {
+	t.Parallel()
+	s := fold(t,
+		at(1, ofType("subscription.active", "e1", `"id":"s1"`)),
+		at(2, ofType("subscription.past_due", "e2", `"id":"s1"`)))
+	require.Empty(t, s.Current.Inserted())
+	s = foldInto(t, s, anyMode, at(0, ofType("subscription.trialing", "e3", ofS1)))
+	row, known := s.Current.Get("u1")
+	require.True(t, known)
+	require.Equal(t, "past_due", row.Status)
+}
+
+func TestASubscriptionKeepsItsFirstUser(t *testing.T) {
+	t.Parallel()
+	s := fold(t, ofType("subscription.active", "e1", ofS1), ofType("subscription.past_due", "e2", `"id":"s1","metadata":{"user_id":"u2"}`))
+	row, _ := s.Subscriptions.Get("s1")
+	require.Equal(t, "u1", row.UserID)
+	require.Equal(t, "past_due", row.Status)
+}

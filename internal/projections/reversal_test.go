@@ -1,0 +1,130 @@
+package projections
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const packOf100 = `"provider_payment_id":"t1","amount":1000,"currency":"EUR","metadata":{"kind":"one_time","user_id":"u1","credits":100}`
+
+func refund(id, object string) string { return ofType("refund.created", id, object) }
+
+func dispute(id, object string) string { return ofType("dispute.created", id, object) }
+
+// balanceOf is the user's credits, checked against the ledger.
+func balanceOf(t *testing.T, s *State, user string) int64 {
+	t.Helper()
+	credits, _ := s.Credits.Get(user)
+	var sum int64
+	for _, line := range s.Ledger.Inserted() {
+		if line.UserID == user && line.Kind == KindOneTime {
+			sum += line.Delta
+		}
+	}
+	require.Equal(t, sum, credits.Balance)
+	require.Equal(t, credits.Granted-credits.Reversed, credits.Balance)
+	return credits.Balance
+}
+
+func TestReversalsTakeBackTheRefundedShare(t *testing.T) {
+	t.Parallel()
+	const cumulative = `"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":%d}`
+	const single = `"transaction":{"id":"t1","amount_paid":1000},"refund_amount":%d`
+	for name, test := range map[string]struct {
+		bodies   []string
+		left     int64
+		refunded int64
+	}{
+		"a part":                            {[]string{refund("r1", fmt.Sprintf(single, 250))}, 75, 250},
+		"rounded towards the customer":      {[]string{refund("r1", fmt.Sprintf(single, 999))}, 1, 999},
+		"parts add up":                      {[]string{refund("r1", fmt.Sprintf(single, 250)), refund("r2", fmt.Sprintf(single, 250))}, 50, 500},
+		"a cumulative one does not":         {[]string{refund("r1", fmt.Sprintf(cumulative, 250)), refund("r2", fmt.Sprintf(cumulative, 400))}, 60, 400},
+		"a cumulative one out of order":     {[]string{refund("r2", fmt.Sprintf(cumulative, 400)), refund("r1", fmt.Sprintf(cumulative, 250))}, 60, 400},
+		"a refund and its dispute":          {[]string{refund("r1", fmt.Sprintf(cumulative, 1000)), dispute("d1", `"amount":1000,"transaction":"t1"`)}, 0, 1000},
+		"a part and a dispute of all":       {[]string{refund("r1", fmt.Sprintf(single, 500)), dispute("d1", `"amount":1000,"transaction":"t1"`)}, 0, 1000},
+		"no amounts: all of it":             {[]string{refund("r1", `"transaction":"t1"`)}, 0, 1000},
+		"of the payment's amount":           {[]string{refund("r1", `"refund_amount":100,"transaction":"t1"`)}, 90, 100},
+		"more than was paid":                {[]string{refund("r1", fmt.Sprintf(single, 5000))}, 0, 1000},
+		"pending, failed and canceled ones": {[]string{refund("r1", fmt.Sprintf(single, 250)+`,"status":"pending"`), refund("r2", fmt.Sprintf(single, 250)+`,"status":"failed"`), refund("r3", fmt.Sprintf(single, 250)+`,"status":"canceled"`)}, 100, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			after := fold(t, append([]string{checkout("e1", packOf100)}, test.bodies...)...)
+			before := fold(t, append(append([]string{}, test.bodies...), checkout("e1", packOf100))...)
+			for order, s := range map[string]*State{"after the payment": after, "before it": before} {
+				require.Equal(t, test.left, balanceOf(t, s, "u1"), order)
+				payment, _ := s.Payments.Get("t1")
+				require.Equal(t, "u1", payment.UserID, order)
+				require.Equal(t, "e1", payment.EventID, order)
+				if test.refunded == 0 {
+					require.Nil(t, payment.RefundedAmount, order)
+				} else {
+					require.Equal(t, test.refunded, *payment.RefundedAmount, order)
+				}
+				require.Equal(t, test.left == 0, !payment.ReversedAt.IsZero(), order)
+			}
+		})
+	}
+}
+
+func TestAReversalOfCreditsSpentLeavesTheBalanceBelowZeroOnlyInTheLedgersSum(t *testing.T) {
+	t.Parallel()
+	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1"`), dispute("d1", `"transaction":"t1","amount":1000`))
+	require.Equal(t, map[string]string{"e1": "applied", "r1": "applied", "d1": "applied"}, outcomes(s))
+	require.Len(t, s.Ledger.Inserted(), 2, "a step of zero writes no line")
+	require.Zero(t, balanceOf(t, s, "u1"))
+}
+
+func TestAReversalNeedsAName(t *testing.T) {
+	t.Parallel()
+	s := fold(t, refund("r1", `"refund_amount":5`), refund("r2", `"refund_amount":-5,"transaction":"t1"`))
+	require.Equal(t, map[string]string{"r1": "rejected missing_payment_id", "r2": "rejected out_of_range"}, outcomes(s))
+	require.Empty(t, s.Reversals.Inserted())
+}
+
+func TestAReversalNeedsNoUserAndNoKindOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1","metadata":{"kind":"pro","user_id":"u2"}`))
+	row, _ := s.Events.Get("r1")
+	require.Equal(t, "u1", row.UserID)
+	require.Equal(t, "one_time", row.Kind)
+	require.Zero(t, balanceOf(t, s, "u1"))
+}
+
+func TestALicenceEndsWithItsLastPaymentThatIsNotReversed(t *testing.T) {
+	t.Parallel()
+	pro := func(id, payment, github string) string {
+		return checkout(id, `"provider_payment_id":"`+payment+`","amount":1000,"metadata":{"kind":"pro","user_id":"u1","github_username":"`+github+`"}`)
+	}
+	first, second := at(1, pro("e1", "t1", "octo")), at(2, pro("e2", "t2", "cat"))
+	license := func(bodies ...string) ProLicense {
+		row, _ := fold(t, bodies...).Licenses.Get("u1")
+		return row
+	}
+	require.Equal(t, "active", license(first, refund("r1", `"transaction":"t1","refund_amount":400`)).Status, "a part does not end it")
+	revoked := license(first, at(3, refund("r1", `"transaction":"t1"`)))
+	require.Equal(t, "revoked", revoked.Status)
+	require.Equal(t, minuteOf(3), revoked.RevokedAt)
+	require.Equal(t, revoked.RevokedAt, license(at(3, refund("r1", `"transaction":"t1"`)), first).RevokedAt, "the refund came first")
+
+	both := license(first, second, refund("r1", `"transaction":"t2"`))
+	require.Equal(t, "active", both.Status)
+	require.Equal(t, "t1", both.ProviderPaymentID, "the newest that is not reversed")
+	again := license(first, refund("r1", `"transaction":"t1"`), second)
+	require.Equal(t, "active", again.Status)
+	require.Equal(t, "cat", again.GitHubUsername)
+	require.True(t, again.RevokedAt.IsZero())
+	require.Equal(t, "revoked", license(first, second, refund("r1", `"transaction":"t2"`), refund("r2", `"transaction":"t1"`)).Status)
+}
+
+func TestAReversalThatDidNotHappenIsKeptAndDoesNothing(t *testing.T) {
+	t.Parallel()
+	s := fold(t, refund("r1", `"transaction":"t1","status":"pending"`), checkout("e1", packOf100))
+	require.Equal(t, map[string]string{"r1": "ignored", "e1": "applied"}, outcomes(s))
+	require.Len(t, s.Reversals.Inserted(), 1)
+	require.EqualValues(t, 100, balanceOf(t, s, "u1"))
+	s = fold(t, refund("r1", `"transaction":"t1","status":"failed"`))
+	require.Empty(t, s.Payments.Inserted())
+}
