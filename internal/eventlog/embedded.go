@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,12 +13,16 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
+
+//go:embed accounts.conf
+var accounts string
 
 // Server is a nats-server inside this process, for one machine. Clients on the
 // same machine present the token and may only read; this process alone writes.
@@ -89,13 +94,20 @@ func (s *Server) start() error {
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
-	s.nats, err = server.NewServer(&server.Options{
+	options := &server.Options{
 		ServerName: "payfold", Host: host, Port: port,
 		JetStream: true, StoreDir: dir, SyncAlways: true,
-		NoSigs: true, DontListen: false,
-		CustomClientAuthentication: &authenticator{token: token, secret: s.secret, stream: s.config.Stream},
-	})
-	if err != nil {
+		NoSigs: true,
+	}
+	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
+		return fmt.Errorf("configure the embedded log: %w", err)
+	}
+	authenticator := &authenticator{token: token, secret: s.secret}
+	options.CustomClientAuthentication = authenticator
+	if s.nats, err = server.NewServer(options); err != nil {
+		return fmt.Errorf("configure the embedded log: %w", err)
+	}
+	if err := authenticator.find(s.nats); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
 	s.nats.SetLoggerV2(serverLogger{s.config.Logger}, false, false, false)
@@ -104,7 +116,7 @@ func (s *Server) start() error {
 		s.stop()
 		return errors.New("the embedded log did not start; see the log lines above")
 	}
-	s.store = newStore(filepath.Join(dir, "jetstream", "$G", "streams", s.config.Stream, "msgs"))
+	s.store = newStore(filepath.Join(dir, "jetstream", writerAccount, "streams", s.config.Stream, "msgs"))
 	if err := writeFile(addressFile(s.config.DataDir), s.nats.Addr().String()); err != nil {
 		s.stop()
 		return err
@@ -133,38 +145,39 @@ func (s *Server) stop() {
 	s.nats.WaitForShutdown()
 }
 
+const (
+	writerAccount = "PAYFOLD"
+	readerAccount = "PAYFOLD_READ"
+)
+
 // authenticator lets this process write and whoever has the token read.
-type authenticator struct{ token, secret, stream string }
+type authenticator struct {
+	token, secret  string
+	writer, reader *server.Account
+}
+
+func (a *authenticator) find(s *server.Server) (err error) {
+	if a.writer, err = s.LookupAccount(writerAccount); err != nil {
+		return err
+	}
+	a.reader, err = s.LookupAccount(readerAccount)
+	return err
+}
 
 func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	presented := []byte(c.GetOpts().Token)
 	if subtle.ConstantTimeCompare(presented, []byte(a.secret)) == 1 {
-		c.RegisterUser(&server.User{Username: "ingest"})
+		c.RegisterUser(&server.User{Username: "ingest", Account: a.writer})
 		return true
 	}
 	if subtle.ConstantTimeCompare(presented, []byte(a.token)) == 1 {
-		c.RegisterUser(&server.User{Username: "reader", Permissions: readerPermissions(a.stream)})
+		c.RegisterUser(&server.User{Username: "reader", Account: a.reader, Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: []string{"log.>"}},
+			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+		}})
 		return true
 	}
 	return false
-}
-
-// readerPermissions are those of deploy/nats/users.conf.
-func readerPermissions(stream string) *server.Permissions {
-	return &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{
-			"$JS.API.INFO",
-			"$JS.API.STREAM.INFO." + stream,
-			"$JS.API.STREAM.MSG.GET." + stream,
-			"$JS.API.DIRECT.GET." + stream, "$JS.API.DIRECT.GET." + stream + ".>",
-			"$JS.API.CONSUMER.CREATE." + stream + ".>",
-			"$JS.API.CONSUMER.INFO." + stream + ".>",
-			"$JS.API.CONSUMER.DELETE." + stream + ".>",
-			"$JS.API.CONSUMER.MSG.NEXT." + stream + ".>",
-			"$JS.FC." + stream + ".>",
-		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
-	}
 }
 
 func ensureToken(file string) (string, error) {

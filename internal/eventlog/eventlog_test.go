@@ -78,8 +78,9 @@ func TestTheHeadersLetTheLogBeVerifiedAgain(t *testing.T) {
 	ctx, l := setup(t)
 	_, err := l.Append(ctx, delivery(t, body("e1", "cust_1")))
 	require.NoError(t, err)
-	stream := readStream(ctx, t, l)
-	raw, err := stream.GetMsg(ctx, 1)
+	js, err := readerConn(t, l).JetStream()
+	require.NoError(t, err)
+	raw, err := js.GetMsg(testenv.Stream, 1, nats.Context(ctx))
 	require.NoError(t, err)
 	require.Equal(t, "payments.2", raw.Subject)
 	require.Equal(t, nats.Header{
@@ -98,7 +99,8 @@ func canonical(header nats.Header) nats.Header {
 	return header
 }
 
-func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Stream {
+// readerConn is a plain connection of whoever has the token.
+func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
@@ -107,11 +109,44 @@ func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Str
 	conn, err := nats.Connect("nats://"+string(address[:len(address)-1]), nats.Token(string(token[:len(token)-1])))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	return conn
+}
+
+func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Stream {
+	t.Helper()
+	js, err := jetstream.New(readerConn(t, l))
 	require.NoError(t, err)
 	stream, err := js.Stream(ctx, testenv.Stream)
 	require.NoError(t, err)
 	return stream
+}
+
+// Permissions do not cover the subject an answer goes to.
+func TestWhoeverHasTheTokenCannotHaveTheServerWrite(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
+	require.NoError(t, err)
+	conn := readerConn(t, l)
+	config := `{"stream_name":"PAYMENTS","config":{"name":"mine","deliver_policy":"new","mem_storage":true,"inactive_threshold":60000000000}}`
+	_, err = conn.RequestWithContext(ctx, "$JS.API.CONSUMER.CREATE.PAYMENTS.mine", []byte(config))
+	require.NoError(t, err)
+	// With nothing to deliver the answer is empty, which is what a deletion asks for.
+	const next, nothing = "$JS.API.CONSUMER.MSG.NEXT.PAYMENTS.mine", `{"batch":1,"no_wait":true}`
+	for _, trick := range []struct{ subject, reply, payload string }{
+		{"$JS.API.STREAM.INFO.PAYMENTS", "payments.0", ""},
+		{"$JS.API.STREAM.MSG.GET.PAYMENTS", "payments.0", `{"seq":1}`},
+		{next, "payments.0", nothing},
+		{next, "$JS.API.STREAM.DELETE.PAYMENTS", nothing},
+		{next, "log.STREAM.DELETE.PAYMENTS", nothing},
+	} {
+		require.NoError(t, conn.PublishRequest(trick.subject, trick.reply, []byte(trick.payload)))
+		_, err := conn.RequestWithContext(ctx, trick.subject, []byte(trick.payload)) // answered after the other
+		require.NoError(t, err, trick.subject)
+		info, err := l.Info(ctx)
+		require.NoError(t, err, trick.reply)
+		require.EqualValues(t, 1, info.Last, trick.reply)
+	}
 }
 
 func TestTheStreamKeepsEverything(t *testing.T) {

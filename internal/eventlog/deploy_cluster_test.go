@@ -1,0 +1,178 @@
+package eventlog_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+const soon = 30 * time.Second
+
+// cluster is three servers from the files of deploy/nats, each with its own environment.
+type cluster struct {
+	servers []*server.Server
+	hosts   string
+}
+
+func startCluster(t *testing.T) (*cluster, context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*soon)
+	t.Cleanup(cancel)
+	for name, value := range map[string]string{
+		"CLUSTER_PASSWORD": "cluster", "INGEST_PASSWORD": "ingest", "ADMIN_PASSWORD": "admin",
+		"PROJECTOR_PASSWORD": "$2a$04$UDYMu7Dc2jxv898oXa8BiOUdnwt8QoYEwbePhnKEY.QjjlGCxkmfi", // "projector"
+		"SYS_PASSWORD":       `"7f-3 b"`,
+	} {
+		t.Setenv("PAYFOLD_NATS_"+name, value)
+	}
+	addresses := freeAddresses(t, 3)
+	for i, address := range addresses {
+		t.Setenv(fmt.Sprint("PAYFOLD_NATS_ROUTE_", i+1), "nats-route://payfold:cluster@"+address)
+	}
+	c := &cluster{}
+	for i, address := range addresses {
+		t.Setenv("PAYFOLD_NATS_NAME", fmt.Sprint("nats-", i+1))
+		t.Setenv("PAYFOLD_NATS_LISTEN", "127.0.0.1:-1")
+		t.Setenv("PAYFOLD_NATS_STORE", t.TempDir())
+		t.Setenv("PAYFOLD_NATS_CLUSTER_LISTEN", address)
+		c.start(t)
+	}
+	hosts := make([]string, len(c.servers))
+	for i, s := range c.servers {
+		hosts[i] = s.Addr().String()
+	}
+	c.hosts = strings.Join(hosts, ",")
+	return c, ctx
+}
+
+// freeAddresses are for routes, which must be known before the servers start.
+func freeAddresses(t *testing.T, n int) []string {
+	t.Helper()
+	addresses := make([]string, n)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses
+}
+
+func (c *cluster) start(t *testing.T) {
+	t.Helper()
+	options, err := server.ProcessConfigFile("../../deploy/nats/nats.conf")
+	require.NoError(t, err)
+	require.True(t, options.SyncAlways, "an acknowledged event is on disk")
+	require.EqualValues(t, 1<<20, options.MaxPayload)
+	require.Equal(t, "127.0.0.1", options.HTTPHost, "monitoring knows no passwords")
+	options.HTTPPort, options.NoSigs = server.RANDOM_PORT, true
+	s, err := server.NewServer(options)
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { stopServer(s) })
+	require.True(t, s.ReadyForConnections(soon))
+	c.servers = append(c.servers, s)
+}
+
+func stopServer(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// url names all servers, as an operator would.
+func (c *cluster) url(user string) string {
+	hosts := strings.Split(c.hosts, ",")
+	for i, host := range hosts {
+		hosts[i] = fmt.Sprintf("nats://%s:%s@%s", user, user, host)
+	}
+	return strings.Join(hosts, ",")
+}
+
+func (c *cluster) log(t *testing.T, user string) *eventlog.Log {
+	t.Helper()
+	log, err := eventlog.Connect(eventlog.Config{URL: c.url(user), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	return log
+}
+
+// createStream returns once the cluster has elected its leaders and everybody sees the stream.
+func (c *cluster) createStream(ctx context.Context, t *testing.T) (ingest, projector *eventlog.Log) {
+	t.Helper()
+	admin, logger := c.log(t, "admin"), testenv.Logger(t)
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		return admin.EnsureStream(ctx, eventlog.StreamConfig{
+			Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute,
+		}, logger)
+	})
+	ingest, projector = c.log(t, "ingest"), c.log(t, "projector")
+	requireSoon(ctx, t, ingest.Ready)
+	requireSoon(ctx, t, projector.Ready)
+	return ingest, projector
+}
+
+func requireSoon(ctx context.Context, t *testing.T, try func(context.Context) error) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		err := try(attempt)
+		if err != nil {
+			t.Log(err)
+		}
+		return err == nil
+	}, soon, 20*time.Millisecond)
+}
+
+func appendSoon(ctx context.Context, t *testing.T, ingest *eventlog.Log, id string) {
+	t.Helper()
+	d := delivery(t, body(id, "customer"))
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		_, err := ingest.Append(ctx, d)
+		return err
+	})
+}
+
+func (c *cluster) connect(t *testing.T, user, password string) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(c.hosts, nats.UserInfo(user, password),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError has it
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+// request returns the server's answer, or its reason for giving none.
+func request(ctx context.Context, t *testing.T, conn *nats.Conn, subject, payload string) (string, error) {
+	t.Helper()
+	inbox := conn.NewInbox()
+	answers, err := conn.SubscribeSync(inbox)
+	require.NoError(t, err)
+	require.NoError(t, conn.PublishRequest(subject, inbox, []byte(payload)))
+	require.NoError(t, conn.FlushWithContext(ctx))
+	if err := conn.LastError(); err != nil {
+		return "", err
+	}
+	answer, err := answers.NextMsgWithContext(ctx)
+	if err != nil {
+		return "", err
+	}
+	return string(answer.Data), nil
+}
+
+func requireLast(ctx context.Context, t *testing.T, log *eventlog.Log, want uint64) {
+	t.Helper()
+	info, err := log.Info(ctx)
+	require.NoError(t, err)
+	require.Equal(t, want, info.Last)
+}

@@ -1,0 +1,102 @@
+package eventlog_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
+	c, ctx := startCluster(t)
+	ingest, projector := c.createStream(ctx, t)
+	appendSoon(ctx, t, ingest, "e1")
+	for _, s := range c.servers {
+		require.True(t, s.JetStreamIsClustered())
+	}
+	stopServer(c.servers[0])
+	appendSoon(ctx, t, ingest, "e2")
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		message, err := projector.Message(ctx, 2)
+		if err == nil {
+			require.Equal(t, "e2", message.ID)
+		}
+		return err
+	})
+}
+
+func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
+	c, ctx := startCluster(t)
+	ingest, projector := c.createStream(ctx, t)
+	appendSoon(ctx, t, ingest, "e1")
+	message := collect(ctx, t, projector, 1, 1)[0]
+	require.Equal(t, "e1", message.ID)
+	again, err := projector.Message(ctx, 1)
+	require.NoError(t, err)
+	require.Equal(t, message, again)
+	c.connect(t, "sys", "7f-3 b")
+
+	const api = "$JS.API."
+	for _, refused := range []struct{ user, subject, payload string }{
+		{"projector", "payments.0", "{}"},
+		{"projector", api + "STREAM.CREATE.MORE", `{"name":"MORE","subjects":["more"]}`},
+		{"projector", api + "STREAM.UPDATE.PAYMENTS", `{"name":"PAYMENTS","subjects":["payments.0"],"num_replicas":3}`},
+		{"projector", api + "STREAM.DELETE.PAYMENTS", ""},
+		{"projector", api + "STREAM.PURGE.PAYMENTS", ""},
+		{"projector", api + "STREAM.MSG.DELETE.PAYMENTS", `{"seq":1}`},
+		{"projector", api + "STREAM.LEADER.STEPDOWN.PAYMENTS", ""},
+		{"ingest", api + "STREAM.CREATE.MORE", `{"name":"MORE","subjects":["more"]}`},
+		{"ingest", api + "STREAM.UPDATE.PAYMENTS", `{"name":"PAYMENTS","subjects":["payments.0"],"num_replicas":3}`},
+		{"ingest", api + "STREAM.DELETE.PAYMENTS", ""},
+		{"ingest", api + "STREAM.PURGE.PAYMENTS", ""},
+		{"ingest", api + "STREAM.MSG.DELETE.PAYMENTS", `{"seq":1}`},
+		{"ingest", api + "STREAM.MSG.GET.PAYMENTS", `{"seq":1}`},
+		{"ingest", api + "DIRECT.GET.PAYMENTS", `{"seq":1}`},
+		{"ingest", api + "CONSUMER.CREATE.PAYMENTS.mine", `{"stream_name":"PAYMENTS","config":{"name":"mine"}}`},
+	} {
+		answer, err := request(ctx, t, c.connect(t, refused.user, refused.user), refused.subject, refused.payload)
+		want := nats.ErrPermissionViolation
+		if refused.user == "projector" && strings.HasPrefix(refused.subject, api) {
+			want = nats.ErrNoResponders // its account knows no such request
+		}
+		require.ErrorIs(t, err, want, "%s to %s: %s", refused.user, refused.subject, answer)
+	}
+	for _, user := range []string{"ingest", "projector"} {
+		conn := c.connect(t, user, user)
+		_, err := conn.SubscribeSync("payments.>")
+		require.NoError(t, err)
+		require.NoError(t, conn.FlushWithContext(ctx))
+		require.ErrorIs(t, conn.LastError(), nats.ErrPermissionViolation, "%s listens to payments", user)
+	}
+	requireLast(ctx, t, ingest, 1)
+}
+
+// The server answers wherever a request says. Nobody checks that its sender may publish there.
+func TestAReaderCannotHaveTheServerWrite(t *testing.T) {
+	c, ctx := startCluster(t)
+	ingest, _ := c.createStream(ctx, t)
+	appendSoon(ctx, t, ingest, "e1")
+	conn := c.connect(t, "projector", "projector")
+	config := `{"stream_name":"PAYMENTS","config":{"name":"mine","deliver_policy":"new","mem_storage":true,"num_replicas":1,"inactive_threshold":60000000000}}`
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		_, err := request(ctx, t, conn, "$JS.API.CONSUMER.CREATE.PAYMENTS.mine", config)
+		return err
+	})
+	// With nothing to deliver the answer is empty, which is what a deletion asks for.
+	const next, nothing = "$JS.API.CONSUMER.MSG.NEXT.PAYMENTS.mine", `{"batch":1,"no_wait":true}`
+	for _, trick := range []struct{ subject, reply, payload string }{
+		{"$JS.API.STREAM.INFO.PAYMENTS", "payments.0", ""},
+		{"$JS.API.STREAM.MSG.GET.PAYMENTS", "payments.0", `{"seq":1}`},
+		{next, "payments.0", nothing},
+		{next, "$JS.API.STREAM.DELETE.PAYMENTS", nothing},
+		{next, "log.STREAM.DELETE.PAYMENTS", nothing},
+	} {
+		require.NoError(t, conn.PublishRequest(trick.subject, trick.reply, []byte(trick.payload)))
+		// The answer to this one comes after the answer to the other.
+		_, err := request(ctx, t, conn, trick.subject, trick.payload)
+		require.NoError(t, err, trick.subject)
+		requireLast(ctx, t, ingest, 1)
+	}
+}
