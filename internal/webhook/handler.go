@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"os"
 	"strings"
@@ -61,7 +60,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers one request and returns the answer's name.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if refusal, refused := judgeHead(r); refused {
-		w.Header().Set("Connection", "close") // or net/http would read on for a while
+		hangUp(w)
 		return h.refuse(w, refusal, r)
 	}
 	select {
@@ -119,7 +118,7 @@ func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) strin
 
 func judgeHead(r *http.Request) (answer, bool) {
 	switch {
-	case strings.TrimSuffix(r.URL.Path, "/") != Path || strings.HasSuffix(r.URL.Path, "//"):
+	case strings.TrimSuffix(r.URL.Path, "/") != Path:
 		return notFound, true
 	case r.Method != http.MethodPost:
 		return wrongMethod, true
@@ -129,11 +128,10 @@ func judgeHead(r *http.Request) (answer, bool) {
 	return answer{}, false
 }
 
+// isJSON looks at the media type alone, whatever its parameters.
 func isJSON(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		return false
-	}
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
 	return media == "application/json" || strings.Contains(media, "/") && strings.HasSuffix(media, "+json")
 }
 
@@ -150,22 +148,29 @@ func isIdentity(encodings []string) bool {
 // closes the connection instead of reading the rest.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, answer, bool) {
 	if r.ContentLength > h.MaxBodyBytes {
-		w.Header().Set("Connection", "close")
+		hangUp(w)
 		return nil, tooLarge, true
 	}
 	body, err := readAll(http.MaxBytesReader(w, r.Body, h.MaxBodyBytes), r.ContentLength)
 	var overLimit *http.MaxBytesError
-	switch {
-	case err == nil:
+	if err == nil {
 		return body, answer{}, false
-	case errors.As(err, &overLimit):
+	}
+	hangUp(w)
+	if errors.As(err, &overLimit) {
 		return nil, tooLarge, true
 	}
-	w.Header().Set("Connection", "close")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, tooSlow, true
 	}
 	return nil, brokenOff, true
+}
+
+// hangUp ends the connection with the answer. Without the deadline net/http
+// would read on for a while, both before the answer and after it.
+func hangUp(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
 // firstRead is what a body of unknown or doubtful length gets at first: most fit.

@@ -4,19 +4,27 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"log/slog"
 )
 
 // Secret is a signing secret. However it is printed, it reads [redacted].
-type Secret struct{ text string }
+//
+// The text is behind a pointer: fmt does not follow one inside another struct.
+type Secret struct{ text *string }
 
 const redacted = "[redacted]"
 
 // NewSecret wraps the secret's text.
-func NewSecret(text string) Secret { return Secret{text} }
+func NewSecret(text string) Secret { return Secret{&text} }
 
-func (Secret) String() string               { return redacted }
-func (Secret) GoString() string             { return redacted }
+// Format implements fmt.Formatter, for every verb.
+func (Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
+
+// String implements fmt.Stringer, for whoever calls it.
+func (Secret) String() string { return redacted }
+
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
@@ -30,7 +38,7 @@ func (s Secret) Fingerprint() string {
 }
 
 func (s Secret) mac(body []byte) []byte {
-	mac := hmac.New(sha256.New, []byte(s.text))
+	mac := hmac.New(sha256.New, []byte(*s.text))
 	mac.Write(body)
 	return mac.Sum(nil)
 }

@@ -1,0 +1,73 @@
+package webhook_test
+
+import (
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// verifies asks the handler itself: of a verified body it says 200 or 400, never 401.
+func verifies(handler http.Handler, body []byte, value string) bool {
+	r := httptest.NewRequest(http.MethodPost, webhook.Path, strings.NewReader(string(body)))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header[webhook.SignatureHeader] = []string{value}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, r)
+	return recorder.Code != http.StatusUnauthorized
+}
+
+func TestOneFlippedBitNeverVerifies(t *testing.T) {
+	t.Parallel()
+	handler := webhook.New(config(prometheus.NewRegistry()), &scriptedLog{})
+	rapid.Check(t, func(t *rapid.T) {
+		body := rapid.SliceOfN(rapid.Byte(), 1, limit).Draw(t, "body")
+		secret := rapid.SampledFrom([]string{current, previous}).Draw(t, "secret")
+		value := sign(secret, string(body))
+		require.True(t, verifies(handler, body, value))
+
+		flip := func(b []byte, name string) []byte {
+			out := append([]byte(nil), b...)
+			bit := rapid.IntRange(0, len(out)*8-1).Draw(t, name)
+			out[bit/8] ^= 1 << (bit % 8)
+			return out
+		}
+		require.False(t, verifies(handler, flip(body, "bit of the body"), value))
+		mac, err := hex.DecodeString(value)
+		require.NoError(t, err)
+		require.False(t, verifies(handler, body, hex.EncodeToString(flip(mac, "bit of the signature"))))
+	})
+}
+
+// FuzzSignatureHeader: whatever the header says, only the right MAC verifies.
+func FuzzSignatureHeader(f *testing.F) {
+	handler := webhook.New(config(prometheus.NewRegistry()), &scriptedLog{})
+	for _, body := range []string{event, "", "hello", "\xff\x00"} {
+		for _, value := range []string{
+			sign(current, body), sign(previous, body), sign(foreign, body), strings.ToUpper(sign(current, body)),
+			"sha256=" + sign(previous, body), " \tSHA256=" + sign(current, body) + "\r\n", "sha256=", "", "=", "ſha256=" + sign(current, body),
+			"sha256= " + sign(current, body), sign(current, body)[1:], strings.Repeat("0", 64), strings.Repeat("\x00", 64),
+		} {
+			f.Add([]byte(body), value)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, value string) {
+		if len(body) > limit {
+			body = body[:limit]
+		}
+		said := strings.ToLower(strings.TrimSpace(value))
+		right := false
+		for _, secret := range []string{current, previous} {
+			mac := sign(secret, string(body))
+			right = right || said == mac || said == "sha256="+mac
+		}
+		require.Equal(t, right, verifies(handler, body, value))
+	})
+}

@@ -1,0 +1,135 @@
+package webhook_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// neverTimeOut: an answer that waits for the body never comes.
+func neverTimeOut(w *world) { w.readTimeout = time.Hour }
+
+func TestALengthAboveTheLimitIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{
+		"Content-Length: 1001",
+		"Content-Length: 9223372036854775807",
+		"Content-Length: 524288\r\nExpect: 100-continue",
+	} {
+		var read atomic.Int64
+		w := setup(t, count(&read), neverTimeOut)
+		c := w.dial()
+		c.begin("", more) // and not one byte of the body
+		got := c.answer()
+		requireProblem(t, got, http.StatusRequestEntityTooLarge, tooLarge)
+		require.True(t, got.closes)
+		require.Zero(t, read.Load())
+	}
+}
+
+func TestARefusedHeadIsAnsweredWithoutTheBody(t *testing.T) {
+	t.Parallel()
+	var read atomic.Int64
+	w := setup(t, count(&read), neverTimeOut)
+	for _, start := range []string{"PUT " + webhook.Path, "POST /x", "POST " + webhook.Path} {
+		c := w.dial()
+		c.say("%s HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n", start)
+		got := c.answer()
+		require.Contains(t, []int{404, 405, 415}, got.status)
+		require.True(t, got.closes)
+		require.Zero(t, read.Load())
+	}
+}
+
+func TestWhatFollowsTheAnnouncedLengthIsNoPartOfTheBody(t *testing.T) {
+	t.Parallel()
+	const rest = `,"more":true}`
+	w := setup(t)
+	c := w.dial()
+	c.begin(event, "Content-Length: 59")
+	require.Len(t, event, 59)
+	c.say("%s%s\r\n\r\n", event, rest)
+	require.Equal(t, accepted, c.answer().body)
+	require.Equal(t, http.StatusBadRequest, c.answer().status, "the rest is no request")
+
+	c = w.dial()
+	c.begin(event+rest, "Content-Length: 59")
+	c.say("%s%s", event, rest)
+	requireProblem(t, c.answer(), http.StatusUnauthorized, unauthorized)
+
+	got := w.log.deliveries()
+	require.Len(t, got, 1)
+	require.Equal(t, event, string(got[0].Body))
+}
+
+func TestABodyThatBreaksOffIsNotAppended(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"before its announced length": "Content-Length: 60",
+		"before its last chunk":       "Transfer-Encoding: chunked",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			c := w.dial()
+			c.begin(event, more)
+			if strings.HasPrefix(more, "Transfer") {
+				c.say("3b\r\n")
+			}
+			c.say("%s", event) // whole and signed, but not all that was announced
+			require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
+			requireProblem(t, c.answer(), http.StatusBadRequest, "Body broken off")
+			_, err := c.answers.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+			require.Empty(t, w.log.deliveries())
+		})
+	}
+}
+
+func TestASlowBodyIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"announced": "Content-Length: 60\r\n\r\n{",
+		"chunked":   "Transfer-Encoding: chunked\r\n\r\n3b\r\n{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var read atomic.Int64
+			w := setup(t, count(&read), func(w *world) { w.readTimeout = 200 * time.Millisecond })
+			c := w.dial()
+			c.begin(event, more)
+			answer, err := io.ReadAll(c)
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed")
+			if read.Load() > 0 { // else a machine under load was too slow even for the header
+				require.Regexp(t, "^HTTP/1.1 408 ", string(answer))
+				require.Contains(t, string(answer), "application/problem+json")
+			}
+			require.Empty(t, w.log.deliveries())
+		})
+	}
+}
+
+func TestTheServerGivesNobodyUnlimitedTimeOrRoom(t *testing.T) {
+	t.Parallel()
+	server := webhook.NewServer(webhook.New(config(prometheus.NewRegistry()), &scriptedLog{}), config(nil).Logger)
+	for name, timeout := range map[string]time.Duration{
+		"header": server.ReadHeaderTimeout, "read": server.ReadTimeout, "write": server.WriteTimeout, "idle": server.IdleTimeout,
+	} {
+		require.Positive(t, timeout, name)
+		require.LessOrEqual(t, timeout, 2*time.Minute, name)
+	}
+	w := setup(t)
+	c := w.dial()
+	c.say("POST %s HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", webhook.Path, strings.Repeat("x", 32<<10))
+	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, c.answer().status)
+}

@@ -1,0 +1,107 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// lines is a log to look into.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func TestNeitherSecretNorSignatureNorBodyIsEverLogged(t *testing.T) {
+	t.Parallel()
+	const private = "private-to-the-customer"
+	var logged lines
+	answers := make(chan error, 2)
+	answers <- nil
+	answers <- errors.New("away")
+	w := setup(t, func(w *world) {
+		w.config.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		w.log.answer = func(context.Context, events.Delivery) (bool, error) { return false, <-answers }
+	})
+	bodies := []string{
+		`{"id":"e","eventType":"t","object":{"x":"` + private + `"}}`,
+		`{"id":"e","eventType":"t","object":{"x":"` + private + `"} }`,
+		private, `{"` + private + `":1}`, private + strings.Repeat("x", limit),
+	}
+	statuses := []int{200, 503, 400, 400, 413}
+	signatures := []string{sign(foreign, bodies[0])}
+	for i, body := range bodies {
+		require.Equal(t, statuses[i], w.send(delivery(body)).status)
+		signatures = append(signatures, sign(current, body))
+	}
+	forged := delivery(bodies[0])
+	forged.header.Set(webhook.SignatureHeader, signatures[0])
+	require.Equal(t, 401, w.send(forged).status)
+
+	for _, answer := range []string{"answer=unauthorized", "answer=malformed", "answer=too_large", "answer=unavailable", "event_id=e "} {
+		require.Contains(t, logged.String(), answer)
+	}
+	for _, hidden := range append(signatures, private, current, previous, foreign) {
+		require.NotContains(t, strings.ToLower(logged.String()), hidden)
+	}
+}
+
+func TestDeliveriesAreCountedByAnswer(t *testing.T) {
+	t.Parallel()
+	duplicates := make(chan bool, 1)
+	w := setup(t, func(w *world) {
+		w.log.answer = func(context.Context, events.Delivery) (bool, error) { return <-duplicates, nil }
+	})
+	for _, duplicate := range []bool{false, true, false} {
+		duplicates <- duplicate
+		require.Equal(t, 200, w.send(delivery(event)).status)
+	}
+	want := map[string]float64{"accepted": 2, "duplicate": 1, "timed": float64(3 + len(refusals)), "in flight": 0}
+	names := map[string]string{
+		wrongMethod: "wrong_method", unsupported: "unsupported_media", tooLarge: "too_large",
+		unauthorized: "unauthorized", notAnEvent: "malformed", notFound: "not_found",
+	}
+	for _, row := range refusals {
+		r := delivery(row.body)
+		row.spoil(r)
+		w.send(r)
+		want[names[row.title]]++
+	}
+	families, err := w.registry.Gather()
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			switch family.GetName() {
+			case "payfold_webhook_deliveries_total":
+				got[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
+			case "payfold_webhook_delivery_duration_seconds":
+				got["timed"] = float64(metric.GetHistogram().GetSampleCount())
+			case "payfold_webhook_in_flight":
+				got["in flight"] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	require.Equal(t, want, got)
+}
