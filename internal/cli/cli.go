@@ -41,24 +41,34 @@ type Checked interface{ Check(faults *Faults) }
 var ErrHelp = errors.New("help was printed")
 
 // Parse fills grammar from args and the environment and returns the chosen
-// command. The error lists every fault, one a line, or is ErrHelp.
+// command. A variable that is set but empty counts as unset. The error lists
+// every fault, one a line, or is ErrHelp.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (command string, err error) {
-	var faults Faults
+	wrong := readings{}
 	helped := false
 	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }),
-		kong.TypeMapper(reflect.TypeFor[int](), value(&faults, "whole number", strconv.Atoi)),
-		kong.TypeMapper(reflect.TypeFor[int64](), value(&faults, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(&faults, "duration such as 30s", time.ParseDuration)))
+		kong.TypeMapper(reflect.TypeFor[int](), value(wrong, "whole number", strconv.Atoi)),
+		kong.TypeMapper(reflect.TypeFor[int64](), value(wrong, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))
 	if err != nil {
 		return "", err
 	}
+	unsetEmpty(parser.Model.Node)
 	parsed, err := parser.Parse(args)
 	if helped {
 		return "", ErrHelp
 	}
 	if err != nil {
-		return "", errors.Join(append(faults.list, err)...)
+		return "", err
+	}
+	var faults Faults
+	given := map[*kong.Flag]bool{}
+	for _, node := range parsed.Path {
+		given[node.Flag] = true
+	}
+	for _, flag := range parsed.Flags() { // of the chosen command alone
+		faults.Add(wrong[reading{flag.Value, given[flag]}])
 	}
 	for _, node := range parsed.Path {
 		if node.Command == nil {
@@ -71,9 +81,31 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	return parsed.Command(), errors.Join(faults.list...)
 }
 
+func unsetEmpty(node *kong.Node) {
+	for _, flag := range node.Flags {
+		for _, name := range flag.Envs {
+			if text, set := os.LookupEnv(name); set && text == "" {
+				_ = os.Unsetenv(name)
+			}
+		}
+	}
+	for _, child := range node.Children {
+		unsetEmpty(child)
+	}
+}
+
+// readings are those that failed, each with its fault.
+type readings map[reading]error
+
+// reading is of a value: on the command line, or else of its variable.
+type reading struct {
+	value  *kong.Value
+	onLine bool
+}
+
 // value reads one but only notes what is wrong with it, so that the next is
 // looked at too. Kong itself would stop at the first.
-func value[T any](faults *Faults, kind string, parse func(string) (T, error)) kong.MapperFunc {
+func value[T any](wrong readings, kind string, parse func(string) (T, error)) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		var text string
 		if err := ctx.Scan.PopValueInto("value", &text); err != nil {
@@ -81,7 +113,9 @@ func value[T any](faults *Faults, kind string, parse func(string) (T, error)) ko
 		}
 		parsed, err := parse(text)
 		if err != nil {
-			faults.Addf("%s: %q is not a %s", names(ctx), text, kind)
+			// What kong reads on the command line it keeps apart at first.
+			onLine := target.Addr().Interface() != ctx.Value.Target.Addr().Interface()
+			wrong[reading{ctx.Value, onLine}] = fmt.Errorf("%s: %q is not a %s", names(ctx), text, kind)
 			if parsed, err = parse(ctx.Value.Default); err != nil {
 				return nil
 			}

@@ -22,7 +22,7 @@ func TestAllFaultsOfAConfigurationAreReportedAtOnce(t *testing.T) {
 			"PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE": "/nonexistent",
 		},
 		"projector": {
-			"ADMIN_ADDR": "x", "BATCH_SIZE": "0", "PROVIDER_MODE": "sometimes", "LOG_LEVEL": "loud", "NATS_STREAM": "",
+			"ADMIN_ADDR": "x", "BATCH_SIZE": "0", "PROVIDER_MODE": "sometimes", "LOG_LEVEL": "loud", "CATALOGUE_FILE": "/nonexistent",
 		},
 	} {
 		var env []string

@@ -1,0 +1,151 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/cli"
+)
+
+// The variables bear names that no one else sets.
+type serve struct {
+	cli.Common
+	Count   int           `name:"count" env:"CLI_TEST_COUNT" default:"3" help:"How many."`
+	Size    int64         `name:"size" env:"CLI_TEST_SIZE" default:"524288"`
+	Wait    time.Duration `name:"wait" env:"CLI_TEST_WAIT" default:"30s"`
+	Bare    int           `name:"bare"`
+	checked int
+}
+
+func (s *serve) Check(faults *cli.Faults) {
+	s.checked++
+	s.Common.Check(faults)
+	if s.Count < 1 {
+		faults.Addf("CLI_TEST_COUNT is %d, must be at least 1", s.Count)
+	}
+	if s.Wait <= 0 {
+		faults.Addf("CLI_TEST_WAIT is %s, must be above 0", s.Wait)
+	}
+}
+
+type send struct {
+	Files []string `arg:""`
+}
+
+type grammar struct {
+	Serve serve `cmd:"" default:"withargs"`
+	Send  send  `cmd:""`
+}
+
+// world is one program's command line.
+type world struct {
+	t              *testing.T
+	grammar        grammar
+	stdout, stderr bytes.Buffer
+}
+
+func setup(t *testing.T) *world {
+	t.Helper()
+	return &world{t: t}
+}
+
+func (w *world) parse(args ...string) (string, error) {
+	return cli.Parse(&w.grammar, "program", "A program.", args, &w.stdout, &w.stderr)
+}
+
+// faults are the lines of the error.
+func (w *world) faults(args ...string) []string {
+	w.t.Helper()
+	_, err := w.parse(args...)
+	require.Error(w.t, err)
+	return strings.Split(err.Error(), "\n")
+}
+
+func TestEveryFaultIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, []string{
+		`--size (CLI_TEST_SIZE): "1.5" is not a whole number`,
+		`--bare: "many" is not a whole number`,
+		`--wait (CLI_TEST_WAIT): "soon" is not a duration such as 30s`,
+		`CLI_TEST_COUNT is 0, must be at least 1`,
+		`LOG_LEVEL is "loud", which is none of debug, info, warn, error`,
+		`LOG_FORMAT is "xml", which is none of text, json`,
+		`NATS_STREAM is empty`,
+		`DATA_DIR is empty`,
+	}, setup(t).faults("--size=1.5", "--bare=many", "--wait=soon", "--count=0",
+		"--log-level=loud", "--log-format=xml", "--nats-stream=", "--data-dir="))
+}
+
+func TestAValueThatCannotBeReadIsOneFaultOnly(t *testing.T) {
+	t.Parallel()
+	for flag, kind := range map[string]string{"count": "whole number", "wait": "duration such as 30s"} {
+		for _, text := range []string{"x", "", "9999999999999999999999"} {
+			require.Equal(t, []string{"--" + flag + " (CLI_TEST_" + strings.ToUpper(flag) + `): "` + text + `" is not a ` + kind},
+				setup(t).faults("--"+flag+"="+text))
+		}
+	}
+}
+
+func TestACommandLineThatFitsNoCommandIsAFault(t *testing.T) {
+	t.Parallel()
+	for fault, args := range map[string][]string{
+		"unknown flag --unheard-of":        {"--unheard-of"},
+		"unexpected argument one-too-many": {"serve", "one-too-many"},
+		`expected "<files> ..."`:           {"send"},
+	} {
+		require.Equal(t, []string{fault}, setup(t).faults(args...))
+	}
+}
+
+func TestWithoutFlagsOrVariablesTheDefaultsCount(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	command, err := w.parse()
+	require.NoError(t, err)
+	require.Equal(t, "serve", command)
+	require.Equal(t, serve{
+		Common: cli.Common{NATSStream: "PAYMENTS", DataDir: "./data", LogLevel: "info", LogFormat: "text"},
+		Count:  3, Size: 512 << 10, Wait: 30 * time.Second, checked: 1,
+	}, w.grammar.Serve)
+}
+
+func TestOnlyTheChosenCommandIsChecked(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	command, err := w.parse("send", "a", "-")
+	require.NoError(t, err)
+	require.Equal(t, "send <files>", command)
+	require.Equal(t, []string{"a", "-"}, w.grammar.Send.Files)
+	require.Zero(t, w.grammar.Serve.checked)
+}
+
+func TestHelpIsPrintedAndNothingElseIsDone(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"--count=x", "--help"}} {
+		w := setup(t)
+		_, err := w.parse(args...)
+		require.ErrorIs(t, err, cli.ErrHelp)
+		require.Zero(t, w.grammar.Serve.checked)
+		require.Empty(t, w.stderr.String())
+		require.Contains(t, w.stdout.String(), "Usage: program")
+		if args[0] == "serve" {
+			require.Contains(t, w.stdout.String(), "How many ($CLI_TEST_COUNT).")
+		}
+	}
+}
+
+func TestAGrammarThatCannotBeBuiltIsAnError(t *testing.T) {
+	t.Parallel()
+	var twice struct {
+		One, Two int `name:"same"`
+	}
+	_, err := cli.Parse(&twice, "program", "", nil, io.Discard, io.Discard)
+	require.Error(t, err)
+	require.False(t, errors.Is(err, cli.ErrHelp))
+}

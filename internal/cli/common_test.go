@@ -1,0 +1,52 @@
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/cli"
+)
+
+type listen struct {
+	Addresses []string `arg:"" optional:""`
+}
+
+func (l *listen) Check(faults *cli.Faults) {
+	for _, address := range l.Addresses {
+		cli.CheckAddress("LISTEN_ADDR", address, faults)
+	}
+	faults.Add(nil)
+}
+
+func TestAnAddressIsHostAndPort(t *testing.T) {
+	t.Parallel()
+	var grammar struct {
+		Listen listen `cmd:"" default:"withargs"`
+	}
+	var out bytes.Buffer
+	_, err := cli.Parse(&grammar, "program", "", []string{":8080", "127.0.0.1:0", "[::1]:80", "host:http"}, &out, &out)
+	require.NoError(t, err)
+	_, err = cli.Parse(&grammar, "program", "", []string{"8080", "host", "::1:80", ""}, &out, &out)
+	require.Equal(t, strings.Join([]string{
+		`LISTEN_ADDR: "8080" is not host:port`,
+		`LISTEN_ADDR: "host" is not host:port`,
+		`LISTEN_ADDR: "::1:80" is not host:port`,
+		`LISTEN_ADDR: "" is not host:port`,
+	}, "\n"), err.Error())
+}
+
+func TestTheLoggerIsAsConfigured(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w := setup(t)
+	_, err := w.parse("--log-level=error", "--log-format=json")
+	require.NoError(t, err)
+	logger := w.grammar.Serve.Logger(&out)
+	logger.Warn("not said")
+	logger.Error("said")
+	require.Contains(t, out.String(), `"msg":"said"`)
+	require.NotContains(t, out.String(), "not said")
+}
