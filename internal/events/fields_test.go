@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,89 +11,77 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type field struct {
-	value  func(i int) string // what stands at the i-th place
-	read   func(Event) string // empty where absent
-	places string             // in order, below object
+// The places of each field below object, in order.
+var places = map[string]string{
+	"Kind":           `metadata.kind`,
+	"UserID":         `metadata.user_id metadata.userId metadata.reference_id metadata.referenceId user_id userId`,
+	"SubscriptionID": `subscription_id subscription.id subscription id transaction.subscription.id transaction.subscription`,
+	"Transaction":    `provider_payment_id metadata.provider_payment_id order.transaction last_transaction_id last_transaction.id transaction.id transaction`,
+	"Order":          `order.id order last_transaction.order.id last_transaction.order transaction.order.id transaction.order`,
+	"ProductKey":     `metadata.product_key metadata.key product.id product order.product.id order.product`,
+	"GitHubUser":     `metadata.github_username metadata.githubUsername metadata.github_login metadata.github`,
+	"Mode":           `mode`,
+	"Credits":        `metadata.credits credits`,
+	"Units":          `units items[0].units`,
+	"Amount":         `order.amount_paid last_transaction.amount_paid amount_paid amount`,
+	"PeriodStart":    `current_period_start_date current_period_start last_transaction.period_start`,
+	"PeriodEnd":      `current_period_end_date current_period_end last_transaction.period_end`,
 }
 
-var fields = map[string]field{
-	"kind": {text, func(e Event) string { return e.Kind }, "metadata.kind"},
-	"user": {text, func(e Event) string { return e.UserID }, `metadata.user_id metadata.userId
-		metadata.reference_id metadata.referenceId user_id userId`},
-	"subscription id": {text, func(e Event) string { return e.SubscriptionID }, `subscription_id
-		subscription.id subscription id transaction.subscription.id transaction.subscription`},
-	"transaction": {text, func(e Event) string { return e.Transaction }, `provider_payment_id metadata.provider_payment_id
-		order.transaction last_transaction_id last_transaction.id transaction.id transaction`},
-	"order": {text, func(e Event) string { return e.Order }, `order.id order
-		last_transaction.order.id last_transaction.order transaction.order.id transaction.order`},
-	"product key": {text, func(e Event) string { return e.ProductKey }, `metadata.product_key metadata.key
-		product.id product order.product.id order.product`},
-	"GitHub user": {text, func(e Event) string { return e.GitHubUser }, `metadata.github_username
-		metadata.githubUsername metadata.github_login metadata.github`},
-	"mode":    {text, func(e Event) string { return e.Mode }, "mode"},
-	"credits": {count, func(e Event) string { return digits(e.Credits) }, "metadata.credits credits"},
-	"units":   {count, func(e Event) string { return digits(e.Units) }, "units items[0].units"},
-	"amount": {count, func(e Event) string { return digits(e.Amount) }, `order.amount_paid
-		last_transaction.amount_paid amount_paid amount`},
-	"period's start": {day, func(e Event) string { return iso(e.PeriodStart) }, `current_period_start_date
-		current_period_start last_transaction.period_start`},
-	"period's end": {day, func(e Event) string { return iso(e.PeriodEnd) }, `current_period_end_date
-		current_period_end last_transaction.period_end`},
-}
+// value is a text that is a number and, read as milliseconds, a time as well.
+func value(i int) string { return strconv.Itoa(100 + i) }
 
-func text(i int) string  { return "v" + strconv.Itoa(i) }
-func count(i int) string { return strconv.Itoa(100 + i) }
-func day(i int) string   { return iso(time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)) }
-
-func digits(n Number) string {
-	if !n.Present {
-		return ""
+// read gives the field as such a text, empty where it is absent.
+func read(event Event, name string) string {
+	switch found := reflect.ValueOf(event).FieldByName(name).Interface().(type) {
+	case Number:
+		if found.Present {
+			return strconv.FormatInt(found.Value, 10)
+		}
+	case time.Time:
+		if !found.IsZero() {
+			return strconv.FormatInt(found.UnixMilli(), 10)
+		}
+	case string:
+		return found
 	}
-	return strconv.FormatInt(n.Value, 10)
+	return ""
 }
 
-func iso(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.RFC3339)
-}
-
-func eachField(t *testing.T, check func(t *testing.T, f field, places []string)) {
+func eachField(t *testing.T, check func(t *testing.T, name string, places []string)) {
 	t.Helper()
-	for name, f := range fields {
+	for name, list := range places {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, f, strings.Fields(f.places))
+			check(t, name, strings.Fields(list))
 		})
 	}
 }
 
 func TestAFieldIsFoundAtEachOfItsPlaces(t *testing.T) {
 	t.Parallel()
-	eachField(t, func(t *testing.T, f field, places []string) {
+	eachField(t, func(t *testing.T, name string, places []string) {
 		for i, place := range places {
-			require.Equal(t, f.value(i), f.read(parsed(t, map[string]any{place: f.value(i)})), place)
+			require.Equal(t, value(i), read(with(t, map[string]any{place: value(i)}), name), place)
 		}
 	})
 }
 
 func TestTheFirstPlaceWithAValueWins(t *testing.T) {
 	t.Parallel()
-	eachField(t, func(t *testing.T, f field, places []string) {
+	eachField(t, func(t *testing.T, name string, places []string) {
 		for i, first := range places {
 			for j, second := range places[i+1:] {
 				// An order cannot be an id and an object at once.
 				if strings.HasPrefix(first, second+".") {
 					continue
 				}
-				found := func(value any) string {
-					return f.read(parsed(t, map[string]any{first: value, second: f.value(i + 1 + j)}))
+				found := func(v any) string {
+					return read(with(t, map[string]any{first: v, second: value(i + 1 + j)}), name)
 				}
-				require.Equal(t, f.value(i), found(f.value(i)), "%s before %s", first, second)
-				require.Equal(t, f.value(i+1+j), found(nil), "null at %s is absent", first)
-				require.Equal(t, f.value(i+1+j), found(""), "an empty %s is absent", first)
+				require.Equal(t, value(i), found(value(i)), "%s before %s", first, second)
+				require.Equal(t, value(i+1+j), found(nil), "null at %s is absent", first)
+				require.Equal(t, value(i+1+j), found(""), "an empty %s is absent", first)
 			}
 		}
 	})
@@ -100,45 +89,59 @@ func TestTheFirstPlaceWithAValueWins(t *testing.T) {
 
 func TestAPlaceIsNamedInExactCase(t *testing.T) {
 	t.Parallel()
-	eachField(t, func(t *testing.T, f field, places []string) {
+	eachField(t, func(t *testing.T, name string, places []string) {
 		for i, place := range places {
-			require.Empty(t, f.read(parsed(t, map[string]any{strings.ToUpper(place): f.value(i)})), place)
-			require.Empty(t, f.read(parsed(t, map[string]any{strings.ToUpper(place[:1]) + place[1:]: f.value(i)})), place)
+			require.Empty(t, read(with(t, map[string]any{strings.ToUpper(place): value(i)}), name), place)
 		}
 	})
 }
 
-func parsed(t *testing.T, values map[string]any) Event {
-	t.Helper()
-	object := map[string]any{}
-	for place, value := range values {
-		put(object, strings.Split(place, "."), value)
+func TestTheFirstMetadataObjectIsUsedWhole(t *testing.T) {
+	t.Parallel()
+	all := []string{"metadata", "subscription.metadata", "checkout.metadata", "order.metadata"}
+	for i, first := range all {
+		values := map[string]any{first + ".kind": "pro", "user_id": "own"}
+		for _, later := range all[i+1:] {
+			values[later+".kind"], values[later+".user_id"] = "one_time", "other"
+		}
+		event := with(t, values)
+		require.Equal(t, []string{"pro", "own"}, []string{event.Kind, event.UserID}, first)
 	}
-	return parsedBody(t, "subscription.paid", object)
 }
 
-func parsedBody(t *testing.T, eventType string, object any) Event {
+func TestANumberForATextIsItsLiteral(t *testing.T) {
+	t.Parallel()
+	for _, literal := range []string{"7", "12345678901234567890", "1.50", "1e3", "-0"} {
+		event := with(t, map[string]any{"metadata.user_id": json.Number(literal), "order": json.Number(literal)})
+		require.Equal(t, []string{literal, literal}, []string{event.UserID, event.Order})
+	}
+}
+
+func with(t *testing.T, values map[string]any) Event {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"id": "e", "eventType": eventType, "object": object})
+	object := map[string]any{}
+	for place, v := range values {
+		put(object, strings.Split(place, "."), v)
+	}
+	body, err := json.Marshal(map[string]any{"id": "e", "eventType": "subscription.paid", "object": object})
 	require.NoError(t, err)
 	event, err := Parse(body)
 	require.NoError(t, err)
 	return event
 }
 
-func put(object map[string]any, path []string, value any) {
-	key, isList := strings.CutSuffix(path[0], "[0]")
+func put(object map[string]any, path []string, v any) {
 	if len(path) == 1 {
-		object[key] = value
+		object[path[0]] = v
 		return
 	}
-	inner, ok := object[key].(map[string]any)
+	inner, ok := object[path[0]].(map[string]any)
 	if !ok {
 		inner = map[string]any{}
 	}
-	put(inner, path[1:], value)
-	object[key] = inner
-	if isList {
-		object[key] = []any{inner}
+	put(inner, path[1:], v)
+	object[path[0]] = inner
+	if list, ok := strings.CutSuffix(path[0], "[0]"); ok {
+		object[list] = []any{inner}
 	}
 }

@@ -1,0 +1,89 @@
+package projections
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func pro(id, transaction, more string) string {
+	return checkout(id, `"provider_payment_id":"`+transaction+`","metadata":{"kind":"pro","user_id":"u1"`+more+`}`)
+}
+
+func TestTheNewestPaymentOfALicenceIsShown(t *testing.T) {
+	t.Parallel()
+	first := pro("e1", "t1", `,"key":"solo","github":"ada"`)
+	second := pro("e2", "t2", `,"key":"team","github":"bob"`)
+	for name, c := range map[string]struct {
+		log  []string
+		want string
+	}{
+		"in order": {
+			[]string{at(1, first), at(2, second)},
+			"github_username=bob product_key=team provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=2",
+		},
+		"the older one late": {
+			[]string{at(2, second), at(1, first)},
+			"github_username=bob product_key=team provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=1",
+		},
+		"at the same time the later in the log": {
+			[]string{at(1, second), at(1, first)},
+			"github_username=ada product_key=solo provider_payment_id=t1 activated_at=01-02T10:01:00Z event_id=e1 stream_seq=2",
+		},
+		"a repetition makes no payment newer": {
+			[]string{at(1, first), at(2, second), at(3, pro("e3", "t1", `,"github":"cy"`))},
+			"github_username=bob product_key=team provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=2",
+		},
+		"nor one at the same time": {
+			[]string{at(1, first), at(1, second), at(1, pro("e3", "t1", `,"github":"cy"`))},
+			"github_username=bob product_key=team provider_payment_id=t2 activated_at=01-02T10:01:00Z event_id=e2 stream_seq=2",
+		},
+		"a repetition fills what is missing": {
+			[]string{at(1, pro("e1", "t1", "")), at(2, pro("e2", "t1", `,"key":"solo","github":"ada"`))},
+			"github_username=ada product_key=solo provider_payment_id=t1 activated_at=01-02T10:01:00Z event_id=e1 stream_seq=1",
+		},
+		"and changes nothing that is known": {
+			[]string{at(1, first), at(2, pro("e2", "t1", `,"key":"team","github":"cy"`))},
+			"github_username=ada product_key=solo provider_payment_id=t1 activated_at=01-02T10:01:00Z event_id=e1 stream_seq=1",
+		},
+		"a renewal that does not name the GitHub user": {
+			[]string{at(1, first), at(2, pro("e2", "t2", ""))},
+			"github_username=ada provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=2",
+		},
+		"an older payment that does": {
+			[]string{at(2, pro("e2", "t2", "")), at(1, first)},
+			"github_username=ada provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, []string{"pro_license user_id=u1 status=active " + c.want}, lines("pro_license", fold(t, c.log...).Licenses.Inserted()))
+		})
+	}
+}
+
+func TestALicenceGrantsNoCredits(t *testing.T) {
+	t.Parallel()
+	s := fold(t, pro("e1", "t1", `,"credits":200`))
+	require.Empty(t, grants(s))
+	require.Empty(t, s.Credits.Inserted())
+	payment, _ := s.Payments.Get("t1")
+	require.Nil(t, payment.Credits)
+}
+
+func TestTheGitHubUserIsTheNameAloneHoweverItIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{
+		`"github_username":"octo"`, `"githubUsername":"octo"`, `"github_login":"octo"`, `"github":"octo"`,
+		`"github":"@octo"`, `"github":" octo "`, `"github":"github.com/octo"`, `"github":"https://github.com/octo"`,
+		`"github":"http://www.github.com/octo/"`, `"github":"https://github.com/octo/repo?tab=stars#x"`,
+	} {
+		license, _ := fold(t, pro("e1", "t1", ","+more)).Licenses.Get("u1")
+		require.Equal(t, "octo", license.GitHubUsername, more)
+	}
+	for _, more := range []string{``, `,"github":""`, `,"github":null`, `,"github":{"login":"octo"}`} {
+		license, ok := fold(t, pro("e1", "t1", more)).Licenses.Get("u1")
+		require.True(t, ok, "a licence needs no GitHub user")
+		require.Empty(t, license.GitHubUsername)
+	}
+}

@@ -1,0 +1,107 @@
+package projections
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	pack  = `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`
+	known = `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2","credits":1}`
+)
+
+func TestWhatIsMissingOrWrongIsTheReason(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 256)
+	for name, c := range map[string]struct{ object, want string }{
+		"nothing":                      {pack, "applied"},
+		"U+0000":                       {`"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"a\u0000b","credits":200}`, "rejected invalid_text"},
+		"a lone surrogate":             {`"provider_payment_id":"\ud800","metadata":{"kind":"one_time","user_id":"u1","credits":200}`, "rejected invalid_text"},
+		"an over-long id":              {`"provider_payment_id":"` + long + `","metadata":{"kind":"one_time","user_id":"u1","credits":200}`, "rejected invalid_text"},
+		"no kind":                      {`"provider_payment_id":"t1","metadata":{"user_id":"u1","credits":200}`, "rejected unknown_kind"},
+		"a kind nobody knows":          {`"provider_payment_id":"t1","metadata":{"kind":"gift","user_id":"u1","credits":200}`, "rejected unknown_kind"},
+		"a kind in other letters":      {`"provider_payment_id":"t1","metadata":{"kind":"Pro","user_id":"u1"}`, "rejected unknown_kind"},
+		"no user":                      {`"provider_payment_id":"t1","metadata":{"kind":"one_time","credits":200}`, "rejected missing_user"},
+		"an empty user":                {`"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":""}`, "rejected missing_user"},
+		"no payment":                   {`"metadata":{"kind":"one_time","user_id":"u1","credits":200}`, "rejected missing_payment_id"},
+		"no payment of a licence":      {`"metadata":{"kind":"pro","user_id":"u1"}`, "rejected missing_payment_id"},
+		"no payment or subscription":   {`"metadata":{"kind":"subscription","user_id":"u1"}`, "rejected missing_payment_id"},
+		"no credits in a pack":         {`"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"}`, "rejected missing_credits"},
+		"no credits in a subscription": {`"provider_payment_id":"t1","metadata":{"kind":"subscription","user_id":"u1"}`, "applied"},
+		"no credits in a licence":      {`"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}`, "applied"},
+		"a negative amount":            {`"amount":-1,` + pack, "rejected out_of_range"},
+		"an amount that is no number":  {`"amount":"1.5",` + pack, "rejected out_of_range"},
+		"an amount of nothing":         {`"amount":0,` + pack, "applied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fold(t, checkout("e1", c.object))
+			require.Equal(t, map[string]string{"e1": c.want}, outcomes(s))
+			if c.want != "applied" {
+				require.Len(t, tables(s), 1, "a rejected event leaves its record and nothing else")
+			}
+		})
+	}
+}
+
+// Each body has the fault of its reason and those of all that follow.
+func TestOfSeveralReasonsTheFirstCounts(t *testing.T) {
+	t.Parallel()
+	live := Rules{Mode: ModeLive}
+	for _, c := range []struct{ want, object string }{
+		{"rejected invalid_text", `"mode":"test","metadata":{"kind":"gift","product_key":"\u0000"},"amount":-1`},
+		{"rejected wrong_mode", `"mode":"test","metadata":{"kind":"gift"},"amount":-1`},
+		{"rejected unknown_kind", `"mode":"live","metadata":{"kind":"gift"},"amount":-1`},
+		{"rejected missing_user", `"mode":"live","metadata":{"kind":"one_time"},"amount":-1`},
+		{"rejected missing_payment_id", `"mode":"live","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
+		{"rejected missing_credits", `"mode":"live","provider_payment_id":"t2","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
+		{"rejected out_of_range", `"mode":"live","provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
+		{"rejected payment_conflict", `"mode":"live","provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"}`},
+	} {
+		s := foldInto(t, NewState(), live, checkout("e0", `"mode":"live",`+known), checkout("e1", c.object))
+		require.Equal(t, map[string]string{"e0": "applied", "e1": c.want}, outcomes(s))
+	}
+}
+
+func TestATypeWithoutEffectIsIgnoredWhateverIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	for _, eventType := range []string{"customer.created", "checkout.expired", "Checkout.Completed", "subscription.renewed"} {
+		s := foldInto(t, NewState(), Rules{Mode: ModeLive},
+			ofType(eventType, "e1", `"mode":"test","metadata":{"kind":"gift","user_id":"\u0000"},"amount":-1`))
+		require.Equal(t, map[string]string{"e1": "ignored"}, outcomes(s))
+		require.Len(t, tables(s), 1)
+	}
+}
+
+func TestAMessageWithoutAnEventIsRecorded(t *testing.T) {
+	t.Parallel()
+	requireTables(t, `processed_event event_id=raw stream_seq=1 outcome=rejected reason=invalid_text `+
+		`occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z`, fold(t, "garbage"))
+}
+
+func TestWhatTheDatabaseRefusedBeforeIsRecordedBare(t *testing.T) {
+	t.Parallel()
+	s := NewState()
+	s.Poison[1] = true
+	requireTables(t, `processed_event event_id=e1 stream_seq=1 outcome=rejected reason=internal `+
+		`occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z`, foldInto(t, s, anyMode, checkout("e1", pack)))
+}
+
+// The user and the kind of a payment are those of its first event.
+func TestAPaymentOfAnotherUserOrKindIsAConflict(t *testing.T) {
+	t.Parallel()
+	for name, object := range map[string]string{
+		"another user":           `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2","credits":200}`,
+		"another kind":           `"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}`,
+		"another user, by order": `"order":"o1","metadata":{"kind":"one_time","user_id":"u2","credits":200}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fold(t, checkout("e1", `"order":"o1",`+pack), checkout("e2", object))
+			require.Equal(t, map[string]string{"e1": "applied", "e2": "rejected payment_conflict"}, outcomes(s))
+			require.Equal(t, tables(fold(t, checkout("e1", `"order":"o1",`+pack)))[1:], tables(s)[2:])
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package projections
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	unknownPaid = `"id":"s1","last_transaction_id":"t1","metadata":{"credits":50},
+		"current_period_start_date":"2026-01-02T10:00:00Z","current_period_end_date":"2026-02-02T10:00:00Z"`
+	start = `"order":"o1","product":"prod_1","subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}`
+)
+
+func TestAPaymentWaitsForTheUserOfItsSubscription(t *testing.T) {
+	t.Parallel()
+	requireTables(t, `
+		processed_event event_id=e1 stream_seq=1 event_type=subscription.paid kind=subscription subscription_id=s1 provider_payment_id=t1 outcome=applied occurred_at=01-02T10:01:00Z received_at=12-01T00:00:00Z
+		payment provider_payment_id=t1 subscription_id=s1 kind=subscription credits=50 event_id=e1 occurred_at=01-02T10:01:00Z stream_seq=1 transaction_id=t1
+		subscription_state subscription_id=s1 status=active current_period_start=01-02T10:00:00Z current_period_end=02-02T10:00:00Z provider_payment_id=t1 started_at=01-02T10:01:00Z occurred_at=01-02T10:01:00Z event_id=e1 stream_seq=1
+	`, fold(t, at(1, paid("e1", unknownPaid))))
+}
+
+func TestTheEventThatBringsTheUserClaimsWhatWaited(t *testing.T) {
+	t.Parallel()
+	renewal := func(id, transaction string) string {
+		return paid(id, `"id":"s1","last_transaction_id":"`+transaction+`","metadata":{"credits":50}`)
+	}
+	other := paid("e3", `"id":"s2","last_transaction_id":"t9","metadata":{"credits":50}`)
+	for name, c := range map[string]struct{ brings, also string }{
+		"a checkout that claims nothing": {checkout("e4", start), ""},
+		"a later payment of it":          {paid("e4", `"id":"s1","last_transaction_id":"t4","metadata":{"user_id":"u1"}`), ""},
+		"one that grants too": {
+			paid("e4", `"id":"s1","last_transaction_id":"t4","metadata":{"user_id":"u1","credits":7}`),
+			"e4 gives u1 7 subscription for t4",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fold(t, at(2, renewal("e1", "t1")), at(1, renewal("e2", "t2")), other, c.brings)
+			want := []string{"e1 gives u1 50 subscription for t1", "e2 gives u1 50 subscription for t2"}
+			if c.also != "" {
+				want = append(want, c.also)
+			}
+			require.ElementsMatch(t, want, grants(s))
+			waits, _ := s.Payments.Get("t9")
+			require.Empty(t, waits.UserID, "another subscription's payment still waits")
+			for _, id := range []string{"t1", "t2"} {
+				claimed, _ := s.Payments.Get(id)
+				require.Equal(t, "u1", claimed.UserID)
+			}
+			again := foldInto(t, s, anyMode, paid("e5", `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1"}`))
+			require.Equal(t, "duplicate_payment", outcomes(again)["e5"])
+			require.Len(t, grants(again), len(want))
+		})
+	}
+}
+
+func TestAWaitingPaymentIsClaimedByALaterEventOfItself(t *testing.T) {
+	t.Parallel()
+	s := fold(t, at(2, paid("e1", unknownPaid)), at(1, checkout("e2",
+		`"provider_payment_id":"t1","subscription":"s1","metadata":{"kind":"subscription","user_id":"u1","credits":9}`)))
+	require.Equal(t, []string{"e2 gives u1 50 subscription for t1"}, grants(s))
+	payment, _ := s.Payments.Get("t1")
+	require.Equal(t, []string{"u1", "e2"}, []string{payment.UserID, payment.EventID})
+}
+
+func TestAnEventOfAKnownSubscriptionIsItsUsers(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		paid("e2", unknownPaid),
+		checkout("e2", `"subscription":"s1","provider_payment_id":"t1","metadata":{"credits":50}`),
+	} {
+		s := fold(t, checkout("e1", start), body)
+		require.Equal(t, []string{"e2 gives u1 50 subscription for t1"}, grants(s))
+		row, _ := s.Events.Get("e2")
+		require.Equal(t, []string{"u1", KindSubscription}, []string{row.UserID, row.Kind})
+	}
+}
+
+func TestOnlyTheRenewalOfASubscriptionMayWait(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{KindOneTime, KindPro} {
+		s := fold(t, checkout("e1", ofKind(kind, `"provider_payment_id":"t1","metadata":{"kind":"x","credits":5}`)))
+		require.Equal(t, map[string]string{"e1": "rejected missing_user"}, outcomes(s))
+	}
+	s := fold(t, checkout("e1", `"provider_payment_id":"t1","subscription":"s1","metadata":{"kind":"subscription"}`),
+		paid("e2", `"last_transaction_id":"t1"`))
+	require.Equal(t, map[string]string{"e1": "rejected missing_user", "e2": "rejected missing_user"}, outcomes(s),
+		"nor that of a checkout, or of a subscription without a name")
+}
+
+// The checkout's order does not matter, be it before, between or after the
+// payments; whichever of them the provider says is the newest is shown.
+func TestACheckoutMayComeBeforeOrAfterItsPaidEvents(t *testing.T) {
+	t.Parallel()
+	log := []string{
+		at(0, checkout("start", start)), at(1, paid("first", unknownPaid)),
+		at(30, paid("renewal", `"id":"s1","product":"prod_2","last_transaction":{"id":"t2","order":"o2","amount_paid":5,"currency":"EUR"},
+			"metadata":{"credits":60},"current_period_start_date":"2026-02-02T10:00:00Z","current_period_end_date":"2026-03-02T10:00:00Z"`)),
+	}
+	want := withoutPlaces(fold(t, log...))
+	require.Len(t, want, 6)
+	for _, order := range [][]int{{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		s := fold(t, log[order[0]], log[order[1]], log[order[2]])
+		require.ElementsMatch(t, want, withoutPlaces(s), "order %v", order)
+	}
+}
+
+var place = regexp.MustCompile(` stream_seq=\d+`)
+
+// withoutPlaces is every row but the events' records, without places in the log.
+func withoutPlaces(s *State) []string {
+	var rows []string
+	for _, row := range tables(s) {
+		if !strings.HasPrefix(row, "processed_event") {
+			rows = append(rows, place.ReplaceAllString(row, ""))
+		}
+	}
+	return rows
+}
