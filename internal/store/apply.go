@@ -117,6 +117,9 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 	var inForce string
 	var moved int64
 	statements := &pgx.Batch{}
+	if schema == LiveSchema {
+		statements.Queue("select pg_advisory_xact_lock_shared($1)", int64(promoteLock))
+	}
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
 	statements.Queue(advanceCheckpoints, partitions, expected, int64(advance.To), advance.Digest).

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -37,6 +38,7 @@ type Store struct {
 // Config says which database, and who asks.
 type Config struct {
 	DSN       string
+	Schema    string        // of the derived tables; empty: the live one
 	Owner     string        // unique among the projectors of this database; at most 40 plain characters
 	LeaseTime time.Duration // after which a member that says nothing is gone
 }
@@ -44,9 +46,10 @@ type Config struct {
 // connectTimeout keeps recovery within two seconds of the database's return.
 const connectTimeout = 2 * time.Second
 
-// Open returns a store whose connections use the live schema. It does not wait
+// Open returns a store whose connections use one schema. It does not wait
 // for the database: the first call does.
 func Open(ctx context.Context, c Config) (*Store, error) {
+	c.Schema = cmp.Or(c.Schema, LiveSchema)
 	config, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("read the connection string: %w", err)
@@ -54,7 +57,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	for name, value := range map[string]string{
 		"application_name": applicationName + c.Owner,
-		"search_path":      LiveSchema,
+		"search_path":      quoted(c.Schema),
 		"timezone":         "UTC",
 		// A projector that freezes inside a transaction must not hold its rows for
 		// longer than a lease.
@@ -69,7 +72,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &Store{pool: pool, schema: LiveSchema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+	return &Store{pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -89,6 +92,16 @@ const schemaLock = 0x7061_7966_6f6c_6401
 // Prepare creates what is missing of both schemas, and refuses tables that were
 // folded from another log (ErrOtherLog) or under other rules (ErrFoldID).
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, foldID string) error {
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: foldID}, partitions)
+}
+
+// PrepareAsOf is Prepare for tables that are to end at a message and stay so.
+func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, foldID string, until uint64) error {
+	seq := int64(until)
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: foldID, UntilSeq: &seq}, partitions)
+}
+
+func (s *Store) prepare(ctx context.Context, want Schema, partitions int) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -101,7 +114,7 @@ func (s *Store) Prepare(ctx context.Context, logID string, partitions int, foldI
 		if err := s.migrate(ctx); err != nil {
 			return err
 		}
-		return s.ensureTables(ctx, tx, logID, partitions, foldID)
+		return s.ensureTables(ctx, tx, want, partitions)
 	})
 }
 
@@ -133,25 +146,29 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, logID string, partitions int, foldID string) error {
-	var haveFold, haveLog string
-	err := tx.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", s.schema).
-		Scan(&haveFold, &haveLog)
+func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int) error {
+	var have Schema
+	err := tx.QueryRow(ctx, "select fold_id, log_id, until_seq from payfold.schema_state where schema_name = $1", s.schema).
+		Scan(&have.FoldID, &have.LogID, &have.UntilSeq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return s.createTables(ctx, tx, logID, partitions, foldID)
+		return s.createTables(ctx, tx, want, partitions)
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
-	case haveLog != logID:
-		return fmt.Errorf("%w: schema %s has log_id %s, the stream has %s", ErrOtherLog, s.schema, haveLog, logID)
-	case haveFold != foldID:
-		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, s.schema, haveFold, foldID)
+	case have.LogID != want.LogID:
+		return fmt.Errorf("%w: schema %s has log_id %s, the stream has %s", ErrOtherLog, s.schema, have.LogID, want.LogID)
+	case have.FoldID != want.FoldID:
+		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, s.schema, have.FoldID, want.FoldID)
+	case !equalSeq(have.UntilSeq, want.UntilSeq):
+		return fmt.Errorf("schema %s was begun for another end of the log; drop it first", s.schema)
 	}
 	return nil
 }
 
-func (s *Store) createTables(ctx context.Context, tx pgx.Tx, logID string, partitions int, foldID string) error {
-	schema := pgx.Identifier{s.schema}.Sanitize()
+func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int) error {
+	schema := quoted(s.schema)
 	for _, step := range []struct {
 		sql  string
 		args []any
@@ -161,11 +178,11 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, logID string, parti
 		{derivedTables, nil},
 		{
 			"insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p",
-			[]any{partitions, logID},
+			[]any{partitions, want.LogID},
 		},
 		{
-			"insert into payfold.schema_state (schema_name, fold_id, log_id, partitions) values ($1, $2, $3, $4)",
-			[]any{s.schema, foldID, logID, partitions},
+			"insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
+			[]any{s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq},
 		},
 	} {
 		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Schema is one set of derived tables: live, candidate, previous or as of a message.
+type Schema struct {
+	Name      string    `json:"name"`
+	FoldID    string    `json:"fold_id"`
+	LogID     string    `json:"log_id"`
+	UntilSeq  *int64    `json:"until_seq"` // nil: it follows the log
+	CreatedAt time.Time `json:"created_at"`
+	Position  int64     `json:"position"` // every message up to it is applied
+}
+
+// PreviousSchema is what the live one was before the last promotion.
+const PreviousSchema = "portal_prev"
+
+var (
+	// ErrNoSchema: there is no such set of derived tables.
+	ErrNoSchema = errors.New("there is no such schema")
+	// ErrLive: the schema is being served.
+	ErrLive = errors.New("the schema is live")
+)
+
+// Schemas lists the sets of derived tables, by name.
+func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
+	rows, err := s.pool.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
+	if err != nil {
+		return nil, fmt.Errorf("list the schemas: %w", err)
+	}
+	schemas, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (out Schema, err error) {
+		err = row.Scan(&out.Name, &out.FoldID, &out.LogID, &out.UntilSeq, &out.CreatedAt)
+		out.CreatedAt = out.CreatedAt.UTC()
+		return out, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the schemas: %w", err)
+	}
+	for i := range schemas {
+		err := s.pool.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
+		if err != nil {
+			return nil, fmt.Errorf("read the checkpoints of %s: %w", schemas[i].Name, err)
+		}
+	}
+	return schemas, nil
+}
+
+// SchemaNamed returns one of them, or ErrNoSchema.
+func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
+	schemas, err := s.Schemas(ctx)
+	if err != nil {
+		return Schema{}, err
+	}
+	for _, schema := range schemas {
+		if schema.Name == name {
+			return schema, nil
+		}
+	}
+	return Schema{}, fmt.Errorf("%w: %s", ErrNoSchema, name)
+}
+
+// Drop removes a set of derived tables that is not live.
+func (s *Store) Drop(ctx context.Context, name string) error {
+	if name == LiveSchema {
+		return fmt.Errorf("%w: %s", ErrLive, name)
+	}
+	if _, err := s.SchemaNamed(ctx, name); err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return dropSchema(ctx, tx, name) })
+}
+
+func dropSchema(ctx context.Context, tx pgx.Tx, name string) error {
+	if _, err := tx.Exec(ctx, "drop schema if exists "+quoted(name)+" cascade"); err != nil {
+		return fmt.Errorf("drop schema %s: %w", name, err)
+	}
+	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name); err != nil {
+		return fmt.Errorf("forget schema %s: %w", name, err)
+	}
+	return nil
+}
+
+func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+func in(schema, table string) string { return pgx.Identifier{schema, table}.Sanitize() }
+
+// LockSchema keeps other commands from working on the schema. It waits up to
+// ten seconds: the session of a killed one may hold it for a moment.
+func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	ticker := time.NewTicker(lockTry)
+	defer ticker.Stop()
+	for range lockWait / lockTry {
+		var locked bool
+		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
+			connection.Release()
+			return nil, fmt.Errorf("lock schema %s: %w", s.schema, err)
+		}
+		if locked {
+			return func() { _ = connection.Hijack().Close(context.Background()) }, nil
+		}
+		select {
+		case <-ctx.Done():
+			connection.Release()
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	connection.Release()
+	return nil, fmt.Errorf("another command works on schema %s", s.schema)
+}
+
+const (
+	commandLock = 0x7061_7966 // the first key of advisory locks on schemas, by their names
+	lockWait    = 10 * time.Second
+	lockTry     = 100 * time.Millisecond
+)
