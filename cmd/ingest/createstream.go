@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -22,8 +21,9 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 	}
 }
 
-func (c *createStreamCommand) run(ctx context.Context, stderr io.Writer) error {
-	logger := c.Logger(stderr)
+// Run creates the stream and returns when it is there.
+func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
+	logger := c.Logger(streams.Err)
 	log, err := eventlog.Connect(eventlog.Config{
 		URL: c.NATSURL, Credentials: c.NATSCreds, Stream: c.NATSStream, Logger: logger,
 	})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -20,17 +21,16 @@ type sendCommand struct {
 
 const sendTimeout = 30 * time.Second
 
-// run signs the exact bytes of each file, posts them unchanged and prints the
-// answer. It returns 1 where any answer is not a 2xx.
-func (c *sendCommand) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
-	code := 0
+// Run signs the exact bytes of each file, posts them unchanged and prints the
+// answer. It fails where any answer is not a 2xx.
+func (c *sendCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	for _, file := range c.Files {
-		if err := c.send(ctx, file, stdin, stdout); err != nil {
-			fmt.Fprintf(stderr, "ingest send: %s: %v\n", file, err)
-			code = 1
+		if failed := c.send(ctx, file, streams.In, streams.Out); failed != nil {
+			fmt.Fprintf(streams.Err, "ingest send: %s: %v\n", file, failed)
+			err = cli.Status(cli.ExitFailed)
 		}
 	}
-	return code
+	return err
 }
 
 func (c *sendCommand) send(ctx context.Context, file string, stdin io.Reader, stdout io.Writer) error {

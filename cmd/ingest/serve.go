@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/webhook"
@@ -22,8 +22,8 @@ const drainTimeout = 10 * time.Second
 
 const startTimeout = 10 * time.Second
 
-func (c *serveCommand) run(ctx context.Context, stderr io.Writer) (err error) {
-	logger := c.Logger(stderr)
+func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
+	logger := c.Logger(streams.Err)
 	if c.weak {
 		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
 	}

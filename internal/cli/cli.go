@@ -15,9 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// ExitUsage is the exit status of a configuration that cannot be used.
-const ExitUsage = 2
-
 // Faults collects what is wrong with a configuration.
 type Faults struct{ list []error }
 
@@ -43,7 +40,7 @@ var ErrHelp = errors.New("help was printed")
 // Parse fills grammar from args and the environment and returns the chosen
 // command. A variable that is set but empty counts as unset. The error lists
 // every fault, one a line, or is ErrHelp.
-func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (command string, err error) {
+func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
 	helped := false
 	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
@@ -52,15 +49,15 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		kong.TypeMapper(reflect.TypeFor[int64](), value(wrong, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	unsetEmpty(parser.Model.Node)
 	parsed, err := parser.Parse(args)
 	if helped {
-		return "", ErrHelp
+		return nil, ErrHelp
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var faults Faults
 	given := map[*kong.Flag]bool{}
@@ -78,7 +75,7 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 			checked.Check(&faults)
 		}
 	}
-	return parsed.Command(), errors.Join(faults.list...)
+	return parsed, errors.Join(faults.list...)
 }
 
 func unsetEmpty(node *kong.Node) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -55,7 +56,7 @@ func setup(t *testing.T) *world {
 	return &world{t: t}
 }
 
-func (w *world) parse(args ...string) (string, error) {
+func (w *world) parse(args ...string) (*kong.Context, error) {
 	return cli.Parse(&w.grammar, "program", "A program.", args, &w.stdout, &w.stderr)
 }
 
@@ -106,9 +107,9 @@ func TestACommandLineThatFitsNoCommandIsAFault(t *testing.T) {
 func TestWithoutFlagsOrVariablesTheDefaultsCount(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	command, err := w.parse()
+	parsed, err := w.parse()
 	require.NoError(t, err)
-	require.Equal(t, "serve", command)
+	require.Equal(t, "serve", parsed.Command())
 	require.Equal(t, serve{
 		Common: cli.Common{NATSStream: "PAYMENTS", DataDir: "./data", LogLevel: "info", LogFormat: "text"},
 		Count:  3, Size: 512 << 10, Wait: 30 * time.Second, checked: 1,
@@ -118,9 +119,9 @@ func TestWithoutFlagsOrVariablesTheDefaultsCount(t *testing.T) {
 func TestOnlyTheChosenCommandIsChecked(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	command, err := w.parse("send", "a", "-")
+	parsed, err := w.parse("send", "a", "-")
 	require.NoError(t, err)
-	require.Equal(t, "send <files>", command)
+	require.Equal(t, "send <files>", parsed.Command())
 	require.Equal(t, []string{"a", "-"}, w.grammar.Send.Files)
 	require.Zero(t, w.grammar.Serve.checked)
 }

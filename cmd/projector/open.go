@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// sourceFlags say where the log and the tables are.
+type sourceFlags struct {
+	cli.Common
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
+}
+
+// sources are the log and the tables, connected.
+type sources struct {
+	log   *eventlog.Log
+	store *store.Store
+}
+
+// with opens both, calls work and closes them again. The private Postgres runs
+// for as long as work does, in this process where no other one runs it; its
+// fault ends work's context.
+func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
+	log, err := eventlog.Connect(eventlog.Config{
+		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return f.withPostgres(ctx, logger, func(ctx context.Context, dsn string) error {
+		config.DSN = dsn
+		config.Owner = cmp.Or(config.Owner, ownerName())
+		database, err := store.Open(ctx, config)
+		if err != nil {
+			return err
+		}
+		defer database.Close()
+		return work(ctx, sources{log, database})
+	})
+}
+
+func (f *sourceFlags) withPostgres(ctx context.Context, logger *slog.Logger, work func(ctx context.Context, dsn string) error) error {
+	if f.DatabaseURL != "" {
+		return work(ctx, f.DatabaseURL)
+	}
+	private := localpg.New(localpg.Config{Dir: f.DataDir, Logger: logger, Durable: true})
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var server errgroup.Group
+	server.Go(func() error {
+		err := private.Run(serving)
+		cancel(err)
+		return err
+	})
+	dsn, err := private.Ready(working)
+	if err == nil {
+		err = work(working, dsn)
+	}
+	stop() // after everything that used it
+	if fault := server.Wait(); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// ownerName tells this process apart from every other projector, before and now,
+// and tells an operator where it runs.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r > ' ' && r <= '~' {
+			return r
+		}
+		return -1
+	}, host)
+	return fmt.Sprintf("%.20s-%d-%.6s", plain, os.Getpid(), strings.ToLower(rand.Text()))
+}

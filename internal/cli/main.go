@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Exit statuses of every command.
+const (
+	ExitFailed = 1 // it could not be done; standard error says why
+	ExitUsage  = 2 // the configuration cannot be used; nothing was tried
+	ExitNo     = 3 // it was done, and the answer is no
+)
+
+// Status ends a command with that exit status; what there is to say has been said.
+type Status int
+
+func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Streams are a process's standard streams: results go to Out, all else to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main parses args, runs the chosen command and returns the exit status. A
+// command is a struct of flags with a method
+//
+//	Run(ctx context.Context, streams cli.Streams) error
+func Main(ctx context.Context, grammar any, name, description string, args []string, streams Streams) int {
+	parsed, err := Parse(grammar, name, description, args, streams.Out, streams.Err)
+	switch {
+	case errors.Is(err, ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(streams.Err, err)
+		return ExitUsage
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	err = parsed.Run(streams)
+	var status Status
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	default:
+		fmt.Fprintf(streams.Err, "%s: %v\n", name, err)
+		return ExitFailed
+	}
+}
