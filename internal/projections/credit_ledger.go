@@ -38,6 +38,13 @@ func (l *Ledger) Load(line LedgerLine) { l.put(line) }
 // Inserted lists the new lines.
 func (l *Ledger) Inserted() []LedgerLine { return l.added }
 
+// Drain lists the new lines, which the caller will write.
+func (l *Ledger) Drain() []LedgerLine {
+	out := l.added
+	l.added = nil
+	return out
+}
+
 func (l *Ledger) put(line LedgerLine) {
 	if l.lines == nil {
 		l.lines, l.next = map[string][]LedgerLine{}, map[string]int64{}

@@ -17,8 +17,10 @@ type facts struct {
 	known   bool // payment is in the table
 }
 
+// newFacts returns the state's one facts, which holds until the next event.
 func newFacts(s *State, e events.Event) *facts {
-	f := &facts{Event: e, kind: e.Kind, user: e.UserID}
+	f := &s.facts
+	*f = facts{Event: e, kind: e.Kind, user: e.UserID}
 	if !HasEffect(e.Type) {
 		return f
 	}

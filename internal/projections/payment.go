@@ -32,6 +32,9 @@ type Payment struct {
 
 // LoadPayment puts a payment as the database has it.
 func (s *State) LoadPayment(p Payment) {
+	if _, here := s.Payments.Get(p.ProviderPaymentID); here {
+		return
+	}
 	s.Payments.Load(p.ProviderPaymentID, p)
 	s.indexPayment(p)
 }

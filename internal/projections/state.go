@@ -32,6 +32,8 @@ type State struct {
 	ofUser        map[string]map[string]bool // user → subscriptions
 	proOf         map[string]map[string]bool // user → claimed payments of kind pro
 	reversalsOf   map[string][]string        // payment → reversals, by their event ids
+
+	facts facts // of the event being folded
 }
 
 // NewState returns a state of empty tables.
@@ -44,5 +46,33 @@ func NewState() *State {
 		ofUser:        map[string]map[string]bool{},
 		proOf:         map[string]map[string]bool{},
 		reversalsOf:   map[string][]string{},
+	}
+}
+
+// EachName calls do with every name under which the state's rows may be looked
+// for; with some more than once, and with empty ones.
+func (s *State) EachName(do func(name string)) {
+	for id := range s.Events.rows {
+		do(id)
+	}
+	for id, row := range s.Payments.rows {
+		do(id)
+		do(row.value.TransactionID)
+		do(row.value.OrderID)
+		do(row.value.UserID)
+		do(row.value.SubscriptionID)
+	}
+	for id, row := range s.Subscriptions.rows {
+		do(id)
+		do(row.value.UserID)
+	}
+	for user := range s.Current.rows {
+		do(user)
+	}
+	for user := range s.Credits.rows {
+		do(user)
+	}
+	for user := range s.Licenses.rows {
+		do(user)
 	}
 }

@@ -33,6 +33,9 @@ const (
 
 // LoadSubscription puts a subscription as the database has it.
 func (s *State) LoadSubscription(row SubscriptionState) {
+	if _, here := s.Subscriptions.Get(row.SubscriptionID); here {
+		return
+	}
 	s.Subscriptions.Load(row.SubscriptionID, row)
 	s.indexSubscription(row)
 }

@@ -4,7 +4,7 @@ package projections
 // new and which were changed since they were loaded. Not for concurrent use.
 type Table[K comparable, R any] struct {
 	rows    map[K]*row[R]
-	changed []*row[R] // in the order of their first change
+	changed []K // in the order of their first change
 }
 
 type row[R any] struct {
@@ -12,8 +12,12 @@ type row[R any] struct {
 	loaded, listed bool
 }
 
-// Load puts a row as the database has it.
-func (t *Table[K, R]) Load(key K, value R) { t.entry(key).set(value, true) }
+// Load puts a row as the database has it. A row that is here already stays.
+func (t *Table[K, R]) Load(key K, value R) {
+	if _, here := t.rows[key]; !here {
+		t.entry(key).set(value, true)
+	}
+}
 
 // Get returns the row as the fold left it.
 func (t *Table[K, R]) Get(key K) (R, bool) {
@@ -24,13 +28,28 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 	return none, false
 }
 
+// Len is how many rows there are.
+func (t *Table[K, R]) Len() int { return len(t.rows) }
+
+// Drain lists the new rows, which the caller will write, and keeps their keys
+// alone. It is for rows of which nothing but their being there is read again.
+func (t *Table[K, R]) Drain() []R {
+	out := t.Inserted()
+	written := &row[R]{loaded: true}
+	for _, key := range t.changed {
+		t.rows[key] = written
+	}
+	t.changed = nil
+	return out
+}
+
 // Put inserts or changes a row.
 func (t *Table[K, R]) Put(key K, value R) {
 	entry := t.entry(key)
 	entry.set(value, entry.loaded)
 	if !entry.listed {
 		entry.listed = true
-		t.changed = append(t.changed, entry)
+		t.changed = append(t.changed, key)
 	}
 }
 
@@ -42,9 +61,9 @@ func (t *Table[K, R]) Inserted() []R { return t.list(false) }
 func (t *Table[K, R]) Updated() []R { return t.list(true) }
 
 func (t *Table[K, R]) list(loaded bool) []R {
-	var out []R
-	for _, entry := range t.changed {
-		if entry.loaded == loaded {
+	out := make([]R, 0, len(t.changed))
+	for _, key := range t.changed {
+		if entry := t.rows[key]; entry.loaded == loaded {
 			out = append(out, entry.value)
 		}
 	}

@@ -52,10 +52,7 @@ func (s *Store) Apply(ctx context.Context, rules projections.Rules, batch []even
 		if isConflict(err) && attempt < maxConflicts {
 			continue
 		}
-		if isRefusal(err) {
-			err = &RefusedError{Cause: err}
-		}
-		return result, err
+		return result, refusal(err)
 	}
 }
 
@@ -89,7 +86,9 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 	writes := &pgx.Batch{}
 	noteDisorder(writes, s.schema, state, &result.Disorder)
-	save(writes, state)
+	for _, c := range changesOf(state) {
+		c.queue(writes)
+	}
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)
 	}

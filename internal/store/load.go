@@ -11,80 +11,105 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// load returns the State that the events can touch, every row of it locked, in
-// two steps: what the events name themselves, then what belongs to the users
-// and subscriptions found there. Rows are locked in sorted order; rows that do
-// not exist yet are guarded by their keys when they are inserted.
+// load returns the State that the events can touch, every row of it locked.
+// Rows are locked in sorted order; rows that do not exist yet are guarded by
+// their keys when they are inserted.
 //
 // Each statement sees what was committed before it began, and two events that
 // must see each other always share a row, so whoever waits for a lock here
 // reads the other's work in the statements that follow.
 func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (*projections.State, error) {
-	state := projections.NewState()
-	wanted, found := newKeys(batch), set{} // found: payments
+	l := loader{schema: schema, state: projections.NewState()}
+	return l.state, l.load(ctx, tx, batch)
+}
 
+// loader brings a State to all that the next events can touch.
+type loader struct {
+	schema string
+	state  *projections.State
+	alone  *alone // nil where others write these tables, too: then rows are locked
+}
+
+// sender is a connection or a transaction.
+type sender interface {
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// load takes two steps: what the events name themselves, then what belongs to
+// the users and subscriptions found there. A payment comes with all its
+// reversals and ledger lines (those where an event may need them), a user with
+// all rows, a subscription with its unclaimed payments.
+func (l *loader) load(ctx context.Context, from sender, batch []events.Event) error {
+	state, named := l.state, namesIn(batch)
+	subscriptions := l.ask("subscription", named.subscriptions)
+	found, owners := set{}, set{} // payments, and their users
 	first := &pgx.Batch{}
-	first.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq = any($2)",
-		schema, sequences(batch)).Query(func(rows pgx.Rows) error {
+	first.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
+		l.schema, int64(batch[0].Seq), int64(batch[len(batch)-1].Seq)).Query(func(rows pgx.Rows) error {
 		poison, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		for _, seq := range poison {
 			state.Poison[uint64(seq)] = true
 		}
 		return err
 	})
-	query(first, "processed_event", "event_id = any($1)", "", []any{wanted.events.list()},
+	query(first, "processed_event", "event_id = any($1)", "", []any{l.ask("event", named.events)},
 		func(r projections.ProcessedEvent) { state.Events.Load(r.EventID, r) })
-	query(first, "subscription_state", "subscription_id = any($1)", forUpdate("subscription_id"), []any{wanted.subscriptions.list()},
+	query(first, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{subscriptions},
 		func(r projections.SubscriptionState) {
 			state.LoadSubscription(r)
-			wanted.users.add(r.UserID)
+			named.users.add(r.UserID)
 		})
 	query(first, "payment", "provider_payment_id = any($1) or transaction_id = any($1) or (first_of_order and order_id = any($1))",
-		forUpdate("provider_payment_id"), []any{wanted.payments.list()},
+		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)},
 		func(r projections.Payment) {
 			state.LoadPayment(r)
 			found.add(r.ProviderPaymentID)
-			wanted.users.add(r.UserID)
+			owners.add(r.UserID)
+			named.users.add(r.UserID)
 		})
-	if err := tx.SendBatch(ctx, first).Close(); err != nil {
-		return nil, fmt.Errorf("load what the events name: %w", err)
+	if err := from.SendBatch(ctx, first).Close(); err != nil {
+		return fmt.Errorf("load what the events name: %w", err)
 	}
 
 	second := &pgx.Batch{}
-	users := []any{wanted.users.list()}
+	users := l.ask("user", named.users)
 	// The user's row of subscription comes before the user's subscriptions: who
 	// adds one writes that row too.
-	query(second, "subscription", "user_id = any($1)", forUpdate("user_id"), users,
+	query(second, "subscription", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.Subscription) { state.Current.Load(r.UserID, r) })
-	query(second, "credits", "user_id = any($1)", forUpdate("user_id"), users,
+	query(second, "credits", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.Credits) { state.Credits.Load(r.UserID, r) })
-	query(second, "pro_license", "user_id = any($1)", forUpdate("user_id"), users,
+	query(second, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
-	query(second, "subscription_state", "user_id = any($1)", forUpdate("subscription_id"), users, state.LoadSubscription)
-	query(second, "payment", "user_id is null and subscription_id = any($1) or user_id = any($2) and kind = 'pro'",
-		forUpdate("provider_payment_id"), []any{wanted.subscriptions.list(), wanted.users.list()}, state.LoadPayment)
-	query(second, "reversal", `provider_payment_id = any($1) or provider_payment_id in (
-			select provider_payment_id from payment where user_id is null and subscription_id = any($2))`, "",
-		[]any{found.list(), wanted.subscriptions.list()}, state.LoadReversal)
-	if wanted.reversals {
+	query(second, "subscription_state", "user_id = any($1)", l.lock("subscription_id"), []any{users}, state.LoadSubscription)
+	const belonging = "user_id is null and subscription_id = any($1) or user_id = any($2) and kind = 'pro'"
+	query(second, "payment", belonging, l.lock("provider_payment_id"), []any{subscriptions, users}, state.LoadPayment)
+	query(second, "reversal", "provider_payment_id = any($3) or provider_payment_id in (select provider_payment_id from payment where "+belonging+")", "",
+		[]any{subscriptions, users, found.list()}, state.LoadReversal)
+	if named.reversals || l.alone != nil {
 		query(second, "credit_ledger", "user_id = any($1) and provider_payment_id = any($2)", "",
-			[]any{wanted.users.list(), found.list()}, state.Ledger.Load)
+			[]any{owners.list(), found.list()}, state.Ledger.Load)
 	}
-	if err := tx.SendBatch(ctx, second).Close(); err != nil {
-		return nil, fmt.Errorf("load what belongs to them: %w", err)
+	if err := from.SendBatch(ctx, second).Close(); err != nil {
+		return fmt.Errorf("load what belongs to them: %w", err)
 	}
-	return state, nil
+	return nil
 }
 
-func sequences(batch []events.Event) []int64 {
-	out := make([]int64, len(batch))
-	for i, e := range batch {
-		out[i] = int64(e.Seq)
+func (l *loader) lock(key string) string {
+	if l.alone != nil {
+		return ""
 	}
-	return out
+	return " order by " + key + " for update"
 }
 
-func forUpdate(key string) string { return " order by " + key + " for update" }
+// ask lists the names to look for.
+func (l *loader) ask(kind string, names set) []string {
+	if l.alone != nil {
+		return l.alone.ask(kind, names)
+	}
+	return names.list()
+}
 
 func query[R any](batch *pgx.Batch, table, where, tail string, args []any, each func(R)) {
 	sql := fmt.Sprintf("select %s from %s where %s%s", names(columnsOf[R](), ""), table, where, tail)
@@ -116,26 +141,27 @@ func (s set) list() []string {
 	return out
 }
 
-type keys struct {
+// named is what some events name.
+type named struct {
 	events, payments, subscriptions, users set
 
-	reversals bool // there are any
+	reversals bool // some take a payment back
 }
 
-func newKeys(batch []events.Event) keys {
-	k := keys{events: set{}, payments: set{}, subscriptions: set{}, users: set{}}
+func namesIn(batch []events.Event) named {
+	n := named{events: set{}, payments: set{}, subscriptions: set{}, users: set{}}
 	for _, e := range batch {
-		k.events.add(e.ID)
+		n.events.add(e.ID)
 		if !projections.HasEffect(e.Type) {
 			continue
 		}
-		k.payments.add(e.Transaction, e.Order)
+		n.payments.add(e.Transaction, e.Order)
 		if projections.IsReversal(e.Type) {
-			k.reversals = true
+			n.reversals = true
 			continue
 		}
-		k.subscriptions.add(e.SubscriptionID)
-		k.users.add(e.UserID)
+		n.subscriptions.add(e.SubscriptionID)
+		n.users.add(e.UserID)
 	}
-	return k
+	return n
 }

@@ -29,11 +29,21 @@ var ErrNotPromoted = errors.New("not promoted")
 // candidate's rows; batches wait meanwhile.
 const snapshotWait = 5 * time.Second
 
+// Promotion says what to promote a schema with.
+type Promotion struct {
+	FoldID string // that of the command; the schema must have it
+	// CatchUp must apply every message up to that sequence to the store's schema.
+	CatchUp func(ctx context.Context, head uint64) error
+	// AcceptLogLoss allows a schema of another log, or of one that is shorter
+	// than what the live tables hold.
+	AcceptLogLoss bool
+}
+
 // Promote makes the store's schema the live one and keeps the one before as
-// PreviousSchema. While no batch can commit it calls catchUp, which must apply
-// every message up to the given sequence to the store's schema; then one
+// PreviousSchema. While no batch can commit it calls CatchUp; then one
 // transaction renames both. Readers see the one or the other, whole.
-func (s *Store) Promote(ctx context.Context, foldID string, catchUp func(ctx context.Context, head uint64) error) error {
+// ErrNotPromoted where it must not be; then nothing has changed.
+func (s *Store) Promote(ctx context.Context, p Promotion) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(promoteLock)); err != nil {
 			return fmt.Errorf("wait for the batches under way: %w", err)
@@ -46,18 +56,22 @@ func (s *Store) Promote(ctx context.Context, foldID string, catchUp func(ctx con
 		if err != nil {
 			return err
 		}
-		if err := promotable(candidate, live, foldID); err != nil {
+		if err := p.check(candidate, live); err != nil {
 			return err
 		}
 		var head int64
 		if err := tx.QueryRow(ctx, "select max(position) from "+in(LiveSchema, "checkpoint")).Scan(&head); err != nil {
 			return fmt.Errorf("read the live checkpoints: %w", err)
 		}
-		if err := catchUp(ctx, uint64(head)); err != nil {
+		if err := p.CatchUp(ctx, uint64(head)); err != nil {
 			return err
 		}
-		for _, check := range []func(context.Context, pgx.Tx) error{s.checkPositions, s.checkDependents, s.waitForSnapshots, s.copyGrants, s.swap} {
-			if err := check(ctx, tx); err != nil {
+		steps := []func(context.Context, pgx.Tx) error{s.checkPositions, s.checkDependents, s.waitForSnapshots, s.copyGrants, s.swap}
+		if p.AcceptLogLoss {
+			steps = steps[1:]
+		}
+		for _, step := range steps {
+			if err := step(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -65,17 +79,18 @@ func (s *Store) Promote(ctx context.Context, foldID string, catchUp func(ctx con
 	})
 }
 
-func promotable(candidate, live Schema, foldID string) error {
+func (p Promotion) check(candidate, live Schema) error {
 	switch {
 	case candidate.Name == LiveSchema:
 		return fmt.Errorf("%w: %w already", ErrNotPromoted, ErrLive)
 	case candidate.UntilSeq != nil:
 		return fmt.Errorf("%w: %s holds the tables as of seq %d", ErrNotPromoted, candidate.Name, *candidate.UntilSeq)
-	case candidate.FoldID != foldID:
+	case candidate.FoldID != p.FoldID:
 		return fmt.Errorf("%w: %s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
-			ErrNotPromoted, candidate.Name, candidate.FoldID, foldID)
-	case candidate.LogID != live.LogID:
-		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s", ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
+			ErrNotPromoted, candidate.Name, candidate.FoldID, p.FoldID)
+	case candidate.LogID != live.LogID && !p.AcceptLogLoss:
+		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; --accept-log-loss gives up what only that one had",
+			ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
 	}
 	return nil
 }
@@ -165,6 +180,9 @@ func (s *Store) copyGrants(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
+// asideSchema exists within the promoting transaction only.
+const asideSchema = "portal_aside"
+
 // swap renames the live schema to the previous one and the candidate to the live one.
 func (s *Store) swap(ctx context.Context, tx pgx.Tx) error {
 	if s.schema != PreviousSchema {
@@ -172,8 +190,7 @@ func (s *Store) swap(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 	}
-	const aside = "portal_aside" // exists within this transaction only
-	for _, step := range [][2]string{{LiveSchema, aside}, {s.schema, LiveSchema}, {aside, PreviousSchema}} {
+	for _, step := range [][2]string{{LiveSchema, asideSchema}, {s.schema, LiveSchema}, {asideSchema, PreviousSchema}} {
 		if _, err := tx.Exec(ctx, "alter schema "+quoted(step[0])+" rename to "+quoted(step[1])); err != nil {
 			return fmt.Errorf("rename schema %s: %w", step[0], err)
 		}

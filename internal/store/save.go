@@ -1,26 +1,73 @@
 package store
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// save queues what the fold changed, in one or two statements a table. A new
-// table is one line here, its row struct and its DDL.
-func save(batch *pgx.Batch, s *projections.State) {
-	insert(batch, "processed_event", s.Events.Inserted())
-	insert(batch, "duplicate_event", s.Duplicates)
-	insert(batch, "credit_ledger", s.Ledger.Inserted())
-	insert(batch, "reversal", s.Reversals.Inserted())
-	saveTable(batch, "payment", &s.Payments)
-	saveTable(batch, "subscription_state", &s.Subscriptions)
-	saveTable(batch, "subscription", &s.Current)
-	saveTable(batch, "credits", &s.Credits)
-	saveTable(batch, "pro_license", &s.Licenses)
+// changesOf lists what the fold changed. A new table is one line here, its row
+// struct and its DDL.
+func changesOf(s *projections.State) []change {
+	return []change{
+		changes[projections.ProcessedEvent]{"processed_event", s.Events.Inserted(), nil},
+		changes[projections.DuplicateEvent]{"duplicate_event", s.Duplicates, nil},
+		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Inserted(), nil},
+		changes[projections.Reversal]{"reversal", s.Reversals.Inserted(), nil},
+		changes[projections.Payment]{"payment", s.Payments.Inserted(), s.Payments.Updated()},
+		changes[projections.SubscriptionState]{"subscription_state", s.Subscriptions.Inserted(), s.Subscriptions.Updated()},
+		changes[projections.Subscription]{"subscription", s.Current.Inserted(), s.Current.Updated()},
+		changes[projections.Credits]{"credits", s.Credits.Inserted(), s.Credits.Updated()},
+		changes[projections.ProLicense]{"pro_license", s.Licenses.Inserted(), s.Licenses.Updated()},
+	}
 }
 
-func saveTable[K comparable, R any](batch *pgx.Batch, name string, table *projections.Table[K, R]) {
-	insert(batch, name, table.Inserted())
-	update(batch, name, table.Updated())
+// drain takes the rows that are only ever added out of the state.
+func drain(s *projections.State) []change {
+	duplicates := s.Duplicates
+	s.Duplicates = nil
+	return []change{
+		changes[projections.ProcessedEvent]{"processed_event", s.Events.Drain(), nil},
+		changes[projections.DuplicateEvent]{"duplicate_event", duplicates, nil},
+		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Drain(), nil},
+	}
+}
+
+// change is what is to be written to one table.
+type change interface {
+	// queue adds one or two statements.
+	queue(batch *pgx.Batch)
+	// copy writes many rows at once.
+	copy(ctx context.Context, tx pgx.Tx) error
+}
+
+type changes[R any] struct {
+	table             string
+	inserted, updated []R
+}
+
+func (c changes[R]) queue(batch *pgx.Batch) {
+	insert(batch, c.table, c.inserted)
+	update(batch, c.table, c.updated)
+}
+
+// updatesAtOnce bounds the arrays of one statement.
+const updatesAtOnce = 10_000
+
+func (c changes[R]) copy(ctx context.Context, tx pgx.Tx) error {
+	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, c.inserted); err != nil {
+		return err
+	}
+	for rest := c.updated; len(rest) > 0; {
+		some := rest[:min(updatesAtOnce, len(rest))]
+		rest = rest[len(some):]
+		batch := &pgx.Batch{}
+		update(batch, c.table, some)
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

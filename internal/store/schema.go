@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,8 +32,27 @@ var (
 	ErrLive = errors.New("the schema is live")
 )
 
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,59}$`)
+
+// CheckName says why tables cannot be built under that name; nil where they can.
+func CheckName(name string) error {
+	switch {
+	case !schemaName.MatchString(name):
+		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
+	case name == LiveSchema:
+		return fmt.Errorf("schema %s: %w; build beside it and promote", name, ErrLive)
+	case name == PreviousSchema, name == asideSchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
+		return fmt.Errorf("schema %s: the name is taken", name)
+	}
+	return nil
+}
+
 // Schemas lists the sets of derived tables, by name.
 func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
+	var none bool
+	if err := s.pool.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
+		return nil, err
+	}
 	rows, err := s.pool.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
 	if err != nil {
 		return nil, fmt.Errorf("list the schemas: %w", err)

@@ -46,6 +46,10 @@ type Config struct {
 // connectTimeout keeps recovery within two seconds of the database's return.
 const connectTimeout = 2 * time.Second
 
+// mostConnections is what a promotion needs, which holds two locks while it
+// reads and writes, and some to spare.
+const mostConnections = 8
+
 // Open returns a store whose connections use one schema. It does not wait
 // for the database: the first call does.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -68,6 +72,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
+	config.MaxConns = max(config.MaxConns, mostConnections)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -139,6 +144,14 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	if err := migrator.LoadMigrations(steps); err != nil {
 		return fmt.Errorf("load the migrations: %w", err)
+	}
+	// Migrations only ever add, so this build can work on what a newer one made.
+	have, err := migrator.GetCurrentVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the version of schema payfold: %w", err)
+	}
+	if int(have) >= len(migrator.Migrations) {
+		return nil
 	}
 	if err := migrator.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate schema payfold: %w", err)

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// Bulk folds long stretches of the log into tables that nobody else writes. The
+// rows are those that Apply would leave; the way there differs: the state stays
+// in memory for a whole stretch, rows that are only ever added go out while the
+// fold goes on, and all of a stretch is one transaction.
+//
+// Not for concurrent use. After an error it is of no use but to be closed, and
+// the tables are as the last Save left them.
+type Bulk struct {
+	rules         projections.Rules
+	reads, writes *pgxpool.Conn
+	loader        loader
+	stretch       *stretch // nil between Save and the next Fold
+	positions     map[int]uint64
+}
+
+// NewBulk prepares for a log of about that many events; where there are more it
+// is slower.
+func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, events uint64) (_ *Bulk, err error) {
+	b := &Bulk{rules: rules, loader: loader{schema: s.schema, alone: newAlone(events)}}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	for _, connection := range []**pgxpool.Conn{&b.reads, &b.writes} {
+		if *connection, err = s.pool.Acquire(ctx); err != nil {
+			return nil, fmt.Errorf("connect to the database: %w", err)
+		}
+	}
+	if err := b.check(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.loader.alone.resume(ctx, b.reads.Conn())
+}
+
+func (b *Bulk) check(ctx context.Context) error {
+	var inForce string
+	err := b.reads.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", b.loader.schema).Scan(&inForce)
+	if err != nil {
+		return fmt.Errorf("read the schema's state: %w", err)
+	}
+	if inForce != b.rules.FoldID() {
+		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, b.loader.schema, inForce, b.rules.FoldID())
+	}
+	rows, err := b.reads.Query(ctx, "select partition, position from checkpoint")
+	if err != nil {
+		return fmt.Errorf("read the checkpoints: %w", err)
+	}
+	b.positions = map[int]uint64{}
+	var partition int
+	var position int64
+	_, err = pgx.ForEachRow(rows, []any{&partition, &position}, func() error {
+		b.positions[partition] = uint64(position)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the checkpoints: %w", err)
+	}
+	return nil
+}
+
+// Close gives up what is not saved.
+func (b *Bulk) Close() {
+	if b.stretch != nil {
+		_ = b.stretch.flush()
+		_ = b.stretch.tx.Rollback(context.Background())
+	}
+	for _, connection := range []*pgxpool.Conn{b.reads, b.writes} {
+		if connection != nil {
+			connection.Release()
+		}
+	}
+}
+
+// Positions is where the tables stand, by partition: they hold every message up
+// to there. The caller must not change it.
+func (b *Bulk) Positions() map[int]uint64 { return b.positions }
+
+// Fold folds events of the log that the tables don't hold yet, in order. The
+// error may be a RefusedError.
+func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	state := b.loader.state
+	if b.loader.alone.any {
+		if err := b.loader.load(ctx, b.reads, batch); err != nil {
+			return err
+		}
+	}
+	for _, event := range batch {
+		if err := fold(b.rules, state, event); err != nil {
+			return err
+		}
+	}
+	return refusal(b.stretch.write(drain(state)))
+}
+
+// Save commits everything folded and moves all partitions on to position, whose
+// message has that digest. ErrFenced where somebody else moved them.
+func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	stretch, state := b.stretch, b.loader.state
+	if err := stretch.flush(); err != nil {
+		return refusal(err)
+	}
+	for _, c := range changesOf(state) {
+		if err := c.copy(ctx, stretch.tx); err != nil {
+			return refusal(err)
+		}
+	}
+	if err := stretch.makeIndexes(ctx); err != nil {
+		return refusal(err)
+	}
+	if err := b.moveCheckpoints(ctx, position, digest); err != nil {
+		return err
+	}
+	if err := stretch.tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	b.stretch = nil
+	for partition := range b.positions {
+		b.positions[partition] = position
+	}
+	b.loader.alone.wrote(state)
+	return nil
+}
+
+func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {
+	var partitions []int32
+	var expected []int64
+	for partition, at := range b.positions {
+		partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
+	}
+	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest)
+	if err != nil {
+		return fmt.Errorf("move the checkpoints: %w", err)
+	}
+	if moved.RowsAffected() != int64(len(partitions)) {
+		return ErrFenced
+	}
+	return nil
+}
+
+// begin opens a stretch unless one is open.
+func (b *Bulk) begin(ctx context.Context) error {
+	if b.stretch != nil {
+		return nil
+	}
+	tx, err := b.writes.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if b.stretch, err = beginStretch(ctx, tx, b.loader.schema, !b.loader.alone.any); err != nil {
+		_ = tx.Rollback(ctx)
+		return err
+	}
+	b.loader.state = projections.NewState()
+	return b.loadPoison(ctx)
+}
+
+func (b *Bulk) loadPoison(ctx context.Context) error {
+	rows, err := b.reads.Query(ctx, "select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1", b.loader.schema)
+	if err != nil {
+		return fmt.Errorf("read the refused events: %w", err)
+	}
+	var seq int64
+	_, err = pgx.ForEachRow(rows, []any{&seq}, func() error {
+		b.loader.state.Poison[uint64(seq)] = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the refused events: %w", err)
+	}
+	return nil
+}
+
+// refusal is err, as a RefusedError where the database would refuse it again.
+func refusal(err error) error {
+	if isRefusal(err) {
+		return &RefusedError{Cause: err}
+	}
+	return err
+}
