@@ -67,7 +67,9 @@ func TestAMessageIsTheBodyByteForByte(t *testing.T) {
 	message := collect(ctx, t, l.Reader(t), 1, 1)[0]
 	require.Equal(t, events.Message{
 		Seq: 1, Partition: 2, ID: "e1", Body: []byte(raw), ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC),
+		StoredAt: message.StoredAt, Signature: "ab12", KeyFingerprint: "cd34",
 	}, message)
+	require.WithinDuration(t, time.Now(), message.StoredAt, time.Minute)
 	again, err := l.Reader(t).Message(ctx, 1)
 	require.NoError(t, err)
 	require.Equal(t, message, again)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -19,11 +20,10 @@ import (
 // read from it.
 var ErrDisconnected = errors.New("not connected to the log")
 
-// A pull asks for so much at a time: enough to never wait, little enough to hold in memory.
-const (
-	pullMessages = 1000
-	pullBytes    = 8 << 20
-)
+// pullBytes is what is asked for ahead: enough to never wait, little enough to
+// hold in memory. (A limit in messages as well would make the client's queue as
+// small as that limit; the server's remarks between the messages overflow it.)
+const pullBytes = 8 << 20
 
 // Read delivers the messages from sequence from on, in order and without gaps,
 // as soon as they are stored. It blocks until ctx ends (nil), deliver fails
@@ -41,7 +41,7 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	if err != nil {
 		return fmt.Errorf("create a reader: %w", err)
 	}
-	iterator, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes))
+	iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes))
 	if err != nil {
 		return fmt.Errorf("start a reader: %w", err)
 	}
@@ -96,6 +96,23 @@ func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
 	return build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
 }
 
+// StoredBy is the sequence of the last message stored up to that moment, by the
+// stream's clock; the one before the first where there is none.
+func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64, error) {
+	var failed error
+	n := sort.Search(int(info.Last-info.First+1), func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		m, err := l.Message(ctx, info.First+uint64(i))
+		if err != nil {
+			failed = err
+		}
+		return m.StoredAt.After(moment)
+	})
+	return info.First + uint64(n) - 1, failed
+}
+
 func decode(m jetstream.Msg) (events.Message, error) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -115,6 +132,7 @@ func build(seq uint64, subject string, header nats.Header, body []byte, stored t
 	}
 	return events.Message{
 		Seq: seq, Partition: partition, ID: header.Get(jetstream.MsgIDHeader),
-		Body: body, ReceivedAt: received.UTC(),
+		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
+		Signature: header.Get(headerSignature), KeyFingerprint: header.Get(headerKey),
 	}, nil
 }

@@ -28,7 +28,7 @@ func (p *Projector) follow(ctx context.Context, share []int, at positions) error
 		return nil
 	}
 	f := &follower{
-		projector: p, at: map[int]uint64{}, delivered: at.least(share),
+		projector: p, at: map[int]uint64{}, delivered: at.leastOf(share),
 		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
 		partitions: len(at),
 	}

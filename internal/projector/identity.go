@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/store"
@@ -16,8 +17,8 @@ var ErrLogLost = errors.New("the log is not the one these tables were folded fro
 // positions is where each partition stands; every message up to it is applied.
 type positions []uint64
 
-// least is that of the partitions in share; 0 of none.
-func (p positions) least(share []int) uint64 {
+// leastOf is that of the partitions in share; 0 of none.
+func (p positions) leastOf(share []int) uint64 {
 	var least uint64
 	for i, partition := range share {
 		if i == 0 || p[partition] < least {
@@ -26,6 +27,8 @@ func (p positions) least(share []int) uint64 {
 	}
 	return least
 }
+
+func (p positions) least() uint64 { return slices.Min(p) }
 
 // checkHead notices a log that is replaced or cut short under a running reader,
 // which would not be told so.
@@ -47,10 +50,10 @@ func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
 // checkIdentity compares the checkpoints with the log: its id, its length, and
 // the very messages at the positions. A log that was lost, cut short or
 // replaced is refused rather than skipped.
-func (p *Projector) checkIdentity(ctx context.Context, info eventlog.Info) (positions, error) {
+func checkIdentity(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (positions, error) {
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	checkpoints, err := p.Store.Checkpoints(asking)
+	checkpoints, err := tables.Checkpoints(asking)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +68,14 @@ func (p *Projector) checkIdentity(ctx context.Context, info eventlog.Info) (posi
 			continue
 		}
 		compared[c.Position] = true
-		if err := p.checkOne(ctx, info, c); err != nil {
+		if err := checkOne(ctx, log, info, c); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (p *Projector) checkOne(ctx context.Context, info eventlog.Info, c store.Checkpoint) error {
+func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoint) error {
 	switch {
 	case c.LogID != info.LogID:
 		return fmt.Errorf("%w: its log_id is %s, partition %d was folded from %s", ErrLogLost, info.LogID, c.Partition, c.LogID)
@@ -84,7 +87,7 @@ func (p *Projector) checkOne(ctx context.Context, info eventlog.Info, c store.Ch
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	message, err := p.Log.Message(ctx, c.Position)
+	message, err := log.Message(ctx, c.Position)
 	if err != nil {
 		return err
 	}

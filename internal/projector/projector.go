@@ -43,7 +43,7 @@ type Projector struct {
 	Config
 	metrics  *metrics
 	trouble  atomic.Pointer[string] // why the projector does not work at present; nil when it does
-	poisoned int                    // events this process found refused
+	poisoned poisoned
 }
 
 // New returns a projector that is not ready until Run has reached the log and the database.
@@ -218,13 +218,13 @@ func (p *Projector) leave(ctx context.Context) {
 // serve works on a share until a heartbeat finds another one (nil) or something
 // fails. When it returns nothing works on the share any more.
 func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) error {
-	positions, err := p.checkIdentity(ctx, info)
+	positions, err := checkIdentity(ctx, p.Log, p.Store, info)
 	if err != nil {
 		return err
 	}
 	p.setTrouble(nil)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
-		"log_id", info.LogID, "position", positions.least(share), "head", info.Last)
+		"log_id", info.LogID, "position", positions.leastOf(share), "head", info.Last)
 
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -3,13 +3,16 @@ package testenv
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/webhook"
 )
 
 // Stream is the name tests use.
@@ -80,6 +83,35 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 		_, err = l.Append(ctx, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
 		require.NoError(t, err)
 	}
+}
+
+// fillers append at the same time, so that one waits while others write.
+const fillers = 64
+
+// Fill appends that many events of a shop, signed with secret, in nearly their order.
+func (l *Log) Fill(t testing.TB, count int, secret string) {
+	t.Helper()
+	signer := webhook.NewSecret(secret)
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(context.Background())
+	for range fillers {
+		group.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+				body := []byte(ShopEvent(i))
+				event, err := events.Parse(body)
+				if err != nil {
+					return err
+				}
+				if _, err := l.Append(ctx, events.Delivery{
+					Event: event, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
 }
 
 // Logger writes to the test's own log.

@@ -1,0 +1,127 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sort"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// What is decoded at once: enough that hand-overs cost nothing, bounded in
+// bytes whatever the size of the bodies.
+const (
+	decodeMessages = 1000
+	decodeBytes    = 4 << 20
+)
+
+// decoded is some messages in a row, and the events of those beyond the
+// positions.
+type decoded struct {
+	messages []events.Message
+	events   []events.Event
+}
+
+// cut takes off what does not go beyond that sequence.
+func (d *decoded) cut(until uint64) decoded {
+	m := sort.Search(len(d.messages), func(i int) bool { return d.messages[i].Seq > until })
+	e := sort.Search(len(d.events), func(i int) bool { return d.events[i].Seq > until })
+	part := decoded{d.messages[:m], d.events[:e]}
+	d.messages, d.events = d.messages[m:], d.events[e:]
+	return part
+}
+
+// decodeAll reads the messages from one sequence up to another, decodes them on
+// all cores and hands them to fold, in the order of the log. It returns when
+// fold has had the last, or with the first error.
+func decodeAll(ctx context.Context, log log, from, until uint64, at positions, fold func(decoded) error) error {
+	if from > until {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	p := pipeline{at: at, order: make(chan chan decoded, runtime.GOMAXPROCS(0)), work: make(chan job)}
+	group.Go(func() error { return p.read(ctx, log, from, until) })
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(p.decode)
+	}
+	group.Go(func() error {
+		for result := range p.order {
+			if err := fold(<-result); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+type pipeline struct {
+	at    positions
+	order chan chan decoded // the results to come
+	work  chan job
+}
+
+type job struct {
+	messages []events.Message
+	result   chan decoded // has room for it
+}
+
+func (p *pipeline) decode() error {
+	for j := range p.work {
+		out := decoded{j.messages, make([]events.Event, 0, len(j.messages))}
+		for _, m := range j.messages {
+			if m.Seq > p.at[m.Partition] {
+				out.events = append(out.events, events.Decode(m))
+			}
+		}
+		j.result <- out
+	}
+	return nil
+}
+
+func (p *pipeline) read(ctx context.Context, log log, from, until uint64) error {
+	defer close(p.order)
+	defer close(p.work)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	waiting, size := []events.Message(nil), 0
+	err := log.Read(reading, from, func(m events.Message) error {
+		if m.Partition < 0 || m.Partition >= len(p.at) {
+			return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(p.at))
+		}
+		waiting, size = append(waiting, m), size+len(m.Body)
+		if m.Seq < until && len(waiting) < decodeMessages && size < decodeBytes {
+			return nil
+		}
+		if m.Seq == until {
+			stop() // Read returns after this message
+		}
+		some := waiting
+		waiting, size = make([]events.Message, 0, decodeMessages), 0
+		return p.hand(ctx, some)
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+func (p *pipeline) hand(ctx context.Context, messages []events.Message) error {
+	j := job{messages, make(chan decoded, 1)}
+	select {
+	case p.order <- j.result:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case p.work <- j:
+		return nil
+	case <-ctx.Done():
+		// A result that was announced must come.
+		close(j.result)
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,89 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Rebuild folds the log into tables that nobody else writes. It holds no lease.
+type Rebuild struct {
+	Log      log
+	Store    *store.Store // of the tables' schema, prepared
+	Rules    projections.Rules
+	Logger   *slog.Logger
+	Progress func(position uint64) // called now and then with what is folded
+
+	poisoned poisoned
+}
+
+// stretchEvents is how much of the log is folded in memory before it is
+// committed: about 0.3 GB of state, and what a rebuild that is killed does again.
+const stretchEvents = 250_000
+
+// Run goes on from where the tables stand up to that message of the log. After
+// an error they stand at some message before it, whole, and Run goes on there.
+func (r *Rebuild) Run(ctx context.Context, until uint64) error {
+	size := uint64(stretchEvents)
+	for {
+		begin, err := r.run(ctx, until, size)
+		var refused *store.RefusedError
+		switch {
+		case !errors.As(err, &refused):
+			return err
+		case refused.Seq == 0 && size > 1:
+			size = max(1, size/10) // until it is found which event is refused
+			continue
+		case refused.Seq == 0:
+			refused.Seq = begin + 1
+		}
+		if err := r.poisoned.add(ctx, r.Store, r.Logger, refused); err != nil {
+			return err
+		}
+		size = stretchEvents
+	}
+}
+
+// run commits stretch after stretch of that many messages and returns where the
+// last one began.
+func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, err error) {
+	info, err := r.Log.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	at, err := checkIdentity(ctx, r.Log, r.Store, info)
+	if err != nil {
+		return 0, err
+	}
+	if until > info.Last {
+		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
+	}
+	bulk, err := r.Store.NewBulk(ctx, r.Rules, until)
+	if err != nil {
+		return 0, err
+	}
+	defer bulk.Close()
+	begin = max(at.least(), info.First-1) // a log that was adopted begins late
+	r.Progress(begin)
+	return begin, decodeAll(ctx, r.Log, begin+1, until, at, func(d decoded) error {
+		for len(d.messages) > 0 {
+			part := d.cut(begin + size)
+			if err := bulk.Fold(ctx, part.events); err != nil {
+				return err
+			}
+			last := part.messages[len(part.messages)-1]
+			if last.Seq == until || last.Seq == begin+size {
+				if err := bulk.Save(ctx, last.Seq, last.Digest()); err != nil {
+					return err
+				}
+				begin = last.Seq
+			}
+			r.Progress(last.Seq)
+		}
+		return nil
+	})
+}
