@@ -18,5 +18,9 @@ func main() {
 }
 
 type grammar struct {
-	Run runCommand `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
+	Run     runCommand     `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
+	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into tables beside the live ones."`
+	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
+	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`
+	Drop    dropCommand    `cmd:"" help:"Remove a set of tables that is not live."`
 }

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,6 +30,34 @@ type sourceFlags struct {
 type sources struct {
 	log   *eventlog.Log
 	store *store.Store
+}
+
+// logAnswers is how long a command waits for the log; the programs wait for ever.
+const logAnswers = 10 * time.Second
+
+// info waits for the log to answer.
+func (s sources) info(ctx context.Context) (eventlog.Info, error) {
+	for began := time.Now(); ; {
+		info, err := s.log.Info(ctx)
+		if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logAnswers {
+			return info, err
+		}
+		select {
+		case <-ctx.Done():
+			return info, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// commandLogger keeps quiet about what is normal, unless it was asked to speak:
+// a command's result is what it prints.
+func (f *sourceFlags) commandLogger(w io.Writer) *slog.Logger {
+	quiet := f.Common
+	if quiet.LogLevel == "info" {
+		quiet.LogLevel = "warn"
+	}
+	return quiet.Logger(w)
 }
 
 // with opens both, calls work and closes them again. The private Postgres runs

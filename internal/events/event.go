@@ -50,11 +50,14 @@ type Event struct {
 
 // Message is one message of the log.
 type Message struct {
-	Seq        uint64
-	Partition  int
-	ID         string // its dedupe id
-	Body       []byte // read only; valid as long as the Message
-	ReceivedAt time.Time
+	Seq            uint64
+	Partition      int
+	ID             string // its dedupe id
+	Body           []byte // read only; valid as long as the Message
+	ReceivedAt     time.Time
+	StoredAt       time.Time // by the stream's clock
+	Signature      string    // lower-case hex
+	KeyFingerprint string    // of the secret that Signature was made with
 }
 
 // Digest tells this message from any other that could stand at its place.

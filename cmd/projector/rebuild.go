@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/store"
+)
+
+type rebuildCommand struct {
+	sourceFlags
+	rulesFlags
+	Schema   string    `name:"schema" default:"portal_next" help:"Where the tables are built; what is there already is continued."`
+	UntilSeq *uint64   `name:"until-seq" placeholder:"N" help:"The tables as of that message."`
+	Until    time.Time `name:"until" placeholder:"TIME" help:"The tables as of that moment, by the log's clock (RFC 3339)."`
+	Promote  bool      `name:"promote" help:"Make them the live tables in the end."`
+	JSON     bool      `name:"json" help:"Progress and result as one JSON object a line."`
+}
+
+// Check implements cli.Checked.
+func (c *rebuildCommand) Check(faults *cli.Faults) {
+	c.sourceFlags.Check(faults)
+	c.rulesFlags.Check(faults)
+	faults.Add(store.CheckName(c.Schema))
+	if c.UntilSeq != nil && !c.Until.IsZero() {
+		faults.Addf("--until-seq and --until are both set")
+	}
+	if c.asOf() && c.Promote {
+		faults.Addf("--promote: tables as of the past cannot be live")
+	}
+}
+
+func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
+
+// gcPercent lets the heap grow to three times the state: a rebuild allocates
+// much that is garbage at once, and the default would spend a third of its time
+// on looking through the state for it.
+const gcPercent = 200
+
+// Run builds the tables and returns when they hold all that was asked for.
+func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
+	debug.SetGCPercent(gcPercent)
+	logger := c.commandLogger(streams.Err)
+	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+		b, err := newBuild(ctx, s, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
+		if err != nil {
+			return err
+		}
+		defer b.unlock()
+		until, err := c.until(ctx, s.log, b.info)
+		if err != nil {
+			return err
+		}
+		prepare := s.store.Prepare
+		if c.asOf() {
+			prepare = func(ctx context.Context, logID string, partitions int, foldID string) error {
+				return s.store.PrepareAsOf(ctx, logID, partitions, foldID, until)
+			}
+		}
+		if err := prepare(ctx, b.info.LogID, b.info.Partitions, c.rules.FoldID()); err != nil {
+			return err
+		}
+		if err := b.run(ctx, until); err != nil {
+			return err
+		}
+		if c.Promote {
+			if err := b.promote(ctx, false); err != nil {
+				return err
+			}
+		}
+		return c.report(ctx, s.store, streams)
+	})
+}
+
+// until is the last message that counts.
+func (c *rebuildCommand) until(ctx context.Context, log *eventlog.Log, info eventlog.Info) (uint64, error) {
+	switch {
+	case !c.Until.IsZero():
+		return log.StoredBy(ctx, info, c.Until)
+	case c.UntilSeq == nil:
+		return info.Last, nil
+	case *c.UntilSeq > info.Last:
+		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, *c.UntilSeq)
+	}
+	return *c.UntilSeq, nil
+}
+
+func (c *rebuildCommand) report(ctx context.Context, database *store.Store, streams cli.Streams) error {
+	name := c.Schema
+	if c.Promote {
+		name = store.LiveSchema
+	}
+	built, err := database.SchemaNamed(ctx, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.JSON:
+		return json.NewEncoder(streams.Out).Encode(built)
+	case c.Promote:
+		fmt.Fprintf(streams.Out, "%s is live, with everything up to seq %d; the tables before are %s.\n", name, built.Position, store.PreviousSchema)
+	case c.asOf():
+		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d.\n", name, built.Position)
+	default:
+		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d. To make it live: projector promote %s\n", name, built.Position, name)
+	}
+	return nil
+}
