@@ -31,8 +31,16 @@ var (
 )
 
 // Schemas lists the sets of derived tables, by name.
-func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
-	rows, err := s.pool.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
+func (s *Store) Schemas(ctx context.Context) ([]Schema, error) { return schemas(ctx, s.pool) }
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func schemas(ctx context.Context, q querier) ([]Schema, error) {
+	rows, err := q.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
 	if err != nil {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}
@@ -45,7 +53,7 @@ func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}
 	for i := range schemas {
-		err := s.pool.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
+		err := q.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
 		if err != nil {
 			return nil, fmt.Errorf("read the checkpoints of %s: %w", schemas[i].Name, err)
 		}
