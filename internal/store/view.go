@@ -35,6 +35,10 @@ func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) err
 			if err := read(ctx, tx); err != nil {
 				return err
 			}
+			// Taking a lock is what makes a session hear of renamings.
+			if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "processed_event")+" in access share mode"); err != nil {
+				return fmt.Errorf("find the tables again: %w", err)
+			}
 			if after, err := s.tables(ctx, tx); err != nil || after != before {
 				return errors.Join(err, errMoved)
 			}
