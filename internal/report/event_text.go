@@ -29,7 +29,7 @@ func (e Event) text(p *page) {
 	if len(e.Others.Items) > 0 {
 		p.section("OTHER EVENTS of this payment")
 		p.earlier(e.Others.Earlier, "ones")
-		eventsText(p, e.Others.Items, e.Around)
+		eventsText(p, e.Others.Items, event.UserID, e.Around)
 	}
 	if c := e.EventStory.Credits; c != nil {
 		p.section("CREDITS of user %s", name(c.UserID))
@@ -92,10 +92,16 @@ func sharedName(shared string) string {
 	return shared
 }
 
-// eventsText is a list of events, each with what it did.
-func eventsText(p *page, list []projections.ProcessedEvent, around store.Around) {
+// eventsText is a list of events, each with what it did; user is the one whose
+// list it is.
+func eventsText(p *page, list []projections.ProcessedEvent, user string, around store.Around) {
 	for _, e := range list {
-		p.line("  seq %d  %s  %s  %s  %s", e.StreamSeq, at(e.OccurredAt), name(e.EventID), name(e.EventType), outcome(e))
+		p.line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))
+		of := ""
+		if e.UserID != "" && e.UserID != user {
+			of = ", names user " + name(e.UserID)
+		}
+		p.line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
 		p.line("      %s", why(e, around))
 	}
 }

@@ -40,7 +40,7 @@ func ledgerText(p *page, ledger store.Lines) {
 	balance := ledger.EarlierSum
 	var rows [][]string
 	if ledger.Earlier > 0 {
-		rows = append(rows, []string{"", "", count(ledger.Earlier, "earlier line"), signed(balance), digits(balance)})
+		rows = append(rows, []string{"-", count(ledger.Earlier, "earlier line"), "-", signed(balance), digits(balance), "-", "-", "-", "-"})
 	}
 	for _, l := range ledger.Items {
 		balance += l.Delta

@@ -11,7 +11,7 @@ func (s Status) text(p *page) {
 	s.logText(p)
 	if s.Database == nil {
 		p.section("DATABASE")
-		p.line("  away: %s", s.DatabaseFault)
+		p.line("  %s", s.DatabaseFault)
 		return
 	}
 	s.tablesText(p)
@@ -37,7 +37,7 @@ func (s Status) logText(p *page) {
 
 func (s Status) tablesText(p *page) {
 	p.section("TABLES")
-	lag := "unknown while the log is away"
+	lag := "unknown, see LOG"
 	switch {
 	case s.Lag == nil:
 	case s.Lag.Events == 0:
@@ -113,8 +113,10 @@ func outcomesText(p *page, s *store.Status) {
 }
 
 func troubleText(p *page, s *store.Status) {
-	p.section("DISORDER: %s applied after a later one that shares a name", count(s.Disorder.Count, "event"))
-	if s.Disorder.Count > 0 {
+	if s.Disorder.Count == 0 {
+		p.section("DISORDER: none")
+	} else {
+		p.section("DISORDER: %s applied after a later one that shares a name", count(s.Disorder.Count, "event"))
 		var rows [][]string
 		for _, d := range s.Disorder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
@@ -123,8 +125,10 @@ func troubleText(p *page, s *store.Status) {
 		p.more(s.Disorder.Count, len(rows))
 		p.line("  A rebuild settles them: projector rebuild --promote")
 	}
-	p.section("POISON: %s refused by the database", count(s.Poison.Count, "event"))
-	if s.Poison.Count > 0 {
+	if s.Poison.Count == 0 {
+		p.section("POISON: none")
+	} else {
+		p.section("POISON: %s refused by the database", count(s.Poison.Count, "event"))
 		var rows [][]string
 		for _, poison := range s.Poison.Newest {
 			rows = append(rows, []string{digits(poison.StreamSeq), name(poison.EventID), at(poison.FoundAt), poison.Error})

@@ -27,7 +27,7 @@ func (u User) text(p *page) {
 	u.paymentsText(p)
 	p.section("EVENTS")
 	p.earlier(u.Events.Earlier, "events")
-	eventsText(p, u.Events.Items, u.Around)
+	eventsText(p, u.Events.Items, u.UserStory.User, u.Around)
 }
 
 func (u User) paymentsText(p *page) {

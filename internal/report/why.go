@@ -81,7 +81,7 @@ func applied(e projections.ProcessedEvent, around store.Around) string {
 	case projections.IsReversal(e.EventType):
 		return reversed(e, p, around)
 	case e.EventType != "checkout.completed" && e.EventType != "subscription.paid":
-		return fmt.Sprintf("It set the subscription to %s.", name(statusSaid(e, around)))
+		return fmt.Sprintf("It set the subscription to %s.", statusSaid(e, around))
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return fmt.Sprintf("It set the subscription's state. Its payment waited for its user, until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
@@ -108,12 +108,12 @@ func applied(e projections.ProcessedEvent, around store.Around) string {
 func statusSaid(e projections.ProcessedEvent, around store.Around) string {
 	status := strings.TrimPrefix(e.EventType, "subscription.")
 	if status != "update" {
-		return status
+		return name(status)
 	}
 	if s, known := around.Subscriptions[store.SubscriptionOf(e)]; known && s.EventID == e.EventID {
-		return s.Status
+		return name(s.Status)
 	}
-	return "what the update said"
+	return "the status it brought"
 }
 
 func reversed(e projections.ProcessedEvent, p projections.Payment, around store.Around) string {

@@ -13,7 +13,7 @@ import (
 type Status struct {
 	At         time.Time       `json:"at"` // by the database's clock
 	Live       Schema          `json:"live"`
-	Partitions []Partition     `json:"partitions"`
+	Partitions []Partition     `json:"-"` // Status of package report adds what waits
 	Members    []Member        `json:"members"`
 	Outcomes   []OutcomeCount  `json:"outcomes"`
 	Duplicates int64           `json:"duplicates"` // messages with the id of an earlier event
