@@ -44,6 +44,8 @@ func NewEvent(ctx context.Context, log Log, story store.EventStory) Event {
 }
 
 func (e *Event) compare(ctx context.Context, log Log) error {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	info, err := log.Info(ctx)
 	if err != nil {
 		return err

@@ -52,6 +52,9 @@ type Partition struct {
 	Oldest  *time.Time `json:"oldest_received_at"`
 }
 
+// logTime bounds the questions to the log, which may have gone silent.
+const logTime = 10 * time.Second
+
 // askAtOnce is how many partitions the log is asked about at the same time.
 const askAtOnce = 8
 
@@ -68,6 +71,8 @@ func NewStatus(ctx context.Context, log Log, database store.Status, fault error)
 			out.Partitions = append(out.Partitions, Partition{Partition: p})
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	info, err := log.Info(ctx)
 	if err == nil {
 		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last}

@@ -21,6 +21,8 @@ func EventIDs(id string) []string {
 // UnknownEvent says, in a line, that the tables have nothing of an event, and
 // how it may be there nevertheless.
 func UnknownEvent(ctx context.Context, log Log, id string) string {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	text := fmt.Sprintf("no event %s is in the tables", clean(EventIDs(id)[0]))
 	info, err := log.Info(ctx)
 	if err != nil {
@@ -35,6 +37,8 @@ func UnknownUser(user string) string { return "no event and no table names user 
 // FindPending looks for a message that the tables, folded from log logID, do not
 // have. The error is store.ErrUnknown where the log does not have it either.
 func FindPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
 	info, err := log.Info(ctx)
 	switch {
 	case err != nil:
