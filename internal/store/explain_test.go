@@ -160,3 +160,46 @@ func TestTablesThatVanishWhileTheyAreReadAreReadAgain(t *testing.T) {
 		return err
 	})), "but not for ever")
 }
+
+func TestWhatCanBeSpentNowIsWhatTheViewSays(t *testing.T) {
+	t.Parallel()
+	ctx, s := applied(t, pack("e1", "p1", "u1", 1000))
+	_, err := s.pool.Exec(ctx, `
+		insert into credit_ledger (event_id, line, user_id, kind, entry, delta, provider_payment_id, reverses_event_id, reverses_line, available_at, expires_at, occurred_at, stream_seq)
+		values ('e2', 1, 'u1', 'subscription', 'grant', 1, 'p2', null, null, '2000-01-01', null, '2000-01-01', 2),
+		       ('e2', 2, 'u1', 'subscription', 'grant', 20, 'p2', null, null, '2000-01-01', '2001-01-01', '2000-01-01', 2),
+		       ('e2', 3, 'u1', 'subscription', 'grant', 300, 'p2', null, null, '2200-01-01', '2201-01-01', '2000-01-01', 2),
+		       ('e3', 1, 'u1', 'subscription', 'refund', -100, 'p2', 'e2', 3, '2200-01-01', '2201-01-01', '2000-01-01', 3)`)
+	require.NoError(t, err)
+	story, err := s.ExplainUser(ctx, "u1", 100)
+	require.NoError(t, err)
+	require.Equal(t, Spendable{Now: 1, Later: 200, Expired: 20}, story.Subscription)
+	require.EqualValues(t, 221, story.Grants.Sum)
+	require.Equal(t, number(ctx, t, s, "select balance from credit_balance where user_id = 'u1'"), story.Packs.Sum+story.Subscription.Now)
+}
+
+func TestAUserOfManyLinesIsToldWithinBounds(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	for _, sql := range []string{
+		`insert into processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
+		 select 'e' || i, i, 'checkout.completed', 'one_time', 'u1', 'p' || i, 'applied', '2021-01-01', '2021-01-01' from generate_series(1, 100000) i`,
+		`insert into payment (provider_payment_id, user_id, kind, credits, event_id, occurred_at, stream_seq, first_of_order)
+		 select 'p' || i, 'u1', 'one_time', 1, 'e' || i, '2021-01-01', i, false from generate_series(1, 100000) i`,
+		`insert into credit_ledger (event_id, line, user_id, kind, entry, delta, provider_payment_id, available_at, occurred_at, stream_seq)
+		 select 'e' || i, 1, 'u1', 'one_time', 'grant', 1, 'p' || i, '2021-01-01', '2021-01-01', i from generate_series(1, 100000) i`,
+		"insert into credits values ('u1', 100000, 100000, 0, 100000)",
+	} {
+		_, err := s.pool.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	story, err := s.ExplainUser(ctx, "u1", 1000)
+	require.NoError(t, err)
+	require.Len(t, story.Packs.Items, 1000)
+	require.EqualValues(t, 99000, story.Packs.EarlierSum)
+	require.EqualValues(t, 99000, story.Events.Earlier)
+	require.EqualValues(t, 99000, story.Payments.Earlier)
+	one, err := s.ExplainEvent(ctx, []string{"e5"}, 1000)
+	require.NoError(t, err)
+	require.Len(t, one.Ledger.Items, 1)
+}
