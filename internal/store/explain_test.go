@@ -75,6 +75,20 @@ func TestAnEventsStoryHasAllThatItsPaymentIs(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknown)
 }
 
+func TestAnEventRejectedUnderThePaymentsOtherNameIsOfIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := applied(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`,
+	)
+	for event, other := range map[string]string{"e1": "e2", "e2": "e1"} {
+		story, err := s.ExplainEvent(ctx, []string{event}, 10)
+		require.NoError(t, err)
+		require.Equal(t, "t1", story.Payment.ProviderPaymentID)
+		require.Equal(t, []string{other}, ids(story.Others.Items))
+	}
+}
+
 func TestAUsersStoryHasWhatCameBeforeTheUserWasKnown(t *testing.T) {
 	t.Parallel()
 	ctx, s := applied(t,

@@ -47,6 +47,13 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 	require.Equal(t, "portal", status.Live.Name)
 	require.Equal(t, []Schema{status.Live}, status.Schemas)
 	require.Equal(t, anyMode.FoldID(), status.Live.FoldID)
+
+	for id, in := range map[string]int{"e1": 1, "e7": 1, "e5": 0} {
+		story, err := s.ExplainEvent(ctx, []string{id}, 10)
+		require.NoError(t, err)
+		require.Len(t, story.Disorder, in, "of %s, the earlier as the later one", id)
+		require.Equal(t, id == "e5", story.Poison != nil)
+	}
 }
 
 func TestThereIsNoStatusBeforeAProjectorCame(t *testing.T) {
