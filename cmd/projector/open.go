@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -50,27 +49,29 @@ func (s sources) info(ctx context.Context) (eventlog.Info, error) {
 	}
 }
 
-// commandLogger keeps quiet about what is normal, unless it was asked to speak:
-// a command's result is what it prints.
-func (f *sourceFlags) commandLogger(w io.Writer) *slog.Logger {
-	quiet := f.Common
-	if quiet.LogLevel == "info" {
-		quiet.LogLevel = "warn"
-	}
-	return quiet.Logger(w)
-}
-
 // with opens both, calls work and closes them again. The private Postgres runs
 // for as long as work does, in this process where no other one runs it; its
 // fault ends work's context.
 func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
-	log, err := eventlog.Connect(eventlog.Config{
-		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Logger: logger,
-	})
+	log, err := f.connect(logger)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
+	return f.withStore(ctx, config, logger, func(ctx context.Context, database *store.Store) error {
+		return work(ctx, sources{log, database})
+	})
+}
+
+// connect returns at once, also when the log is away.
+func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
+	return eventlog.Connect(eventlog.Config{
+		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Logger: logger,
+	})
+}
+
+// withStore is with for the tables alone.
+func (f *sourceFlags) withStore(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
 	return f.withPostgres(ctx, logger, func(ctx context.Context, dsn string) error {
 		config.DSN = dsn
 		config.Owner = cmp.Or(config.Owner, ownerName())
@@ -79,7 +80,7 @@ func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slo
 			return err
 		}
 		defer database.Close()
-		return work(ctx, sources{log, database})
+		return work(ctx, database)
 	})
 }
 

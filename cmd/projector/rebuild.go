@@ -45,7 +45,7 @@ const gcPercent = 200
 // Run builds the tables and returns when they hold all that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	debug.SetGCPercent(gcPercent)
-	logger := c.commandLogger(streams.Err)
+	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
 		b, err := newBuild(ctx, s, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
 		if err != nil {

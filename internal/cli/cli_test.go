@@ -111,7 +111,7 @@ func TestWithoutFlagsOrVariablesTheDefaultsCount(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "serve", parsed.Command())
 	require.Equal(t, serve{
-		Common: cli.Common{NATSStream: "PAYMENTS", DataDir: "./data", LogLevel: "info", LogFormat: "text"},
+		Common: cli.Common{NATSStream: "PAYMENTS", DataDir: "./data", LogFormat: "text"},
 		Count:  3, Size: 512 << 10, Wait: 30 * time.Second, checked: 1,
 	}, w.grammar.Serve)
 }

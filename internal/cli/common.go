@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"net"
@@ -14,13 +15,13 @@ type Common struct {
 	NATSCreds  string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
 	NATSStream string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
 	DataDir    string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Where the embedded log and the private Postgres live."`
-	LogLevel   string `name:"log-level" env:"LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogLevel   string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; by default info, and warn for commands that answer a question."`
 	LogFormat  string `name:"log-format" env:"LOG_FORMAT" default:"text" help:"text or json."`
 }
 
 // Check implements Checked.
 func (c *Common) Check(faults *Faults) {
-	_, err := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
+	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
 	if c.NATSStream == "" {
 		faults.Addf("NATS_STREAM is empty")
@@ -30,9 +31,21 @@ func (c *Common) Check(faults *Faults) {
 	}
 }
 
+// The levels in force where none is asked for.
+const (
+	defaultLevel = "info"
+	quietLevel   = "warn"
+)
+
 // Logger writes to w as configured.
-func (c *Common) Logger(w io.Writer) *slog.Logger {
-	logger, err := telemetry.NewLogger(w, c.LogLevel, c.LogFormat)
+func (c *Common) Logger(w io.Writer) *slog.Logger { return c.logger(w, defaultLevel) }
+
+// QuietLogger is the Logger of a command that answers a question: unless more is
+// asked for, it says only what may be wrong.
+func (c *Common) QuietLogger(w io.Writer) *slog.Logger { return c.logger(w, quietLevel) }
+
+func (c *Common) logger(w io.Writer, level string) *slog.Logger {
+	logger, err := telemetry.NewLogger(w, cmp.Or(c.LogLevel, level), c.LogFormat)
 	if err != nil {
 		return slog.New(slog.NewTextHandler(w, nil)) // Check has refused it already
 	}

@@ -50,3 +50,24 @@ func TestTheLoggerIsAsConfigured(t *testing.T) {
 	require.Contains(t, out.String(), `"msg":"said"`)
 	require.NotContains(t, out.String(), "not said")
 }
+
+func TestAnAnswersLoggerIsQuietUnlessMoreIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for level, said := range map[string]string{"": "warning", "info": "information warning", "error": ""} {
+		var out bytes.Buffer
+		common := cli.Common{LogLevel: level, LogFormat: "text"}
+		logger := common.QuietLogger(&out)
+		logger.Info("information")
+		logger.Warn("warning")
+		var heard []string
+		for _, text := range []string{"information", "warning"} {
+			if strings.Contains(out.String(), text) {
+				heard = append(heard, text)
+			}
+		}
+		require.Equal(t, said, strings.Join(heard, " "), "LOG_LEVEL=%s", level)
+	}
+	var out bytes.Buffer
+	(&cli.Common{LogFormat: "text"}).Logger(&out).Info("information")
+	require.Contains(t, out.String(), "information", "others say what they do")
+}

@@ -36,6 +36,10 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	again, err := projector.Message(ctx, 1)
 	require.NoError(t, err)
 	require.Equal(t, message, again)
+	waiting, err := projector.Waiting(ctx, message.Partition, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, waiting.Count)
+	require.Equal(t, "e1", waiting.Oldest.ID)
 	c.connect(t, "sys", "7f-3 b")
 
 	const api = "$JS.API."

@@ -48,12 +48,20 @@ func CheckName(name string) error {
 }
 
 // Schemas lists the sets of derived tables, by name.
-func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
+func (s *Store) Schemas(ctx context.Context) ([]Schema, error) { return schemas(ctx, s.pool) }
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func schemas(ctx context.Context, q querier) ([]Schema, error) {
 	var none bool
-	if err := s.pool.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
+	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
+	rows, err := q.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
 	if err != nil {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}
@@ -66,7 +74,7 @@ func (s *Store) Schemas(ctx context.Context) ([]Schema, error) {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}
 	for i := range schemas {
-		err := s.pool.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
+		err := q.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
 		if err != nil {
 			return nil, fmt.Errorf("read the checkpoints of %s: %w", schemas[i].Name, err)
 		}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// readFlags are those of a command that only reads, and changes nothing.
+type readFlags struct {
+	sourceFlags
+	JSON bool `name:"json" help:"One JSON object."`
+}
+
+// A reader that freezes must not hold a snapshot for long, nor wait long for a lock.
+const readerTime = 10 * time.Second
+
+// databaseWait bounds the wait for a private Postgres that another process runs.
+const databaseWait = 15 * time.Second
+
+var errNoAnswer = errors.New("the database does not answer")
+
+// read calls work with the tables. Where nobody has made a private Postgres yet,
+// it makes none.
+func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
+	if f.DatabaseURL == "" {
+		if _, err := localpg.DSN(f.DataDir); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no database in %s yet: start a projector, or set DATABASE_URL", f.DataDir)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(databaseWait, func() { cancel(errNoAnswer) })
+	defer late.Stop()
+	err := f.withStore(ctx, store.Config{LeaseTime: readerTime}, logger, func(ctx context.Context, database *store.Store) error {
+		if err := database.Ping(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
+		late.Stop()
+		return work(ctx, database)
+	})
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errNoAnswer) {
+		return cause
+	}
+	return err
+}

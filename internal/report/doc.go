@@ -1,0 +1,9 @@
+// Package report answers people's questions: how the work stands (Status), what
+// an event did and why (Event), what a user has and from what (User).
+//
+//	store.Status, store.EventStory, … + what the log says ──▶ text or one JSON object
+//
+// Texts come from outside: nothing that a terminal could take for a command is
+// ever written raw, neither as text nor as JSON. Bodies, signatures and secrets
+// are never written at all. Times are UTC, numbers plain digits.
+package report

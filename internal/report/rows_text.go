@@ -1,0 +1,95 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+)
+
+func paymentText(p *page, payment projections.Payment) {
+	p.section("PAYMENT %s", name(payment.ProviderPaymentID))
+	claimed := "not yet: it waits for its user"
+	if payment.Kind == "" {
+		claimed = "not yet: so far it has only been reversed"
+	}
+	if payment.UserID != "" {
+		claimed = name(payment.EventID) + " for user " + name(payment.UserID)
+	}
+	p.fields("transaction", name(payment.TransactionID), "order", name(payment.OrderID), "claimed by", claimed,
+		"at", at(payment.OccurredAt), "kind", name(payment.Kind), "product", name(payment.ProductKey),
+		"subscription", name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
+		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
+		"fully reversed", at(payment.ReversedAt))
+}
+
+// money is an amount as the provider says it, in the currency's minor unit.
+func money(amount *int64, currency string) string {
+	if amount == nil {
+		return "-"
+	}
+	text := digits(*amount)
+	if currency != "" {
+		text += " " + name(currency)
+	}
+	return text + " (minor unit)"
+}
+
+// ledgerText lists lines with the balance after each, so that they add up.
+func ledgerText(p *page, ledger store.Lines) {
+	balance := ledger.EarlierSum
+	var rows [][]string
+	if ledger.Earlier > 0 {
+		rows = append(rows, []string{"-", count(ledger.Earlier, "earlier line"), "-", signed(balance), digits(balance), "-", "-", "-", "-"})
+	}
+	for _, l := range ledger.Items {
+		balance += l.Delta
+		reverses := "-"
+		if l.ReversesLine != nil {
+			reverses = name(l.ReversesEventID) + " line " + digits(*l.ReversesLine)
+		}
+		rows = append(rows, []string{
+			digits(l.StreamSeq), name(l.EventID) + " line " + digits(l.Line), l.Entry, signed(l.Delta), digits(balance),
+			name(l.ProviderPaymentID), at(l.AvailableAt), at(l.ExpiresAt), reverses,
+		})
+	}
+	p.table("seq,line,entry,credits,sum,payment,available,expires,reverses", rows)
+}
+
+func creditsText(p *page, c projections.Credits) {
+	p.line("  balance %d = %d granted - %d reversed", c.Balance, c.Granted, c.Reversed)
+}
+
+func subscriptionName(id string) string {
+	if strings.HasPrefix(id, projections.ImplicitSubscription("")) {
+		return "(the provider names none)"
+	}
+	return name(id)
+}
+
+func subscriptionText(p *page, s projections.SubscriptionState, shown *projections.Subscription) {
+	p.section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
+	is := "no: its user is not known yet"
+	switch {
+	case shown != nil && shown.EventID == s.EventID:
+		is = "yes"
+	case shown != nil:
+		is = "no: the user has " + name(shown.SubscriptionID) + ", " + shown.Status
+	}
+	p.fields("status", s.Status, "user", name(s.UserID), "product", name(s.ProductKey),
+		"period", period(s), "canceled at", at(s.CanceledAt), "started", at(s.StartedAt),
+		"payment", name(s.ProviderPaymentID), "set by", name(s.EventID)+" of "+at(s.OccurredAt), "shown", is)
+}
+
+func period(s projections.SubscriptionState) string {
+	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
+		return "-"
+	}
+	return at(s.CurrentPeriodStart) + " to " + at(s.CurrentPeriodEnd)
+}
+
+func licenseText(p *page, l projections.ProLicense) {
+	p.section("LICENCE of user %s: %s", name(l.UserID), l.Status)
+	p.fields("payment", name(l.ProviderPaymentID), "product", name(l.ProductKey), "GitHub user", name(l.GitHubUsername),
+		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), "by", name(l.EventID))
+}

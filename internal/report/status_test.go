@@ -1,0 +1,153 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// steady is a status of the store whose times do not depend on when it was asked.
+func steady(ctx context.Context, t *testing.T, s shop) store.Status {
+	t.Helper()
+	status, err := s.store.Status(ctx)
+	require.NoError(t, err)
+	status.At = received.Add(time.Hour)
+	status.Live.CreatedAt, status.Schemas[0].CreatedAt = received, received
+	for i := range status.Members {
+		status.Members[i].LastSeen = status.At.Add(-1234 * time.Millisecond)
+	}
+	for i := range status.Disorder.Newest {
+		status.Disorder.Newest[i].NoticedAt = status.At
+	}
+	for i := range status.Poison.Newest {
+		status.Poison.Newest[i].FoundAt = status.At
+	}
+	return status
+}
+
+func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
+	t.Parallel()
+	bodies := month(t)
+	ctx, shop := setup(t, 20, bodies...)
+	_, err := shop.store.Heartbeat(ctx)
+	require.NoError(t, err)
+	_, err = shop.store.Take(ctx, []int{0, 1, 2})
+	require.NoError(t, err)
+	require.NoError(t, shop.store.Poison(ctx, 3, errors.New("a value \x1b[2J is refused")))
+
+	database := steady(ctx, t, shop)
+	database.Disorder = store.Noted[store.Disorder]{Count: 11, Newest: []store.Disorder{
+		{StreamSeq: 4, EventID: "evt_pack", LaterSeq: 9, LaterEventID: "evt_refund_pending", Shared: "payment", NoticedAt: database.At},
+	}}
+	status := report.NewStatus(ctx, shop.log.Reader(t), database, nil)
+	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
+	require.Equal(t, received.Add(20*time.Minute), *status.Lag.Oldest)
+	require.InDelta(t, 40*60, status.Lag.Seconds, 0.001)
+	for i := range status.Partitions {
+		require.NotNil(t, status.Partitions[i].Waiting)
+	}
+	requireStatus(t, "status", status)
+}
+
+// requireStatus compares both forms with golden files; the log's id is random.
+func requireStatus(t *testing.T, file string, status report.Status) {
+	t.Helper()
+	var text, object bytes.Buffer
+	require.NoError(t, status.Write(&text, false))
+	require.NoError(t, status.Write(&object, true))
+	require.True(t, json.Valid(object.Bytes()))
+	id := "no log"
+	if status.Log != nil {
+		id = status.Log.LogID
+	} else if status.Database != nil {
+		id = status.Database.Live.LogID
+	}
+	requireGolden(t, "../"+file+".txt", []byte(strings.ReplaceAll(text.String(), id, "<log id>")))
+	requireGolden(t, "../"+file+".json", []byte(strings.ReplaceAll(string(indented(t, object.Bytes())), id, "<log id>")))
+}
+
+func TestStatusWorksWhateverIsAway(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 2, month(t)[:2]...)
+	database := steady(ctx, t, shop)
+
+	status := report.NewStatus(ctx, shop.log, store.Status{}, errors.New("the database does not answer: \x1b[2J"))
+	require.NotNil(t, status.Log)
+	requireStatus(t, "status_without_database", status)
+
+	foreign := database
+	foreign.Live.LogID = "another"
+	status = report.NewStatus(ctx, shop.log, foreign, nil)
+	require.Equal(t, report.ErrForeignLog.Error(), status.LogFault)
+	require.Nil(t, status.Lag)
+
+	longer := database
+	longer.Partitions = []store.Partition{{Number: 0, Position: 3}}
+	status = report.NewStatus(ctx, shop.log, longer, nil)
+	require.Contains(t, status.LogFault, "has lost messages")
+	require.Nil(t, status.Lag)
+
+	database.Partitions[3].Position = 1
+	reader := shop.log.Reader(t)
+	shop.log.Stop(t)
+	for status.Log != nil { // the reader has to notice
+		status = report.NewStatus(ctx, reader, database, nil)
+	}
+	status.LogFault = "not connected to the log" // whatever it was in the moment of the stop
+	requireStatus(t, "status_without_log", status)
+}
+
+func TestWhatIsNotInTheTablesMayBeInTheLog(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 2, month(t)[:3]...)
+	info, err := shop.log.Info(ctx)
+	require.NoError(t, err)
+	_, err = shop.store.ExplainSeq(ctx, 3, all)
+	require.ErrorIs(t, err, store.ErrUnknown)
+	pending, err := report.FindPending(ctx, shop.log, info.LogID, 3)
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, pending.Write(&text, false))
+	requireGolden(t, "pending.txt", text.Bytes())
+	_, err = report.FindPending(ctx, shop.log, info.LogID, 4)
+	require.ErrorIs(t, err, store.ErrUnknown)
+	_, err = report.FindPending(ctx, shop.log, "another", 3)
+	require.ErrorIs(t, err, report.ErrForeignLog)
+	require.NotErrorIs(t, err, store.ErrUnknown)
+	require.Contains(t, report.UnknownEvent(ctx, shop.log, "e\x1b"), "no event sha256:")
+	require.Contains(t, report.UnknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
+}
+
+func TestAnIdIsFoundAsTheProviderAndAsTheTablesHaveIt(t *testing.T) {
+	t.Parallel()
+	bodies := month(t)
+	ctx, shop := setup(t, len(bodies), bodies...)
+	stored := report.EventIDs("evil \x1b[31m")[0]
+	for _, id := range []string{"evil \x1b[31m", stored, "evt_pack"} {
+		_, err := shop.store.ExplainEvent(ctx, report.EventIDs(id), all)
+		require.NoError(t, err, id)
+	}
+	require.Len(t, report.EventIDs("sha256:00"), 1, "no form that the tables have")
+}
+
+func TestCopiesAreTimedWhereTheLogAnswers(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 6, month(t)[:6]...)
+	story, err := shop.store.ExplainEvent(ctx, []string{"evt_pack"}, all)
+	require.NoError(t, err)
+	story.LogID = "another"
+	var text bytes.Buffer
+	require.NoError(t, report.NewEvent(ctx, shop.log, story).Write(&text, false))
+	require.Contains(t, text.String(), "it arrived 2 times more")
+	require.Contains(t, text.String(), report.ErrForeignLog.Error())
+	require.NotContains(t, text.String(), "ANOTHER")
+}

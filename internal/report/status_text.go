@@ -1,0 +1,158 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+func (s Status) text(p *page) {
+	s.logText(p)
+	if s.Database == nil {
+		p.section("DATABASE")
+		p.line("  %s", s.DatabaseFault)
+		return
+	}
+	s.tablesText(p)
+	s.sharesText(p)
+	outcomesText(p, s.Database)
+	troubleText(p, s.Database)
+	schemasText(p, s.Database.Schemas)
+}
+
+func (s Status) logText(p *page) {
+	p.section("LOG")
+	switch {
+	case s.Log == nil:
+		p.line("  away: %s", s.LogFault)
+	case s.LogFault != "":
+		p.line("  not as it should be: %s", s.LogFault)
+	}
+	if s.Log != nil {
+		p.fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
+			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID)
+	}
+}
+
+func (s Status) tablesText(p *page) {
+	p.section("TABLES")
+	lag := "unknown, see LOG"
+	switch {
+	case s.Lag == nil:
+	case s.Lag.Events == 0:
+		lag = "none: every message of the log is applied"
+	default:
+		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), ago(s.Lag.Seconds))
+	}
+	p.fields("lag", lag, "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
+}
+
+// ago is a length of time, to a tenth of a second.
+func ago(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
+}
+
+func (s Status) sharesText(p *page) {
+	p.section("PROJECTORS")
+	var members [][]string
+	for _, m := range s.Database.Members {
+		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
+	}
+	if members == nil {
+		p.line("  none: nothing is projected; start one")
+	} else {
+		p.table("projector,partitions,last seen", members)
+	}
+	p.section("PARTITIONS")
+	var rows [][]string
+	for first := 0; first < len(s.Partitions); {
+		next := first + 1
+		for next < len(s.Partitions) && alike(s.Partitions[first], s.Partitions[next]) {
+			next++
+		}
+		rows = append(rows, partitionRow(s.Partitions[first], s.Partitions[next-1].Number))
+		first = next
+	}
+	p.table("partition,position,waiting,oldest received,owner", rows)
+}
+
+// alike partitions share a line. Two that have something waiting never do.
+func alike(a, b Partition) bool {
+	idle := func(p Partition) bool { return p.Waiting == nil || *p.Waiting == 0 }
+	return a.Owner == b.Owner && a.Position == b.Position && idle(a) && idle(b)
+}
+
+func partitionRow(p Partition, last int) []string {
+	number, waiting, oldest, owner := digits(p.Number), "-", "-", "nobody"
+	if last != p.Number {
+		number = fmt.Sprintf("%d-%d", p.Number, last)
+	}
+	if p.Waiting != nil {
+		waiting = digits(*p.Waiting)
+	}
+	if p.Oldest != nil {
+		oldest = at(*p.Oldest)
+	}
+	if p.Owner != "" {
+		owner = name(p.Owner)
+	}
+	return []string{number, digits(p.Position), waiting, oldest, owner}
+}
+
+func outcomesText(p *page, s *store.Status) {
+	p.section("EVENTS")
+	var total int64
+	var rows [][]string
+	for _, o := range s.Outcomes {
+		total += o.Events
+		rows = append(rows, []string{o.Outcome, o.Reason, digits(o.Events)})
+	}
+	rows = append(rows, []string{"all events", "", digits(total)}, []string{"copies of them", "", digits(s.Duplicates)})
+	p.table("outcome,reason,count", rows)
+}
+
+func troubleText(p *page, s *store.Status) {
+	if s.Disorder.Count == 0 {
+		p.section("DISORDER: none")
+	} else {
+		p.section("DISORDER: %s applied after a later one that shares a name", count(s.Disorder.Count, "event"))
+		var rows [][]string
+		for _, d := range s.Disorder.Newest {
+			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
+		}
+		p.table("seq,event,later seq,later event,shared,noticed", rows)
+		p.more(s.Disorder.Count, len(rows))
+		p.line("  A rebuild settles them: projector rebuild --promote")
+	}
+	if s.Poison.Count == 0 {
+		p.section("POISON: none")
+	} else {
+		p.section("POISON: %s refused by the database", count(s.Poison.Count, "event"))
+		var rows [][]string
+		for _, poison := range s.Poison.Newest {
+			rows = append(rows, []string{digits(poison.StreamSeq), name(poison.EventID), at(poison.FoundAt), poison.Error})
+		}
+		p.table("seq,event,found,error", rows)
+		p.more(s.Poison.Count, len(rows))
+	}
+}
+
+func (p *page) more(all int64, shown int) {
+	if left := all - int64(shown); left > 0 {
+		p.line("  (the newest; %d older not shown)", left)
+	}
+}
+
+func schemasText(p *page, schemas []store.Schema) {
+	p.section("SCHEMAS")
+	var rows [][]string
+	for _, s := range schemas {
+		asOf := "follows the log"
+		if s.UntilSeq != nil {
+			asOf = "as of seq " + digits(*s.UntilSeq)
+		}
+		rows = append(rows, []string{name(s.Name), digits(s.Position), asOf, at(s.CreatedAt), s.FoldID})
+	}
+	p.table("schema,position,end,created,fold id", rows)
+}

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// EventIDs is what the tables may call the event that a person calls so: as it
+// is, where that is the form of an id that was not plain; else its clean id.
+func EventIDs(id string) []string {
+	if digest, hashed := strings.CutPrefix(id, "sha256:"); hashed && len(digest) == 64 && strings.Trim(digest, "0123456789abcdef") == "" {
+		return []string{id, events.CleanID(id)}
+	}
+	return []string{events.CleanID(id)}
+}
+
+// UnknownEvent says, in a line, that the tables have nothing of an event, and
+// how it may be there nevertheless.
+func UnknownEvent(ctx context.Context, log Log, id string) string {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
+	text := fmt.Sprintf("no event %s is in the tables", clean(EventIDs(id)[0]))
+	info, err := log.Info(ctx)
+	if err != nil {
+		return text + fmt.Sprintf("; the log is away (%s), so it may be there, not applied yet", clean(err.Error()))
+	}
+	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether something waits, projector explain --seq N tells of one message", info.Last)
+}
+
+// UnknownUser says, in a line, that the tables have nothing of a user.
+func UnknownUser(user string) string { return "no event and no table names user " + name(user) }
+
+// FindPending looks for a message that the tables, folded from log logID, do not
+// have. The error is store.ErrUnknown where the log does not have it either.
+func FindPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
+	ctx, cancel := context.WithTimeout(ctx, logTime)
+	defer cancel()
+	info, err := log.Info(ctx)
+	switch {
+	case err != nil:
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; look into the log: %w", seq, err)
+	case info.LogID != logID:
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; look into the log: %w", seq, ErrForeignLog)
+	case seq > info.Last || seq < info.First:
+		return Pending{}, fmt.Errorf("%w: the log goes from seq %d to %d", store.ErrUnknown, info.First, info.Last)
+	}
+	message, err := log.Message(ctx, seq)
+	if err != nil {
+		return Pending{}, err
+	}
+	return NewPending(message), nil
+}

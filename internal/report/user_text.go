@@ -1,0 +1,47 @@
+package report
+
+func (u User) text(p *page) {
+	p.section("User %s", name(u.UserStory.User))
+	p.line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
+	p.section("CREDIT PACKS")
+	if u.Credits == nil {
+		p.line("  none")
+	} else {
+		creditsText(p, *u.Credits)
+		ledgerText(p, u.Packs)
+	}
+	p.section("SUBSCRIPTION CREDITS")
+	if len(u.Grants.Items) == 0 {
+		p.line("  none")
+	} else {
+		p.line("  %d available now, %d later, %d expired", u.Subscription.Now, u.Subscription.Later, u.Subscription.Expired)
+		ledgerText(p, u.Grants)
+	}
+	for _, s := range u.UserStory.Subscriptions.Items {
+		subscriptionText(p, s, u.Shown)
+	}
+	p.earlier(u.UserStory.Subscriptions.Earlier, "subscriptions")
+	if u.License != nil {
+		licenseText(p, *u.License)
+	}
+	u.paymentsText(p)
+	p.section("EVENTS")
+	p.earlier(u.Events.Earlier, "events")
+	eventsText(p, u.Events.Items, u.UserStory.User, u.Around)
+}
+
+func (u User) paymentsText(p *page) {
+	if len(u.UserStory.Payments.Items) == 0 {
+		return
+	}
+	p.section("PAYMENTS")
+	p.earlier(u.UserStory.Payments.Earlier, "payments")
+	var rows [][]string
+	for _, m := range u.UserStory.Payments.Items {
+		rows = append(rows, []string{
+			name(m.ProviderPaymentID), name(m.TransactionID), name(m.OrderID), m.Kind, name(m.ProductKey), optionalDigits(m.Credits),
+			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), name(m.Currency), name(m.EventID),
+		})
+	}
+	p.table("payment,transaction,order,kind,product,credits,amount,refunded,currency,claimed by", rows)
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// UserStory is what the tables know of one user, at one moment.
+type UserStory struct {
+	User          string
+	At            time.Time            // by the database's clock: what counts as available and expired
+	Credits       *projections.Credits // packs; nil where there never were any
+	Packs         Lines                // of kind one_time: they sum up to the balance
+	Grants        Lines                // of kind subscription
+	Subscription  Spendable            // what those come to at At
+	Events        Part[projections.ProcessedEvent]
+	Payments      Part[projections.Payment]
+	Subscriptions Part[projections.SubscriptionState]
+	Shown         *projections.Subscription
+	License       *projections.ProLicense
+	Around
+}
+
+// Spendable is what the credits of subscriptions come to at one moment.
+type Spendable struct {
+	Now     int64 `json:"now"`
+	Later   int64 `json:"later"`   // not available yet
+	Expired int64 `json:"expired"` // no longer
+}
+
+//go:embed user_events.sql
+var userEvents string
+
+//go:embed user_payments.sql
+var userPayments string
+
+//go:embed spendable.sql
+var spendable string
+
+// ExplainUser tells of a user; of lists at most limit items. ErrUnknown where
+// no event named the user and no table has a row.
+func (s *Store) ExplainUser(ctx context.Context, user string, limit int) (out UserStory, err error) {
+	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		out = UserStory{User: user}
+		if err := out.read(ctx, tx, limit); err != nil {
+			return fmt.Errorf("explain a user: %w", err)
+		}
+		if out.empty() {
+			return ErrUnknown
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (o *UserStory) empty() bool {
+	return len(o.Events.Items) == 0 && len(o.Payments.Items) == 0 && len(o.Packs.Items) == 0 && len(o.Grants.Items) == 0 &&
+		len(o.Subscriptions.Items) == 0 && o.Credits == nil && o.License == nil
+}
+
+func (o *UserStory) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
+		return err
+	}
+	if o.Events, err = part[projections.ProcessedEvent](ctx, tx, "processed_event", "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
+		return err
+	}
+	if o.Payments, err = part[projections.Payment](ctx, tx, "payment", "provider_payment_id in ("+userPayments+")",
+		"stream_seq desc, provider_payment_id", limit, o.User); err != nil {
+		return err
+	}
+	if o.Subscriptions, err = part[projections.SubscriptionState](ctx, tx, "subscription_state", "user_id = $1",
+		"stream_seq desc, subscription_id", limit, o.User); err != nil {
+		return err
+	}
+	if err := o.readCredits(ctx, tx, limit); err != nil {
+		return err
+	}
+	if o.Shown, err = rowOf[projections.Subscription](ctx, tx, "subscription", "where user_id = $1", o.User); err != nil {
+		return err
+	}
+	if o.License, err = rowOf[projections.ProLicense](ctx, tx, "pro_license", "where user_id = $1", o.User); err != nil {
+		return err
+	}
+	o.Around, err = around(ctx, tx, o.Events.Items)
+	return err
+}
+
+func (o *UserStory) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+	if o.Credits, err = rowOf[projections.Credits](ctx, tx, "credits", "where user_id = $1", o.User); err != nil {
+		return err
+	}
+	if o.Packs, err = lines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {
+		return err
+	}
+	if o.Grants, err = lines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindSubscription); err != nil {
+		return err
+	}
+	now := &o.Subscription
+	return tx.QueryRow(ctx, spendable, o.User).Scan(&now.Now, &now.Later, &now.Expired)
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Status is what the database knows of the work, at one moment.
+type Status struct {
+	At         time.Time       `json:"at"` // by the database's clock
+	Live       Schema          `json:"live"`
+	Partitions []Partition     `json:"-"` // Status of package report adds what waits
+	Members    []Member        `json:"members"`
+	Outcomes   []OutcomeCount  `json:"outcomes"`
+	Duplicates int64           `json:"duplicates"` // messages with the id of an earlier event
+	Disorder   Noted[Disorder] `json:"disorder"`
+	Poison     Noted[Poison]   `json:"poison"`
+	Schemas    []Schema        `json:"schemas"`
+}
+
+// Partition is one of the log's, as the live tables have it.
+type Partition struct {
+	Number   int    `json:"partition"`
+	Position int64  `json:"position"` // every message of it up to there is applied
+	Owner    string `json:"owner"`    // empty: nobody holds a lease that has not expired
+}
+
+// Member is a projector that shares the work.
+type Member struct {
+	Owner      string    `json:"owner"`
+	LastSeen   time.Time `json:"last_seen"`
+	Partitions int64     `json:"partitions"` // those it holds
+}
+
+// OutcomeCount is how many events had one outcome, and of the rejected one reason.
+type OutcomeCount struct {
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	Events  int64  `json:"events"`
+}
+
+// Noted is how many there are, and the newest, the newest first.
+type Noted[T any] struct {
+	Count  int64 `json:"count"`
+	Newest []T   `json:"newest"`
+}
+
+// Disorder is an event that was applied after a later one it shares a name with.
+type Disorder struct {
+	StreamSeq    int64     `json:"stream_seq"`
+	EventID      string    `json:"event_id"`
+	LaterSeq     int64     `json:"later_seq"`
+	LaterEventID string    `json:"later_event_id"`
+	Shared       string    `json:"shared"`
+	NoticedAt    time.Time `json:"noticed_at"`
+}
+
+// Poison is an event whose rows the database refused.
+type Poison struct {
+	StreamSeq int64     `json:"stream_seq"`
+	EventID   string    `json:"event_id"` // empty until it is applied as rejected
+	Error     string    `json:"error"`
+	FoundAt   time.Time `json:"found_at"`
+}
+
+// newest is how many of a list Status shows.
+const newest = 10
+
+//go:embed status_partitions.sql
+var statusPartitions string
+
+//go:embed status_members.sql
+var statusMembers string
+
+//go:embed list_disorder.sql
+var listDisorder string
+
+//go:embed list_poison.sql
+var listPoison string
+
+// Status reads all of it in one transaction. It counts every event, so it takes
+// a second for some millions of them. ErrNotPrepared where there is nothing yet.
+func (s *Store) Status(ctx context.Context) (out Status, err error) {
+	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		out = Status{}
+		return s.readStatus(ctx, tx, &out)
+	})
+	return out, err
+}
+
+func (s *Store) readStatus(ctx context.Context, tx pgx.Tx, out *Status) (err error) {
+	if out.Schemas, err = schemas(ctx, tx); err != nil {
+		return err
+	}
+	for _, schema := range out.Schemas {
+		if schema.Name == s.schema {
+			out.Live = schema
+		}
+	}
+	if out.Live.Name == "" {
+		return ErrNotPrepared
+	}
+	for _, read := range []struct {
+		what string
+		from func() error
+	}{
+		{"the clock", func() error { return tx.QueryRow(ctx, "select now()").Scan(&out.At) }},
+		{"the partitions", func() error { return list(ctx, tx, &out.Partitions, statusPartitions) }},
+		{"the members", func() error { return list(ctx, tx, &out.Members, statusMembers) }},
+		{"the outcomes", func() error {
+			return list(ctx, tx, &out.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
+		}},
+		{"the duplicates", func() error {
+			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
+		}},
+		{"the disorder", func() error {
+			err := tx.QueryRow(ctx, "select count(*) from payfold.disorder where log_id = $1", out.Live.LogID).Scan(&out.Disorder.Count)
+			if err != nil {
+				return err
+			}
+			return list(ctx, tx, &out.Disorder.Newest, listDisorder, out.Live.LogID, nil, newest)
+		}},
+		{"the poison", func() error {
+			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Poison.Count)
+			if err != nil {
+				return err
+			}
+			return list(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, newest)
+		}},
+	} {
+		if err := read.from(); err != nil {
+			return fmt.Errorf("read %s: %w", read.what, err)
+		}
+	}
+	return nil
+}
+
+// list reads rows whose columns are T's fields, in order; never nil, so that
+// JSON has [].
+func list[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+	return err
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	// ErrNotPrepared: no projector of this build has made its tables here yet.
+	ErrNotPrepared = errors.New("the database has no tables of payfold yet; a projector makes them when it starts")
+	// ErrUnknown: the tables have nothing of what was asked for.
+	ErrUnknown = errors.New("nothing is known of it")
+
+	errMoved = errors.New("the tables were replaced while they were read")
+)
+
+// maxMoves bounds the readings of one view: a promotion is one moment, and two
+// in a row are rare.
+const maxMoves = 3
+
+// view calls read in a read-only transaction of which every statement sees the
+// same moment. Where a promotion or a drop comes between two statements, which
+// would show two sets of tables, all is read again; so read begins anew each time.
+func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
+	for attempt := 1; ; attempt++ {
+		err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+			before, err := s.tables(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if err := read(ctx, tx); err != nil {
+				return err
+			}
+			// Taking a lock is what makes a session hear of renamings.
+			if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "processed_event")+" in access share mode"); err != nil {
+				return fmt.Errorf("find the tables again: %w", err)
+			}
+			if after, err := s.tables(ctx, tx); err != nil || after != before {
+				return errors.Join(err, errMoved)
+			}
+			return nil
+		})
+		if (errors.Is(err, errMoved) || isMissing(err)) && attempt < maxMoves {
+			continue
+		}
+		return err
+	}
+}
+
+// tables says which tables the schema's name leads to now, whatever the
+// transaction's moment.
+func (s *Store) tables(ctx context.Context, tx pgx.Tx) (oid uint32, err error) {
+	var ready bool
+	err = tx.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.disorder') is not null",
+		in(s.schema, "processed_event")).Scan(&oid, &ready)
+	if err != nil {
+		return 0, fmt.Errorf("find the tables: %w", err)
+	}
+	if oid == 0 || !ready {
+		return 0, ErrNotPrepared
+	}
+	return oid, nil
+}
+
+// isMissing: a schema or table that was there a moment ago is gone or has another name.
+func isMissing(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000")
+}
+
+// rowsOf reads rows of a derived table.
+func rowsOf[R any](ctx context.Context, tx pgx.Tx, table, tail string, args ...any) ([]R, error) {
+	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", names(columnsOf[R](), ""), table, tail), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	found, err := pgx.CollectRows(rows, scan[R])
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table, err)
+	}
+	return found, nil
+}
+
+// rowOf reads one row of a derived table, nil where there is none.
+func rowOf[R any](ctx context.Context, tx pgx.Tx, table, tail string, args ...any) (*R, error) {
+	found, err := rowsOf[R](ctx, tx, table, tail, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
