@@ -53,10 +53,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 }
 
 type secretFlags struct {
-	Secret       string `name:"provider-webhook-secret" env:"PROVIDER_WEBHOOK_SECRET" help:"Signing secret of the provider's endpoint."`
-	SecretFile   string `name:"provider-webhook-secret-file" env:"PROVIDER_WEBHOOK_SECRET_FILE" help:"File that holds it."`
-	Previous     string `name:"provider-webhook-secret-previous" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS" help:"The secret before, during a rotation."`
-	PreviousFile string `name:"provider-webhook-secret-previous-file" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE" help:"File that holds it."`
+	cli.SecretFlags
 
 	secrets []webhook.Secret
 	weak    bool
@@ -67,12 +64,9 @@ const minSecret = 16
 
 // Check implements cli.Checked.
 func (s *secretFlags) Check(faults *cli.Faults) {
-	const name = "PROVIDER_WEBHOOK_SECRET"
-	current := cli.SecretText(name, s.Secret, s.SecretFile, faults)
-	previous := cli.SecretText(name+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
-	s.Secret, s.Previous = "", "" // nothing below can print them
+	current, previous := s.Take(faults)
 	if current == "" {
-		faults.Addf("%s is missing: copy the signing secret from the provider's dashboard", name)
+		faults.Addf("%s is missing: copy the signing secret from the provider's dashboard", cli.SecretName)
 	}
 	s.secrets = nil
 	for _, secret := range []string{current, previous} {

@@ -36,7 +36,6 @@ func newBuild(ctx context.Context, s sources, rules projections.Rules, progress 
 // run brings the schema's tables, which are there, up to that message.
 func (b *build) run(ctx context.Context, until uint64) error {
 	rebuild := projector.Rebuild{Log: b.log, Store: b.store, Rules: b.rules, Logger: b.logger, Progress: b.progress.at}
-	b.progress.until(until)
 	defer b.progress.end()
 	return rebuild.Run(ctx, until)
 }

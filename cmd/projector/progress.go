@@ -14,7 +14,7 @@ import (
 )
 
 // lineEvery is how often progress is told where it is not a bar.
-const lineEvery = 2 * time.Second
+const lineEvery = 5 * time.Second
 
 // progress tells how far a rebuild is: as a bar on a terminal, as lines
 // elsewhere, as JSON lines on request.
@@ -40,13 +40,11 @@ func newProgress(streams cli.Streams, what string, asJSON bool) *progress {
 	return p
 }
 
-// until sets the last message; counting begins with the next call of at.
-func (p *progress) until(seq uint64) { p.goal, p.began = seq, time.Time{} }
-
-// at is told what is folded.
-func (p *progress) at(position uint64) {
-	if p.began.IsZero() {
-		p.first, p.began, p.told = position, time.Now(), time.Now()
+// at is told what is folded, and up to where it goes. Another end begins anew.
+func (p *progress) at(position, until uint64) {
+	if p.began.IsZero() || p.goal != until {
+		p.end()
+		p.goal, p.first, p.began, p.told = until, position, time.Now(), time.Now()
 		if p.kind == "bar" {
 			p.bar = p.newBar()
 		}
@@ -87,4 +85,5 @@ func (p *progress) end() {
 		_ = p.bar.Finish()
 		p.bar = nil
 	}
+	p.began = time.Time{}
 }

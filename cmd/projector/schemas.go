@@ -57,6 +57,6 @@ func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		defer unlock()
-		return s.store.Drop(ctx, c.Schema)
+		return s.store.Drop(ctx)
 	})
 }

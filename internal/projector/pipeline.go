@@ -2,7 +2,6 @@ package projector
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sort"
 
@@ -18,8 +17,7 @@ const (
 	decodeBytes    = 4 << 20
 )
 
-// decoded is some messages in a row, and the events of those beyond the
-// positions.
+// decoded is some messages in a row, and the events of those that were chosen.
 type decoded struct {
 	messages []events.Message
 	events   []events.Event
@@ -34,15 +32,15 @@ func (d *decoded) cut(until uint64) decoded {
 	return part
 }
 
-// decodeAll reads the messages from one sequence up to another, decodes them on
-// all cores and hands them to fold, in the order of the log. It returns when
+// decodeAll reads the messages from one sequence up to another, decodes those
+// that choose wants on all cores and hands them to fold, in the order of the log. It returns when
 // fold has had the last, or with the first error.
-func decodeAll(ctx context.Context, log log, from, until uint64, at positions, fold func(decoded) error) error {
+func decodeAll(ctx context.Context, log log, from, until uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
 	if from > until {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	p := pipeline{at: at, order: make(chan chan decoded, runtime.GOMAXPROCS(0)), work: make(chan job)}
+	p := pipeline{choose: choose, order: make(chan chan decoded, runtime.GOMAXPROCS(0)), work: make(chan job)}
 	group.Go(func() error { return p.read(ctx, log, from, until) })
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(p.decode)
@@ -59,9 +57,9 @@ func decodeAll(ctx context.Context, log log, from, until uint64, at positions, f
 }
 
 type pipeline struct {
-	at    positions
-	order chan chan decoded // the results to come
-	work  chan job
+	choose func(events.Message) (bool, error) // by several at a time
+	order  chan chan decoded                  // the results to come
+	work   chan job
 }
 
 type job struct {
@@ -73,7 +71,12 @@ func (p *pipeline) decode() error {
 	for j := range p.work {
 		out := decoded{j.messages, make([]events.Event, 0, len(j.messages))}
 		for _, m := range j.messages {
-			if m.Seq > p.at[m.Partition] {
+			chosen, err := p.choose(m)
+			if err != nil {
+				close(j.result)
+				return err
+			}
+			if chosen {
 				out.events = append(out.events, events.Decode(m))
 			}
 		}
@@ -89,9 +92,6 @@ func (p *pipeline) read(ctx context.Context, log log, from, until uint64) error 
 	defer stop()
 	waiting, size := []events.Message(nil), 0
 	err := log.Read(reading, from, func(m events.Message) error {
-		if m.Partition < 0 || m.Partition >= len(p.at) {
-			return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(p.at))
-		}
 		waiting, size = append(waiting, m), size+len(m.Body)
 		if m.Seq < until && len(waiting) < decodeMessages && size < decodeBytes {
 			return nil

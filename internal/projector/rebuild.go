@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -16,8 +17,10 @@ type Rebuild struct {
 	Store    *store.Store // of the tables' schema, prepared
 	Rules    projections.Rules
 	Logger   *slog.Logger
-	Progress func(position uint64) // called now and then with what is folded
+	Progress func(position, until uint64) // called now and then with what is folded
 
+	upto     positions            // what lies beyond is left out; nil: nothing does
+	look     func(events.Message) // called once with every message, by several at a time; may be nil
 	poisoned poisoned
 }
 
@@ -33,7 +36,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
 		switch {
-		case !errors.As(err, &refused):
+		case !errors.As(err, &refused), r.look != nil: // who only looks records nothing
 			return err
 		case refused.Seq == 0 && size > 1:
 			size = max(1, size/10) // until it is found which event is refused
@@ -45,6 +48,22 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 			return err
 		}
 		size = stretchEvents
+	}
+}
+
+// choose looks at a message and says whether it is to be folded.
+func (r *Rebuild) choose(at positions) func(m events.Message) (bool, error) {
+	return func(m events.Message) (bool, error) {
+		if m.Partition < 0 || m.Partition >= len(at) {
+			return false, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
+		}
+		if m.Seq <= at[m.Partition] || r.upto != nil && m.Seq > r.upto[m.Partition] {
+			return false, nil
+		}
+		if r.look != nil {
+			r.look(m)
+		}
+		return true, nil
 	}
 }
 
@@ -68,8 +87,8 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	}
 	defer bulk.Close()
 	begin = max(at.least(), info.First-1) // a log that was adopted begins late
-	r.Progress(begin)
-	return begin, decodeAll(ctx, r.Log, begin+1, until, at, func(d decoded) error {
+	r.Progress(begin, until)
+	return begin, decodeAll(ctx, r.Log, begin+1, until, r.choose(at), func(d decoded) error {
 		for len(d.messages) > 0 {
 			part := d.cut(begin + size)
 			if err := bulk.Fold(ctx, part.events); err != nil {
@@ -82,7 +101,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 				}
 				begin = last.Seq
 			}
-			r.Progress(last.Seq)
+			r.Progress(last.Seq, until)
 		}
 		return nil
 	})

@@ -55,21 +55,26 @@ func (b *Bulk) check(ctx context.Context) error {
 	if inForce != b.rules.FoldID() {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, b.loader.schema, inForce, b.rules.FoldID())
 	}
-	rows, err := b.reads.Query(ctx, "select partition, position from checkpoint")
+	b.positions, err = positions(ctx, b.reads)
+	return err
+}
+
+func positions(ctx context.Context, q querier) (map[int]uint64, error) {
+	rows, err := q.Query(ctx, "select partition, position from checkpoint")
 	if err != nil {
-		return fmt.Errorf("read the checkpoints: %w", err)
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
 	}
-	b.positions = map[int]uint64{}
+	out := map[int]uint64{}
 	var partition int
 	var position int64
 	_, err = pgx.ForEachRow(rows, []any{&partition, &position}, func() error {
-		b.positions[partition] = uint64(position)
+		out[partition] = uint64(position)
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read the checkpoints: %w", err)
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
 	}
-	return nil
+	return out, nil
 }
 
 // Close gives up what is not saved.

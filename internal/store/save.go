@@ -41,12 +41,16 @@ type change interface {
 	queue(batch *pgx.Batch)
 	// copy writes many rows at once.
 	copy(ctx context.Context, tx pgx.Tx) error
+	// layout is the table's name and columns.
+	layout() (table string, columns []column)
 }
 
 type changes[R any] struct {
 	table             string
 	inserted, updated []R
 }
+
+func (c changes[R]) layout() (string, []column) { return c.table, columnsOf[R]() }
 
 func (c changes[R]) queue(batch *pgx.Batch) {
 	insert(batch, c.table, c.inserted)

@@ -22,8 +22,12 @@ type Schema struct {
 	Position  int64     `json:"position"` // every message up to it is applied
 }
 
-// PreviousSchema is what the live one was before the last promotion.
-const PreviousSchema = "portal_prev"
+const (
+	// PreviousSchema is what the live one was before the last promotion.
+	PreviousSchema = "portal_prev"
+	// VerifySchema is where a verification folds the log once more.
+	VerifySchema = "portal_verify"
+)
 
 var (
 	// ErrNoSchema: there is no such set of derived tables.
@@ -41,7 +45,7 @@ func CheckName(name string) error {
 		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
 	case name == LiveSchema:
 		return fmt.Errorf("schema %s: %w; build beside it and promote", name, ErrLive)
-	case name == PreviousSchema, name == asideSchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
+	case name == PreviousSchema, name == asideSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("schema %s: the name is taken", name)
 	}
 	return nil
@@ -96,15 +100,15 @@ func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 	return Schema{}, fmt.Errorf("%w: %s", ErrNoSchema, name)
 }
 
-// Drop removes a set of derived tables that is not live.
-func (s *Store) Drop(ctx context.Context, name string) error {
-	if name == LiveSchema {
-		return fmt.Errorf("%w: %s", ErrLive, name)
+// Drop removes the store's set of derived tables, which must not be live.
+func (s *Store) Drop(ctx context.Context) error {
+	if s.schema == LiveSchema {
+		return fmt.Errorf("%w: %s", ErrLive, s.schema)
 	}
-	if _, err := s.SchemaNamed(ctx, name); err != nil {
+	if _, err := s.SchemaNamed(ctx, s.schema); err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return dropSchema(ctx, tx, name) })
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return dropSchema(ctx, tx, s.schema) })
 }
 
 func dropSchema(ctx context.Context, tx pgx.Tx, name string) error {

@@ -30,6 +30,7 @@ var migrations embed.FS
 
 // Store is one schema of derived tables. Safe for concurrent use.
 type Store struct {
+	config    Config
 	pool      *pgxpool.Pool
 	schema    string
 	owner     string
@@ -84,7 +85,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &Store{pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+}
+
+// Beside opens a store on another schema of the same database.
+func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
+	config := s.config
+	config.Schema = schema
+	return Open(ctx, config)
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

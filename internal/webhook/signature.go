@@ -31,6 +31,12 @@ func verify(body []byte, values []string, secrets []Secret) (signer Secret, ok b
 	return signer, ok
 }
 
+// Signed says whether this secret made that signature of the body.
+func (s Secret) Signed(body []byte, signature string) bool {
+	_, ok := verify(body, []string{signature}, []Secret{s})
+	return ok
+}
+
 func decodeSignature(value string) ([]byte, bool) {
 	const prefix = "sha256="
 	value = strings.TrimSpace(value)

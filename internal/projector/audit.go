@@ -1,0 +1,78 @@
+package projector
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Signer is a signing secret of the provider.
+type Signer interface {
+	Signed(body []byte, signature string) bool
+	Fingerprint() string
+}
+
+// Fault is a message that is not as ingest stored it.
+type Fault struct {
+	Seq   uint64 `json:"seq"`
+	Fault string `json:"fault"`
+}
+
+// audit looks at every message of a log. It is safe for concurrent use.
+type audit struct {
+	signers    []Signer
+	partitions int
+	found      func(Fault) // called by one at a time
+
+	mu           sync.Mutex
+	faults       int
+	unverifiable int
+}
+
+func (a *audit) look(m events.Message) {
+	fault, verifiable := a.judge(m)
+	if fault == "" && verifiable {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !verifiable {
+		a.unverifiable++
+	}
+	if fault != "" {
+		a.faults++
+		a.found(Fault{m.Seq, fault})
+	}
+}
+
+// judge returns what is wrong with a message. A signature whose secret is not
+// known is neither right nor wrong.
+func (a *audit) judge(m events.Message) (fault string, verifiable bool) {
+	event, err := events.Parse(m.Body)
+	switch {
+	case err != nil:
+		return "its body is not an event: " + err.Error(), true
+	case event.ID != m.ID:
+		return fmt.Sprintf("its message id is %q, its body has %q", m.ID, event.ID), true
+	case event.Partition(a.partitions) != m.Partition:
+		return fmt.Sprintf("it is in partition %d and belongs to %d", m.Partition, event.Partition(a.partitions)), true
+	case m.Signature == "":
+		return "it has no signature", true
+	}
+	known := false
+	for _, signer := range a.signers {
+		named := signer.Fingerprint() == m.KeyFingerprint
+		known = known || named
+		if signer.Signed(m.Body, m.Signature) {
+			if !named {
+				return fmt.Sprintf("its signature holds, but under another key than the %q it names", m.KeyFingerprint), true
+			}
+			return "", true
+		}
+	}
+	if known {
+		return "its signature does not hold", true
+	}
+	return "", false
+}

@@ -1,0 +1,97 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Verify compares tables with a fold of the log that is made for that, and
+// every message with its signature. It changes nothing of either.
+type Verify struct {
+	Log        log
+	Tables     *store.Store
+	Scratch    *store.Store // a schema nobody else uses, made and dropped here
+	Rules      projections.Rules
+	Signers    []Signer
+	Logger     *slog.Logger
+	Progress   func(position, until uint64)
+	Fault      func(Fault)            // a message that is not as it was stored
+	Difference func(store.Difference) // a row that is not what the fold gives
+}
+
+// Verdict is what was looked at and found.
+type Verdict struct {
+	Schema       string      `json:"schema"`
+	Position     uint64      `json:"position"`     // the newest message that the tables hold
+	Faults       int         `json:"faults"`       // of messages
+	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given
+	Differences  int         `json:"differences"`  // of rows
+	Sums         []store.Sum `json:"sums"`
+}
+
+// Holds says whether nothing is wrong.
+func (v Verdict) Holds() bool {
+	return v.Faults == 0 && v.Differences == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
+}
+
+// Run looks at everything once. Most is folded before the tables are frozen, so
+// that the frozen moment is short.
+func (v *Verify) Run(ctx context.Context) (Verdict, error) {
+	info, err := v.Log.Info(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	at, err := checkIdentity(ctx, v.Log, v.Tables, info)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if err := v.Scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
+		return Verdict{}, err
+	}
+	defer func() { _ = v.Scratch.Drop(context.WithoutCancel(ctx)) }()
+	if err := v.Scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules.FoldID()); err != nil {
+		return Verdict{}, err
+	}
+	audit := &audit{signers: v.Signers, partitions: info.Partitions, found: v.Fault}
+	rebuild := Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, look: audit.look}
+	if err := rebuild.Run(ctx, at.least()); err != nil {
+		return Verdict{}, err
+	}
+	frozen, err := v.Tables.Snapshot(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer frozen.Close()
+	if frozen.Schema.FoldID != v.Rules.FoldID() {
+		return Verdict{}, fmt.Errorf("%s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
+			frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
+	}
+	positions, err := frozen.Positions(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	rebuild.upto = make([]uint64, info.Partitions)
+	for partition, position := range positions {
+		rebuild.upto[partition] = position
+	}
+	verdict := Verdict{Schema: frozen.Schema.Name, Position: slices.Max(rebuild.upto)}
+	if err := rebuild.Run(ctx, verdict.Position); err != nil {
+		return Verdict{}, err
+	}
+	verdict.Faults, verdict.Unverifiable = audit.faults, audit.unverifiable
+	err = frozen.Compare(ctx, v.Scratch, func(d store.Difference) {
+		verdict.Differences++
+		v.Difference(d)
+	})
+	if err != nil {
+		return Verdict{}, err
+	}
+	verdict.Sums, err = frozen.Sums(ctx)
+	return verdict, err
+}

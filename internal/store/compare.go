@@ -1,0 +1,229 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed sums.sql
+var sumsSQL string
+
+// Snapshot is the tables of one schema at one moment, however long it is looked
+// at. Not for concurrent use.
+type Snapshot struct {
+	tx     pgx.Tx
+	Schema Schema
+}
+
+// Snapshot freezes the view of the store's schema until Close.
+func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	all, err := schemas(ctx, tx)
+	if err != nil {
+		_ = tx.Rollback(ctx)
+		return nil, err
+	}
+	for _, schema := range all {
+		if schema.Name == s.schema {
+			return &Snapshot{tx, schema}, nil
+		}
+	}
+	_ = tx.Rollback(ctx)
+	return nil, fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+}
+
+// Close ends it.
+func (s *Snapshot) Close() { _ = s.tx.Rollback(context.Background()) }
+
+// Positions is up to where the tables hold each partition.
+func (s *Snapshot) Positions(ctx context.Context) (map[int]uint64, error) {
+	return positions(ctx, s.tx)
+}
+
+// Difference is a row that is not what it should be.
+type Difference struct {
+	Table   string             `json:"table"`
+	Key     string             `json:"key"`
+	Fault   string             `json:"fault"` // missing, extra or changed
+	Columns []ColumnDifference `json:"columns,omitempty"`
+}
+
+// ColumnDifference is one value of a changed row, as text; nil is null.
+type ColumnDifference struct {
+	Column string  `json:"column"`
+	Is     *string `json:"is"`
+	Should *string `json:"should"`
+}
+
+// The faults of a row.
+const (
+	Missing = "missing"
+	Extra   = "extra"
+	Changed = "changed"
+)
+
+// Compare calls found with every row that differs from the tables of right,
+// which nobody writes. Memory stays bounded whatever there is.
+func (s *Snapshot) Compare(ctx context.Context, right *Store, found func(Difference)) error {
+	other, err := right.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer other.Release()
+	c := comparison{left: s.tx, right: other, found: found, seed: rand.Int64()}
+	for _, table := range changesOf(projections.NewState()) {
+		name, columns := table.layout()
+		same, err := c.sameSum(ctx, name, columns)
+		if err == nil && !same {
+			err = c.walk(ctx, name, columns)
+		}
+		if err != nil {
+			return fmt.Errorf("compare %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+type comparison struct {
+	left  pgx.Tx
+	right *pgxpool.Conn
+	found func(Difference)
+	seed  int64 // nobody can foresee it, and so make two tables look equal
+}
+
+// sameSum compares the number of rows and the sum of their hashes.
+func (c *comparison) sameSum(ctx context.Context, table string, columns []column) (bool, error) {
+	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", names(columns, ""), table)
+	var left, right string
+	if err := c.left.QueryRow(ctx, sql, c.seed).Scan(&left); err != nil {
+		return false, err
+	}
+	if err := c.right.QueryRow(ctx, sql, c.seed).Scan(&right); err != nil {
+		return false, err
+	}
+	return left == right, nil
+}
+
+// walk goes through both tables side by side, in the order of their keys.
+func (c *comparison) walk(ctx context.Context, table string, columns []column) error {
+	var order []string
+	for _, column := range columns {
+		if column.key {
+			order = append(order, column.name+`::text collate "C"`)
+		}
+	}
+	sql := fmt.Sprintf("select %s from %s order by %s", names(columns, ""), table, strings.Join(order, ", "))
+	left, err := c.left.Query(ctx, sql, pgx.QueryResultFormats{pgx.TextFormatCode})
+	if err != nil {
+		return err
+	}
+	defer left.Close()
+	right, err := c.right.Query(ctx, sql, pgx.QueryResultFormats{pgx.TextFormatCode})
+	if err != nil {
+		return err
+	}
+	defer right.Close()
+	hasLeft, hasRight := left.Next(), right.Next()
+	for hasLeft || hasRight {
+		is, should := values(left, hasLeft), values(right, hasRight)
+		switch order := compareKeys(columns, is, should); {
+		case order < 0:
+			c.found(Difference{Table: table, Key: keyText(columns, is), Fault: Extra})
+			hasLeft = left.Next()
+		case order > 0:
+			c.found(Difference{Table: table, Key: keyText(columns, should), Fault: Missing})
+			hasRight = right.Next()
+		default:
+			if changed := changedColumns(columns, is, should); len(changed) > 0 {
+				c.found(Difference{table, keyText(columns, is), Changed, changed})
+			}
+			hasLeft, hasRight = left.Next(), right.Next()
+		}
+	}
+	if err := left.Err(); err != nil {
+		return err
+	}
+	return right.Err()
+}
+
+func values(rows pgx.Rows, has bool) [][]byte {
+	if !has {
+		return nil
+	}
+	return rows.RawValues()
+}
+
+// compareKeys: a row that is not there comes after all others.
+func compareKeys(columns []column, left, right [][]byte) int {
+	if left == nil || right == nil {
+		if left != nil {
+			return -1
+		}
+		return 1
+	}
+	for i, column := range columns {
+		if order := bytes.Compare(left[i], right[i]); column.key && order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
+func changedColumns(columns []column, is, should [][]byte) []ColumnDifference {
+	var out []ColumnDifference
+	for i, column := range columns {
+		if !bytes.Equal(is[i], should[i]) || (is[i] == nil) != (should[i] == nil) {
+			out = append(out, ColumnDifference{column.name, text(is[i]), text(should[i])})
+		}
+	}
+	return out
+}
+
+func text(value []byte) *string {
+	if value == nil {
+		return nil
+	}
+	out := string(value)
+	return &out
+}
+
+func keyText(columns []column, row [][]byte) string {
+	var out []string
+	for i, column := range columns {
+		if column.key {
+			out = append(out, column.name+"="+string(row[i]))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Sum is a rule that holds within the tables, and how many rows break it.
+type Sum struct {
+	Rule  string `json:"rule"`
+	Wrong int64  `json:"wrong"`
+}
+
+// Sums checks the tables against themselves.
+func (s *Snapshot) Sums(ctx context.Context) ([]Sum, error) {
+	rows, err := s.tx.Query(ctx, sumsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("check the sums: %w", err)
+	}
+	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Sum])
+	if err != nil {
+		return nil, fmt.Errorf("check the sums: %w", err)
+	}
+	return sums, nil
+}
