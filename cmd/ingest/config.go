@@ -80,6 +80,7 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 type streamFlags struct {
 	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream."`
 	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, fixed for ever."`
+	FirstSeq        uint64        `name:"stream-first-seq" env:"STREAM_FIRST_SEQ" help:"Where a new stream begins that replaces a lost one; see projector adopt-log."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids."`
 }
 
@@ -98,6 +99,6 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 
 func (s *streamFlags) config(name string) eventlog.StreamConfig {
 	return eventlog.StreamConfig{
-		Name: name, Replicas: s.Replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow,
+		Name: name, Replicas: s.Replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow, FirstSeq: s.FirstSeq,
 	}
 }

@@ -51,7 +51,7 @@ func (b *build) promote(ctx context.Context, acceptLogLoss bool) error {
 		return err
 	}
 	return b.store.Promote(ctx, store.Promotion{
-		FoldID: b.rules.FoldID(), AcceptLogLoss: acceptLogLoss,
+		FoldID: b.rules.FoldID(), First: info.First, AcceptLogLoss: acceptLogLoss,
 		CatchUp: func(ctx context.Context, head uint64) error {
 			if acceptLogLoss {
 				head = min(head, info.Last)

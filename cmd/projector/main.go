@@ -26,4 +26,5 @@ type grammar struct {
 	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
 	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`
 	Drop    dropCommand    `cmd:"" help:"Remove a set of tables that is not live."`
+	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Let the tables go on with a log that replaces a lost one."`
 }

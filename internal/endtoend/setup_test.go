@@ -61,9 +61,9 @@ func newProvider(t testing.TB) *testenv.Provider {
 }
 
 // startIngest starts it where it listened before, once that is known.
-func (w *world) startIngest(t testing.TB) {
+func (w *world) startIngest(t testing.TB, env ...string) {
 	t.Helper()
-	w.ingest = testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret))
+	w.ingest = testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret), env...))
 	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")
 }
 

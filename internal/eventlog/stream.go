@@ -31,6 +31,7 @@ type StreamConfig struct {
 	Replicas        int
 	Partitions      int // fixed at creation: the most projectors that can share the work
 	DuplicateWindow time.Duration
+	FirstSeq        uint64 // of a log that goes on where another one was lost; 0 is 1
 }
 
 // Info describes the stream as it stands.
@@ -71,6 +72,7 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardNew,
 		Replicas:    c.Replicas,
+		FirstSeq:    c.FirstSeq,
 		Duplicates:  c.DuplicateWindow,
 		DenyDelete:  true,
 		DenyPurge:   true,

@@ -79,10 +79,10 @@ func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoi
 	switch {
 	case c.LogID != info.LogID:
 		return fmt.Errorf("%w: its log_id is %s, partition %d was folded from %s", ErrLogLost, info.LogID, c.Partition, c.LogID)
-	case c.Position == 0:
+	case c.Position == 0, c.Position+1 == info.First && c.Digest == nil: // nothing of it yet, or adopted
 		return nil
 	case c.Position > info.Last:
-		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log, or start from empty tables",
+		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log; where it is lost, see: projector adopt-log",
 			ErrLogLost, info.Last, c.Partition, c.Position)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	at, err := checkIdentity(ctx, v.Log, v.Tables, info)
 	if err != nil {
 		return Verdict{}, err
+	}
+	if older, err := v.Tables.HoldsBefore(ctx, info.First); err != nil || older {
+		return Verdict{}, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold what was before: there is nothing to compare that with", info.First))
 	}
 	if err := v.Scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
 		return Verdict{}, err

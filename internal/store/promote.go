@@ -34,6 +34,8 @@ type Promotion struct {
 	FoldID string // that of the command; the schema must have it
 	// CatchUp must apply every message up to that sequence to the store's schema.
 	CatchUp func(ctx context.Context, head uint64) error
+	// First message of the log: a schema folded from it lacks what was before.
+	First uint64
 	// AcceptLogLoss allows a schema of another log, or of one that is shorter
 	// than what the live tables hold.
 	AcceptLogLoss bool
@@ -66,9 +68,12 @@ func (s *Store) Promote(ctx context.Context, p Promotion) error {
 		if err := p.CatchUp(ctx, uint64(head)); err != nil {
 			return err
 		}
-		steps := []func(context.Context, pgx.Tx) error{s.checkPositions, s.checkDependents, s.waitForSnapshots, s.copyGrants, s.swap}
+		steps := []func(context.Context, pgx.Tx) error{
+			func(ctx context.Context, tx pgx.Tx) error { return s.checkBeginning(ctx, tx, p.First) },
+			s.checkPositions, s.checkDependents, s.waitForSnapshots, s.copyGrants, s.swap,
+		}
 		if p.AcceptLogLoss {
-			steps = steps[1:]
+			steps = steps[2:]
 		}
 		for _, step := range steps {
 			if err := step(ctx, tx); err != nil {
@@ -91,6 +96,20 @@ func (p Promotion) check(candidate, live Schema) error {
 	case candidate.LogID != live.LogID && !p.AcceptLogLoss:
 		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; --accept-log-loss gives up what only that one had",
 			ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
+	}
+	return nil
+}
+
+// checkBeginning: a candidate folded from a log that was adopted lacks the past.
+func (s *Store) checkBeginning(ctx context.Context, tx pgx.Tx, first uint64) error {
+	var lacking bool
+	err := tx.QueryRow(ctx, fmt.Sprintf(`select exists (select from %s where stream_seq < $1) and not exists (select from %s where stream_seq < $1)`,
+		in(LiveSchema, "processed_event"), in(s.schema, "processed_event")), int64(first)).Scan(&lacking)
+	if err != nil {
+		return fmt.Errorf("compare the beginnings: %w", err)
+	}
+	if lacking {
+		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold what was before; --accept-log-loss gives that up", ErrNotPromoted, first)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Store) Close() { s.pool.Close() }
 func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
 
 // ErrOtherLog: the tables were folded from another log.
-var ErrOtherLog = errors.New("the tables were folded from another log")
+var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
 // schemaLock keeps two projectors from creating the tables at once.
 const schemaLock = 0x7061_7966_6f6c_6401
@@ -184,7 +184,7 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
 	case have.LogID != want.LogID:
-		return fmt.Errorf("%w: schema %s has log_id %s, the stream has %s", ErrOtherLog, s.schema, have.LogID, want.LogID)
+		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):

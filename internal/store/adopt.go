@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrNotAdopted says why a log was not taken up; nothing was changed.
+var ErrNotAdopted = errors.New("not adopted")
+
+// AdoptLog lets the store's tables go on with another log, which begins at
+// first: right after the newest message they hold. It returns how many
+// partitions stood before that; what they missed of the old log is lost.
+func (s *Store) AdoptLog(ctx context.Context, logID string, first uint64, partitions int) (behind int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var haveLog string
+		var have int
+		var newest int64
+		err := tx.QueryRow(ctx, `select log_id, partitions,
+			(select max(position) from checkpoint), (select count(*) from checkpoint where position < (select max(position) from checkpoint))
+			from payfold.schema_state where schema_name = $1 for update`, s.schema).Scan(&haveLog, &have, &newest, &behind)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+		case err != nil:
+			return fmt.Errorf("read where the tables stand: %w", err)
+		case haveLog == logID:
+			return fmt.Errorf("%w: %s is the log of these tables already", ErrNotAdopted, logID)
+		case have != partitions:
+			return fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrNotAdopted, have, partitions)
+		case first != uint64(newest)+1:
+			return fmt.Errorf("%w: the log begins at seq %d; it must begin at %d, after the newest message the tables hold", ErrNotAdopted, first, newest+1)
+		}
+		if _, err := tx.Exec(ctx, "update checkpoint set log_id = $1, position = $2, position_digest = null", logID, newest); err != nil {
+			return fmt.Errorf("take up the log: %w", err)
+		}
+		if _, err := tx.Exec(ctx, "update payfold.schema_state set log_id = $2 where schema_name = $1", s.schema, logID); err != nil {
+			return fmt.Errorf("take up the log: %w", err)
+		}
+		return nil
+	})
+	return behind, err
+}
+
+// HoldsBefore says whether the store's tables hold any message before that one.
+func (s *Store) HoldsBefore(ctx context.Context, seq uint64) (holds bool, err error) {
+	return holds, s.pool.QueryRow(ctx, "select exists (select from processed_event where stream_seq < $1)", int64(seq)).Scan(&holds)
+}
