@@ -1,0 +1,150 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+const signedWith = "whsec_0123456789abcdef"
+
+// verified is a shop's log of signed events, projected to its end.
+type verified struct {
+	*world
+	tables, scratch *store.Store
+	log             *eventlog.Log
+	secrets         []string
+	faults          []projector.Fault
+	differences     []store.Difference
+}
+
+func setupVerified(t *testing.T) (context.Context, *verified) {
+	t.Helper()
+	ctx, w := setup(t)
+	w.log.Fill(t, 600, signedWith)
+	stop := w.start(ctx, t, 100)
+	w.waitApplied(ctx, t)
+	require.NoError(t, stop())
+	v := &verified{world: w, secrets: []string{signedWith}, log: w.log.Log}
+	var err error
+	v.tables, err = store.Open(ctx, store.Config{DSN: w.dsn, Owner: "verify"})
+	require.NoError(t, err)
+	t.Cleanup(v.tables.Close)
+	v.scratch, err = v.tables.Beside(ctx, store.VerifySchema)
+	require.NoError(t, err)
+	t.Cleanup(v.scratch.Close)
+	return ctx, v
+}
+
+func (v *verified) verify(ctx context.Context, t *testing.T) (projector.Verdict, error) {
+	t.Helper()
+	v.faults, v.differences = nil, nil
+	var signers []projector.Signer
+	for _, secret := range v.secrets {
+		signers = append(signers, webhook.NewSecret(secret))
+	}
+	verify := projector.Verify{
+		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: anyRules, Signers: signers, Logger: testenv.Logger(t),
+		Progress: func(_, _ uint64) {}, Fault: func(f projector.Fault) { v.faults = append(v.faults, f) },
+		Difference: func(d store.Difference) { v.differences = append(v.differences, d) },
+	}
+	verdict, err := verify.Run(ctx)
+	require.Len(t, v.faults, verdict.Faults)
+	require.Len(t, v.differences, verdict.Differences)
+	return verdict, err
+}
+
+func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerified(t)
+	verdict, err := v.verify(ctx, t)
+	require.NoError(t, err)
+	require.True(t, verdict.Holds(), "%+v %+v", v.differences, v.faults)
+	require.Zero(t, verdict.Unverifiable)
+	require.NotEmpty(t, verdict.Sums)
+	var left int
+	require.NoError(t, v.db.QueryRow(ctx, "select count(*) from pg_namespace where nspname = 'portal_verify'").Scan(&left))
+	require.Zero(t, left, "nothing is left behind")
+
+	v.secrets = []string{"another secret"}
+	verdict, err = v.verify(ctx, t)
+	require.NoError(t, err)
+	require.True(t, verdict.Holds(), "what cannot be verified is not wrong")
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, info.Last, verdict.Unverifiable)
+}
+
+// Any one row of any table, changed in any one column, missing or too many.
+func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerified(t)
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, anyRules.FoldID()))
+	rebuild := projector.Rebuild{Log: v.log, Store: v.scratch, Rules: anyRules, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
+	require.NoError(t, rebuild.Run(ctx, info.Last))
+	for _, table := range []string{
+		"processed_event", "duplicate_event", "credit_ledger", "reversal", "payment", "subscription_state", "subscription", "credits", "pro_license",
+	} {
+		t.Run(table, func(t *testing.T) {
+			rows, err := v.db.Query(ctx, `select column_name::text, data_type::text from information_schema.columns
+				where table_schema = 'portal' and table_name = $1`, table)
+			require.NoError(t, err)
+			var column, dataType string
+			changes := map[string]string{"missing": "delete from %s where ctid = (select min(ctid) from %[1]s)"}
+			for rows.Next() {
+				require.NoError(t, rows.Scan(&column, &dataType))
+				changes[column] = "update %s set " + column + " = " + map[string]string{
+					"text": column + " || '.'", "bigint": column + " + 1", "boolean": "not " + column,
+					"timestamp with time zone": column + " + interval '1 microsecond'",
+				}[dataType] + " where ctid = (select min(ctid) from %[1]s where " + column + " is not null)"
+			}
+			require.NoError(t, rows.Err())
+			for name, change := range changes {
+				v.requireFound(ctx, t, table, name, fmt.Sprintf(change, "portal."+table))
+			}
+		})
+	}
+}
+
+// requireFound makes a change, which constraints do not hinder, has it found, and takes it back.
+func (v *verified) requireFound(ctx context.Context, t *testing.T, table, name, change string) {
+	t.Helper()
+	run := func(sql string) int64 {
+		tag, err := v.db.Exec(ctx, sql)
+		require.NoError(t, err, sql)
+		return tag.RowsAffected()
+	}
+	run("create table kept as table portal." + table)
+	defer run("drop table kept")
+	run("alter table portal." + table + " rename to original")
+	run("create table portal." + table + " as table kept") // without any constraint
+	if run(change) == 1 {                                  // a column that is null everywhere cannot be changed
+		found := v.compare(ctx, t)
+		require.Contains(t, []int{1, 2}, len(found), "%s %s: a changed key is an extra row and a missing one: %v", table, name, found)
+		require.Equal(t, table, found[0].Table)
+		if name == "missing" {
+			require.Equal(t, store.Missing, found[0].Fault)
+		}
+	}
+	run("drop table portal." + table)
+	run("alter table portal.original rename to " + table)
+}
+
+func (v *verified) compare(ctx context.Context, t *testing.T) (found []store.Difference) {
+	t.Helper()
+	frozen, err := v.tables.Snapshot(ctx)
+	require.NoError(t, err)
+	defer frozen.Close()
+	require.NoError(t, frozen.Compare(ctx, v.scratch, func(d store.Difference) { found = append(found, d) }))
+	return found
+}
