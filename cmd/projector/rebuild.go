@@ -9,12 +9,14 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
 
 type rebuildCommand struct {
 	sourceFlags
 	rulesFlags
+	extrasFlag
 	Schema   string    `name:"schema" default:"portal_next" help:"Where the tables are built; what is there already is continued."`
 	UntilSeq *uint64   `name:"until-seq" placeholder:"N" help:"The tables as of that message."`
 	Until    time.Time `name:"until" placeholder:"TIME" help:"The tables as of that moment, by the log's clock (RFC 3339)."`
@@ -26,6 +28,7 @@ type rebuildCommand struct {
 func (c *rebuildCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
+	c.extrasFlag.check(&c.rules, faults)
 	faults.Add(store.CheckName(c.Schema))
 	if c.UntilSeq != nil && !c.Until.IsZero() {
 		faults.Addf("--until-seq and --until are both set")
@@ -58,11 +61,11 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		prepare := s.store.Prepare
 		if c.asOf() {
-			prepare = func(ctx context.Context, logID string, partitions int, foldID string) error {
-				return s.store.PrepareAsOf(ctx, logID, partitions, foldID, until)
+			prepare = func(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
+				return s.store.PrepareAsOf(ctx, logID, partitions, rules, until)
 			}
 		}
-		if err := prepare(ctx, b.info.LogID, b.info.Partitions, c.rules.FoldID()); err != nil {
+		if err := prepare(ctx, b.info.LogID, b.info.Partitions, c.rules); err != nil {
 			return err
 		}
 		if err := b.run(ctx, until); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projections"
@@ -31,4 +32,19 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 	if r.rules.Catalogue, err = projections.ParseCatalogue(text); err != nil {
 		faults.Addf("CATALOGUE_FILE %s: %w", r.CatalogueFile, err)
 	}
+}
+
+// extrasFlag asks for projections beside the contract's.
+type extrasFlag struct {
+	With []string `name:"with" placeholder:"NAME" help:"A projection beside the contract's tables: revenue_daily."`
+}
+
+func (e *extrasFlag) check(rules *projections.Rules, faults *cli.Faults) {
+	for _, name := range e.With {
+		if !projections.IsExtra(name) {
+			faults.Addf("--with %s: there is no such projection", name)
+		}
+	}
+	slices.Sort(e.With)
+	rules.Extras = slices.Compact(e.With)
 }

@@ -18,6 +18,7 @@ import (
 type verifyCommand struct {
 	sourceFlags
 	rulesFlags
+	extrasFlag
 	cli.SecretFlags
 	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with the secrets of the past, one a line."`
 	Schema      string `name:"schema" default:"portal" help:"The tables to look at."`
@@ -30,6 +31,7 @@ type verifyCommand struct {
 func (c *verifyCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
+	c.extrasFlag.check(&c.rules, faults)
 	if c.Schema != store.LiveSchema && c.Schema != store.PreviousSchema {
 		faults.Add(store.CheckName(c.Schema))
 	}

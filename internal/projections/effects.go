@@ -22,6 +22,9 @@ var effects = map[string]func(Rules, *State, *facts) (Outcome, error){
 	"dispute.created": reverse,
 }
 
+// claims are the events of a payment that arrives.
+var claims = map[string]bool{"checkout.completed": true, "subscription.paid": true}
+
 // HasEffect says whether events of this type can touch any row but their own record.
 func HasEffect(eventType string) bool { return effects[eventType] != nil }
 

@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -14,6 +15,7 @@ const RulesVersion = "1"
 type Rules struct {
 	Mode      Mode
 	Catalogue *Catalogue // nil: the metadata says what is sold
+	Extras    []string   // projections beside the contract's, sorted; only a rebuild has some
 }
 
 // FoldID names these rules: rows made under another one may differ.
@@ -21,6 +23,9 @@ func (r Rules) FoldID() string {
 	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
 	if r.Catalogue != nil {
 		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.digest)
+	}
+	if len(r.Extras) > 0 {
+		id += ", with " + strings.Join(r.Extras, " ")
 	}
 	return id
 }
@@ -39,6 +44,9 @@ func (r Rules) Fold(s *State, e events.Event) {
 		s.record(&facts{Event: events.Event{ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}}, Rejected, Internal)
 		return
 	}
+	if len(r.Extras) > 0 && s.before == nil {
+		s.before = map[string]Payment{}
+	}
 	f := newFacts(s, e)
 	outcome, err := r.apply(s, f)
 	var refusal refused
@@ -47,6 +55,7 @@ func (r Rules) Fold(s *State, e events.Event) {
 		outcome, reason = Rejected, Reason(refusal)
 	}
 	s.record(f, outcome, reason)
+	r.foldExtras(s, f, outcome)
 }
 
 // refused is a Reason on its way out of a rule; a rule that returns it has changed nothing.

@@ -40,6 +40,11 @@ func (s *State) LoadPayment(p Payment) {
 }
 
 func (s *State) putPayment(p Payment) {
+	if s.before != nil {
+		if _, noted := s.before[p.ProviderPaymentID]; !noted {
+			s.before[p.ProviderPaymentID], _ = s.Payments.Get(p.ProviderPaymentID)
+		}
+	}
 	s.Payments.Put(p.ProviderPaymentID, p)
 	s.indexPayment(p)
 }

@@ -22,6 +22,7 @@ type State struct {
 	Subscriptions Table[string, SubscriptionState]
 	Current       Table[string, Subscription]
 	Licenses      Table[string, ProLicense]
+	Revenue       Table[revenueKey, RevenueDay] // an extra
 
 	// Poison lists the sequences of events whose rows the database has refused.
 	Poison map[uint64]bool
@@ -33,7 +34,8 @@ type State struct {
 	proOf         map[string]map[string]bool // user → claimed payments of kind pro
 	reversalsOf   map[string][]string        // payment → reversals, by their event ids
 
-	facts facts // of the event being folded
+	facts  facts              // of the event being folded
+	before map[string]Payment // the payments it changed, as they were; nil where there are no extras
 }
 
 // NewState returns a state of empty tables.

@@ -159,7 +159,7 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	if err := p.Store.Prepare(ctx, info.LogID, info.Partitions, p.Rules.FoldID()); err != nil {
+	if err := p.Store.Prepare(ctx, info.LogID, info.Partitions, p.Rules); err != nil {
 		return eventlog.Info{}, fmt.Errorf("prepare the tables: %w", err)
 	}
 	return info, nil

@@ -59,7 +59,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 		return Verdict{}, err
 	}
 	defer func() { _ = v.Scratch.Drop(context.WithoutCancel(ctx)) }()
-	if err := v.Scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules.FoldID()); err != nil {
+	if err := v.Scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
 	audit := &audit{signers: v.Signers, partitions: info.Partitions, found: v.Fault}
@@ -89,7 +89,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 		return Verdict{}, err
 	}
 	verdict.Faults, verdict.Unverifiable = audit.faults, audit.unverifiable
-	err = frozen.Compare(ctx, v.Scratch, func(d store.Difference) {
+	err = frozen.Compare(ctx, v.Scratch, v.Rules, func(d store.Difference) {
 		verdict.Differences++
 		v.Difference(d)
 	})

@@ -89,7 +89,7 @@ func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 	ctx, v := setupVerified(t)
 	info, err := v.log.Info(ctx)
 	require.NoError(t, err)
-	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, anyRules.FoldID()))
+	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, anyRules))
 	rebuild := projector.Rebuild{Log: v.log, Store: v.scratch, Rules: anyRules, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
 	require.NoError(t, rebuild.Run(ctx, info.Last))
 	for _, table := range []string{
@@ -145,6 +145,6 @@ func (v *verified) compare(ctx context.Context, t *testing.T) (found []store.Dif
 	frozen, err := v.tables.Snapshot(ctx)
 	require.NoError(t, err)
 	defer frozen.Close()
-	require.NoError(t, frozen.Compare(ctx, v.scratch, func(d store.Difference) { found = append(found, d) }))
+	require.NoError(t, frozen.Compare(ctx, v.scratch, anyRules, func(d store.Difference) { found = append(found, d) }))
 	return found
 }

@@ -61,7 +61,7 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 	t.Cleanup(s.store.Close)
 	info, err := s.log.Info(ctx)
 	require.NoError(t, err)
-	require.NoError(t, s.store.Prepare(ctx, info.LogID, partitions, anyMode.FoldID()))
+	require.NoError(t, s.store.Prepare(ctx, info.LogID, partitions, anyMode))
 	s.fold(ctx, t, folded)
 	return ctx, s
 }

@@ -64,8 +64,8 @@ func TestOtherRulesWriteNothing(t *testing.T) {
 	live := projections.Rules{Mode: projections.ModeLive}
 	_, err := s.Apply(ctx, live, nil, Advance{From: from(0, 0), To: 1})
 	require.ErrorIs(t, err, ErrFoldID)
-	require.ErrorIs(t, s.Prepare(ctx, "log-1", partitions, live.FoldID()), ErrFoldID)
-	require.ErrorIs(t, s.Prepare(ctx, "log-2", partitions, anyMode.FoldID()), ErrOtherLog)
+	require.ErrorIs(t, s.Prepare(ctx, "log-1", partitions, live), ErrFoldID)
+	require.ErrorIs(t, s.Prepare(ctx, "log-2", partitions, anyMode), ErrOtherLog)
 }
 
 func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
@@ -79,7 +79,7 @@ func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		defer other.Close()
 		group.Go(func() {
-			require.NoError(t, other.Prepare(ctx, "log-1", partitions, anyMode.FoldID()))
+			require.NoError(t, other.Prepare(ctx, "log-1", partitions, anyMode))
 		})
 	}
 	group.Wait()

@@ -179,6 +179,11 @@ func (b *Bulk) begin(ctx context.Context) error {
 		return err
 	}
 	b.loader.state = projections.NewState()
+	if b.loader.alone.any {
+		if err := loadExtras(ctx, b.reads, b.rules, b.loader.state); err != nil {
+			return err
+		}
+	}
 	return b.loadPoison(ctx)
 }
 

@@ -21,6 +21,7 @@ func changesOf(s *projections.State) []change {
 		changes[projections.Subscription]{"subscription", s.Current.Inserted(), s.Current.Updated()},
 		changes[projections.Credits]{"credits", s.Credits.Inserted(), s.Credits.Updated()},
 		changes[projections.ProLicense]{"pro_license", s.Licenses.Inserted(), s.Licenses.Updated()},
+		changes[projections.RevenueDay]{"revenue_daily", s.Revenue.Inserted(), s.Revenue.Updated()},
 	}
 }
 

@@ -25,6 +25,6 @@ func setup(t *testing.T) (context.Context, *Store) {
 	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode.FoldID()))
+	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode))
 	return ctx, s
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
+
+	"github.com/payfold/payfold/internal/projections"
 )
 
 // LiveSchema holds the tables that are served.
@@ -111,17 +113,17 @@ const schemaLock = 0x7061_7966_6f6c_6401
 
 // Prepare creates what is missing of both schemas, and refuses tables that were
 // folded from another log (ErrOtherLog) or under other rules (ErrFoldID).
-func (s *Store) Prepare(ctx context.Context, logID string, partitions int, foldID string) error {
-	return s.prepare(ctx, Schema{LogID: logID, FoldID: foldID}, partitions)
+func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
 }
 
 // PrepareAsOf is Prepare for tables that are to end at a message and stay so.
-func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, foldID string, until uint64) error {
+func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, rules projections.Rules, until uint64) error {
 	seq := int64(until)
-	return s.prepare(ctx, Schema{LogID: logID, FoldID: foldID, UntilSeq: &seq}, partitions)
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID(), UntilSeq: &seq}, partitions, rules.Extras)
 }
 
-func (s *Store) prepare(ctx context.Context, want Schema, partitions int) error {
+func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras []string) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -134,7 +136,7 @@ func (s *Store) prepare(ctx context.Context, want Schema, partitions int) error 
 		if err := s.migrate(ctx); err != nil {
 			return err
 		}
-		return s.ensureTables(ctx, tx, want, partitions)
+		return s.ensureTables(ctx, tx, want, partitions, extras)
 	})
 }
 
@@ -174,13 +176,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int) error {
+func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
 	var have Schema
 	err := tx.QueryRow(ctx, "select fold_id, log_id, until_seq from payfold.schema_state where schema_name = $1", s.schema).
 		Scan(&have.FoldID, &have.LogID, &have.UntilSeq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return s.createTables(ctx, tx, want, partitions)
+		return s.createTables(ctx, tx, want, partitions, extras)
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
 	case have.LogID != want.LogID:
@@ -195,9 +197,9 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int) error {
+func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
 	schema := quoted(s.schema)
-	for _, step := range []struct {
+	steps := []struct {
 		sql  string
 		args []any
 	}{
@@ -212,7 +214,14 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 			"insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
 			[]any{s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq},
 		},
-	} {
+	}
+	for _, name := range extras {
+		steps = append(steps, struct {
+			sql  string
+			args []any
+		}{extraTables[name], nil})
+	}
+	for _, step := range steps {
 		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
 		}

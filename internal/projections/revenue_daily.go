@@ -1,0 +1,81 @@
+package projections
+
+import (
+	"cmp"
+	"time"
+)
+
+// RevenueDay is one day's money in one currency for one kind, in minor units.
+// What was paid counts on the payment's day, what was taken back on the
+// reversal's: a day can have more taken back than paid. Sums beyond 63 bits wrap.
+type RevenueDay struct {
+	Day            time.Time `db:"day,key"`      // its first moment, UTC
+	Currency       string    `db:"currency,key"` // unknown where the provider says no amount
+	Kind           string    `db:"kind,key"`
+	Payments       int64     `db:"payments"`
+	Gross          int64     `db:"gross"`
+	Refunded       int64     `db:"refunded"`
+	Net            int64     `db:"net"`
+	RejectedEvents int64     `db:"rejected_events"` // payments that no rule could use
+	Rejected       int64     `db:"rejected"`        // the money in them
+}
+
+type revenueKey struct {
+	day            time.Time
+	currency, kind string
+}
+
+// LoadRevenue puts a row as the database has it.
+func (s *State) LoadRevenue(row RevenueDay) {
+	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
+}
+
+// countRevenue takes what the event made of its payments into account, and the
+// money of an event that was rejected.
+func countRevenue(s *State, f *facts, outcome Outcome) {
+	for id, before := range s.before {
+		after, _ := s.Payments.Get(id)
+		s.addPaid(before, -1)
+		s.addPaid(after, 1)
+		if taken := amountOf(after.RefundedAmount) - amountOf(before.RefundedAmount); taken != 0 {
+			s.addRevenue(f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
+		}
+	}
+	if outcome == Rejected && claims[f.Type] {
+		s.addRevenue(f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
+			r.RejectedEvents++
+			r.Rejected += max(f.Amount.Value, 0)
+		})
+	}
+}
+
+// addPaid adds a payment, or takes it away again. One that has only been
+// reversed so far is not paid.
+func (s *State) addPaid(p Payment, sign int64) {
+	if p.Kind == "" {
+		return
+	}
+	s.addRevenue(p.OccurredAt, p.Currency, p.Kind, func(r *RevenueDay) {
+		r.Payments += sign
+		r.Gross += sign * amountOf(p.Amount)
+	})
+}
+
+func (s *State) addRevenue(at time.Time, currency, kind string, add func(*RevenueDay)) {
+	if kind != KindSubscription && kind != KindOneTime && kind != KindPro {
+		kind = "unknown"
+	}
+	key := revenueKey{at.Truncate(24 * time.Hour), cmp.Or(currency, "unknown"), kind}
+	row, _ := s.Revenue.Get(key)
+	row.Day, row.Currency, row.Kind = key.day, key.currency, key.kind
+	add(&row)
+	row.Net = row.Gross - row.Refunded
+	s.Revenue.Put(key, row)
+}
+
+func amountOf(amount *int64) int64 {
+	if amount == nil {
+		return 0
+	}
+	return *amount
+}
