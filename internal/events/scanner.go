@@ -2,6 +2,8 @@ package events
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -137,12 +139,25 @@ func (s *scanner) text() {
 }
 
 // plain is where the next byte is that does not stand for itself in a string:
-// a quote, a backslash or a control character.
+// a quote, a backslash or a control character. It looks at eight at a time.
 func (s *scanner) plain(i int) int {
+	for rest := s.body[i:]; len(rest) >= 8; rest = rest[8:] {
+		if found := special(binary.LittleEndian.Uint64(rest)); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+		i += 8
+	}
 	for i < len(s.body) && s.body[i] >= ' ' && s.body[i] != '"' && s.body[i] != '\\' {
 		i++
 	}
 	return i
+}
+
+// special sets the high bit of the first byte in x that is not plain.
+func special(x uint64) uint64 {
+	const each = 0x0101010101010101
+	quote, backslash := x^each*'"', x^each*'\\'
+	return ((x-each*' ')&^x | (quote-each)&^quote | (backslash-each)&^backslash) & (each * 0x80)
 }
 
 // isEscape says whether the text begins with an escape sequence. Surrogates
