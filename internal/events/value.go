@@ -1,8 +1,8 @@
 package events
 
 import (
-	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -65,7 +65,7 @@ func (s scalar) number() Number {
 		return Number{}
 	}
 	bad := Number{Present: true, Bad: true}
-	if !s.isText() || len(bytes.Trim(s.text, "0123456789+-.eE")) > 0 {
+	if !s.isText() || slices.ContainsFunc(s.text, notOfNumber) {
 		return bad
 	}
 	if value, err := strconv.ParseInt(string(s.text), 10, 64); err == nil {
@@ -76,6 +76,10 @@ func (s scalar) number() Number {
 		return bad
 	}
 	return Number{Value: int64(float), Present: true}
+}
+
+func notOfNumber(c byte) bool {
+	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
 }
 
 // A four-digit year is what RFC 3339 can write, and well within Postgres.
