@@ -221,17 +221,3 @@ func mutate(t *rapid.T, body string) string {
 		return body[:i] + rapid.SampledFrom(pieces).Draw(t, "piece") + body[j:]
 	}
 }
-
-func BenchmarkOracle(b *testing.B) {
-	for _, name := range wire {
-		b.Run(name, func(b *testing.B) {
-			body := wireBody(b, name)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := oracleParse(body); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -98,7 +98,7 @@ func (s *scanner) notJSON() error {
 }
 
 // tooDeep counts the brackets outside of strings. It need not know JSON: where
-// the body is not JSON, the decoder says so.
+// the body is not JSON, the scanner says so.
 func tooDeep(body []byte) bool {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
 		return false
