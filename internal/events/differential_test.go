@@ -60,6 +60,7 @@ func FuzzParseAgreesWithTheOracle(f *testing.F) {
 
 func TestParseAgreesWithTheOracle(t *testing.T) {
 	t.Parallel()
+	const marks = "\"\\{}[],:0-.e \x00\x1f\xc3tu"
 	for _, body := range nastyBodies {
 		require.NoError(t, disagreement([]byte(body)), body)
 	}
@@ -67,11 +68,9 @@ func TestParseAgreesWithTheOracle(t *testing.T) {
 		require.NoError(t, disagreement(body))
 		for i := range body {
 			require.NoError(t, disagreement(body[:i]), "broken off after %d", i)
-			for _, c := range []byte("\"\\{}[],:0-.e \x00\x1f\xc3tu") {
-				mutant := bytes.Clone(body)
-				mutant[i] = c
-				require.NoError(t, disagreement(mutant), "byte %d is %q", i, c)
-			}
+			mutant := bytes.Clone(body)
+			mutant[i] = marks[i%len(marks)]
+			require.NoError(t, disagreement(mutant), "byte %d is %q", i, mutant[i])
 		}
 	}
 }
