@@ -1,87 +1,261 @@
 package events
 
-// The parts of a body that the rules read. Everything else is skipped; new
-// fields and new event types arrive without notice.
+// The parts of a body that the rules read, and where each is found. Everything
+// else is skipped; new fields and new event types arrive without notice. A part
+// forgets what it held before it reads, so that of a key given twice the last
+// one counts, whole.
 
 type object struct {
-	ID             scalar           `json:"id"`
-	Mode           scalar           `json:"mode"`
-	Metadata       ref[metadata]    `json:"metadata"`
-	Customer       ref[identity]    `json:"customer"`
-	Product        ref[identity]    `json:"product"`
-	Order          ref[order]       `json:"order"`
-	Subscription   ref[nested]      `json:"subscription"`
-	Checkout       ref[nested]      `json:"checkout"`
-	Transaction    ref[transaction] `json:"transaction"`
-	LastTxn        ref[transaction] `json:"last_transaction"`
-	LastTxnID      scalar           `json:"last_transaction_id"`
-	PaymentID      scalar           `json:"provider_payment_id"`
-	SubscriptionID scalar           `json:"subscription_id"`
-	UserID         scalar           `json:"user_id"`
-	UserIDCamel    scalar           `json:"userId"`
-	Credits        scalar           `json:"credits"`
-	Units          scalar           `json:"units"`
-	Items          list[item]       `json:"items"`
-	Status         scalar           `json:"status"`
-	CanceledAt     scalar           `json:"canceled_at"`
-	RefundAmount   scalar           `json:"refund_amount"`
-	AmountPaid     scalar           `json:"amount_paid"`
-	Amount         scalar           `json:"amount"`
-	Currency       scalar           `json:"currency"`
-	PeriodStartISO scalar           `json:"current_period_start_date"`
-	PeriodEndISO   scalar           `json:"current_period_end_date"`
-	PeriodStart    scalar           `json:"current_period_start"`
-	PeriodEnd      scalar           `json:"current_period_end"`
+	ref
+	ID, Mode, Status, SubscriptionID, UserID, UserIDCamel            scalar
+	PaymentID, LastTxnID, Credits, Units                             scalar
+	Amount, AmountPaid, RefundAmount, Currency                       scalar
+	PeriodStart, PeriodEnd, PeriodStartISO, PeriodEndISO, CanceledAt scalar
+	Metadata                                                         metadata
+	Customer, Product                                                identity
+	Order                                                            order
+	Subscription, Checkout                                           nested
+	Transaction, LastTxn                                             transaction
+	Items                                                            items
+}
+
+func (o *object) read(s *scanner) {
+	*o = object{}
+	for o.open(s); o.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			o.ID.read(s)
+		case "mode":
+			o.Mode.read(s)
+		case "metadata":
+			o.Metadata.read(s)
+		case "customer":
+			o.Customer.read(s)
+		case "product":
+			o.Product.read(s)
+		case "order":
+			o.Order.read(s)
+		case "subscription":
+			o.Subscription.read(s)
+		case "checkout":
+			o.Checkout.read(s)
+		case "transaction":
+			o.Transaction.read(s)
+		case "last_transaction":
+			o.LastTxn.read(s)
+		case "last_transaction_id":
+			o.LastTxnID.read(s)
+		case "provider_payment_id":
+			o.PaymentID.read(s)
+		case "subscription_id":
+			o.SubscriptionID.read(s)
+		case "user_id":
+			o.UserID.read(s)
+		case "userId":
+			o.UserIDCamel.read(s)
+		case "credits":
+			o.Credits.read(s)
+		case "units":
+			o.Units.read(s)
+		case "items":
+			o.Items.read(s)
+		case "status":
+			o.Status.read(s)
+		case "canceled_at":
+			o.CanceledAt.read(s)
+		case "refund_amount":
+			o.RefundAmount.read(s)
+		case "amount_paid":
+			o.AmountPaid.read(s)
+		case "amount":
+			o.Amount.read(s)
+		case "currency":
+			o.Currency.read(s)
+		case "current_period_start_date":
+			o.PeriodStartISO.read(s)
+		case "current_period_end_date":
+			o.PeriodEndISO.read(s)
+		case "current_period_start":
+			o.PeriodStart.read(s)
+		case "current_period_end":
+			o.PeriodEnd.read(s)
+		default:
+			s.skip()
+		}
+	}
 }
 
 type metadata struct {
-	Kind             scalar `json:"kind"`
-	UserID           scalar `json:"user_id"`
-	UserIDCamel      scalar `json:"userId"`
-	ReferenceID      scalar `json:"reference_id"`
-	ReferenceIDCamel scalar `json:"referenceId"`
-	PaymentID        scalar `json:"provider_payment_id"`
-	ProductKey       scalar `json:"product_key"`
-	Key              scalar `json:"key"`
-	Credits          scalar `json:"credits"`
-	GitHubUsername   scalar `json:"github_username"`
-	GitHubCamel      scalar `json:"githubUsername"`
-	GitHubLogin      scalar `json:"github_login"`
-	GitHub           scalar `json:"github"`
+	ref
+	Kind, ProductKey, Key, Credits, PaymentID          scalar
+	UserID, UserIDCamel, ReferenceID, ReferenceIDCamel scalar
+	GitHubUsername, GitHubCamel, GitHubLogin, GitHub   scalar
+}
+
+func (m *metadata) read(s *scanner) {
+	*m = metadata{}
+	for m.open(s); m.whole && s.next(); {
+		switch string(s.key) {
+		case "kind":
+			m.Kind.read(s)
+		case "user_id":
+			m.UserID.read(s)
+		case "userId":
+			m.UserIDCamel.read(s)
+		case "reference_id":
+			m.ReferenceID.read(s)
+		case "referenceId":
+			m.ReferenceIDCamel.read(s)
+		case "provider_payment_id":
+			m.PaymentID.read(s)
+		case "product_key":
+			m.ProductKey.read(s)
+		case "key":
+			m.Key.read(s)
+		case "credits":
+			m.Credits.read(s)
+		case "github_username":
+			m.GitHubUsername.read(s)
+		case "githubUsername":
+			m.GitHubCamel.read(s)
+		case "github_login":
+			m.GitHubLogin.read(s)
+		case "github":
+			m.GitHub.read(s)
+		default:
+			s.skip()
+		}
+	}
 }
 
 type identity struct {
-	ID scalar `json:"id"`
+	ref
+	ID scalar
+}
+
+func (i *identity) read(s *scanner) {
+	*i = identity{}
+	for i.open(s); i.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			i.ID.read(s)
+		default:
+			s.skip()
+		}
+	}
 }
 
 type nested struct {
-	ID       scalar        `json:"id"`
-	Customer ref[identity] `json:"customer"`
-	Metadata ref[metadata] `json:"metadata"`
+	ref
+	ID       scalar
+	Customer identity
+	Metadata metadata
+}
+
+func (n *nested) read(s *scanner) {
+	*n = nested{}
+	for n.open(s); n.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			n.ID.read(s)
+		case "customer":
+			n.Customer.read(s)
+		case "metadata":
+			n.Metadata.read(s)
+		default:
+			s.skip()
+		}
+	}
 }
 
 type order struct {
-	ID          scalar        `json:"id"`
-	Customer    ref[identity] `json:"customer"`
-	Product     ref[identity] `json:"product"`
-	Transaction scalar        `json:"transaction"`
-	AmountPaid  scalar        `json:"amount_paid"`
-	Currency    scalar        `json:"currency"`
-	Metadata    ref[metadata] `json:"metadata"`
+	ref
+	ID, Transaction, AmountPaid, Currency scalar
+	Customer, Product                     identity
+	Metadata                              metadata
+}
+
+func (o *order) read(s *scanner) {
+	*o = order{}
+	for o.open(s); o.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			o.ID.read(s)
+		case "customer":
+			o.Customer.read(s)
+		case "product":
+			o.Product.read(s)
+		case "transaction":
+			o.Transaction.read(s)
+		case "amount_paid":
+			o.AmountPaid.read(s)
+		case "currency":
+			o.Currency.read(s)
+		case "metadata":
+			o.Metadata.read(s)
+		default:
+			s.skip()
+		}
+	}
 }
 
 type transaction struct {
-	ID           scalar        `json:"id"`
-	Customer     ref[identity] `json:"customer"`
-	Order        ref[identity] `json:"order"`
-	Subscription ref[identity] `json:"subscription"`
-	AmountPaid   scalar        `json:"amount_paid"`
-	Refunded     scalar        `json:"refunded_amount"`
-	Currency     scalar        `json:"currency"`
-	PeriodStart  scalar        `json:"period_start"`
-	PeriodEnd    scalar        `json:"period_end"`
+	ref
+	ID, AmountPaid, Refunded, Currency, PeriodStart, PeriodEnd scalar
+	Customer, Order, Subscription                              identity
 }
 
-type item struct {
-	Units scalar `json:"units"`
+func (t *transaction) read(s *scanner) {
+	*t = transaction{}
+	for t.open(s); t.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			t.ID.read(s)
+		case "customer":
+			t.Customer.read(s)
+		case "order":
+			t.Order.read(s)
+		case "subscription":
+			t.Subscription.read(s)
+		case "amount_paid":
+			t.AmountPaid.read(s)
+		case "refunded_amount":
+			t.Refunded.read(s)
+		case "currency":
+			t.Currency.read(s)
+		case "period_start":
+			t.PeriodStart.read(s)
+		case "period_end":
+			t.PeriodEnd.read(s)
+		default:
+			s.skip()
+		}
+	}
+}
+
+// items is the first element of an array of objects.
+type items struct {
+	Units scalar
+}
+
+func (i *items) read(s *scanner) {
+	*i = items{}
+	if !s.open('[') {
+		s.skip()
+		return
+	}
+	for first := true; s.element(); first = false {
+		if !first || !s.open('{') {
+			s.skip()
+			continue
+		}
+		for s.next() {
+			switch string(s.key) {
+			case "units":
+				i.Units.read(s)
+			default:
+				s.skip()
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"net/url"
 	"strings"
 	"time"
@@ -13,35 +14,35 @@ const MaxText = 255
 // event picks every field from the places that may hold it: the first present
 // one wins. Null and the empty string count as absent.
 func (e *envelope) event() Event {
-	o := &e.object.object
+	o := &e.object
 	meta := o.metadata()
-	out := Event{ID: CleanID(e.id.text), Type: CleanID(e.eventType.text), createdAt: e.createdAt.moment()}
+	out := Event{ID: CleanID(string(e.id.text)), Type: CleanID(string(e.eventType.text)), createdAt: e.createdAt.moment()}
 
 	text := func(places ...scalar) string {
 		value := first(places...)
-		if value.broken || len(value.text) > MaxText || strings.ContainsRune(value.text, 0) {
+		if value.broken || len(value.text) > MaxText || bytes.IndexByte(value.text, 0) >= 0 {
 			out.InvalidText = true
 			return ""
 		}
-		return value.text
+		return string(value.text)
 	}
 
 	var ownID scalar
-	if strings.HasPrefix(e.eventType.text, "subscription.") {
+	if bytes.HasPrefix(e.eventType.text, []byte("subscription.")) {
 		ownID = o.ID
 	}
 	user := []scalar{meta.UserID, meta.UserIDCamel, meta.ReferenceID, meta.ReferenceIDCamel, o.UserID, o.UserIDCamel}
 	subscription := []scalar{
-		o.SubscriptionID, o.Subscription.object.ID, o.Subscription.id, ownID,
-		o.Transaction.object.Subscription.object.ID, o.Transaction.object.Subscription.id,
+		o.SubscriptionID, o.Subscription.ID, o.Subscription.asID, ownID,
+		o.Transaction.Subscription.ID, o.Transaction.Subscription.asID,
 	}
 	transaction := []scalar{
-		o.PaymentID, meta.PaymentID, o.Order.object.Transaction, o.LastTxnID,
-		o.LastTxn.object.ID, o.Transaction.object.ID, o.Transaction.id,
+		o.PaymentID, meta.PaymentID, o.Order.Transaction, o.LastTxnID,
+		o.LastTxn.ID, o.Transaction.ID, o.Transaction.asID,
 	}
 	order := []scalar{
-		o.Order.object.ID, o.Order.id, o.LastTxn.object.Order.object.ID, o.LastTxn.object.Order.id,
-		o.Transaction.object.Order.object.ID, o.Transaction.object.Order.id,
+		o.Order.ID, o.Order.asID, o.LastTxn.Order.ID, o.LastTxn.Order.asID,
+		o.Transaction.Order.ID, o.Transaction.Order.asID,
 	}
 
 	out.Kind = text(meta.Kind)
@@ -50,24 +51,24 @@ func (e *envelope) event() Event {
 	out.Transaction = text(transaction...)
 	out.Order = text(order...)
 	out.ProductKey = text(
-		meta.ProductKey, meta.Key, o.Product.object.ID, o.Product.id,
-		o.Order.object.Product.object.ID, o.Order.object.Product.id,
+		meta.ProductKey, meta.Key, o.Product.ID, o.Product.asID,
+		o.Order.Product.ID, o.Order.Product.asID,
 	)
 	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
 	out.Mode = text(o.Mode)
 	out.Status = text(o.Status)
 	out.Credits = firstNumber(meta.Credits, o.Credits)
-	out.Units = firstNumber(o.Units, o.Items.first.Units)
-	out.PeriodStart = firstMoment(o.PeriodStartISO, o.PeriodStart, o.LastTxn.object.PeriodStart)
-	out.PeriodEnd = firstMoment(o.PeriodEndISO, o.PeriodEnd, o.LastTxn.object.PeriodEnd)
+	out.Units = firstNumber(o.Units, o.Items.Units)
+	out.PeriodStart = firstMoment(o.PeriodStartISO, o.PeriodStart, o.LastTxn.PeriodStart)
+	out.PeriodEnd = firstMoment(o.PeriodEndISO, o.PeriodEnd, o.LastTxn.PeriodEnd)
 	out.CanceledAt = o.CanceledAt.moment()
-	out.RefundedTotal = firstNumber(o.Transaction.object.Refunded)
+	out.RefundedTotal = firstNumber(o.Transaction.Refunded)
 	out.RefundAmount = firstNumber(o.RefundAmount, o.Amount)
-	out.PaidAmount = firstNumber(o.Transaction.object.AmountPaid)
+	out.PaidAmount = firstNumber(o.Transaction.AmountPaid)
 
 	for _, place := range []struct{ amount, currency scalar }{
-		{o.Order.object.AmountPaid, o.Order.object.Currency},
-		{o.LastTxn.object.AmountPaid, o.LastTxn.object.Currency},
+		{o.Order.AmountPaid, o.Order.Currency},
+		{o.LastTxn.AmountPaid, o.LastTxn.Currency},
 		{o.AmountPaid, o.Currency},
 		{o.Amount, o.Currency},
 	} {
@@ -78,24 +79,22 @@ func (e *envelope) event() Event {
 	}
 
 	customer := []scalar{
-		o.Customer.object.ID, o.Customer.id, o.Order.object.Customer.object.ID, o.Order.object.Customer.id,
-		o.Subscription.object.Customer.object.ID, o.Subscription.object.Customer.id,
-		o.Transaction.object.Customer.object.ID, o.Transaction.object.Customer.id,
+		o.Customer.ID, o.Customer.asID, o.Order.Customer.ID, o.Order.Customer.asID,
+		o.Subscription.Customer.ID, o.Subscription.Customer.asID,
+		o.Transaction.Customer.ID, o.Transaction.Customer.asID,
 	}
-	out.key = first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), e.id).text
+	out.key = string(first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), e.id).text)
 	return out
 }
 
 // metadata is the first metadata object present; it is used whole.
-func (o *object) metadata() metadata {
-	for _, m := range []ref[metadata]{
-		o.Metadata, o.Subscription.object.Metadata, o.Checkout.object.Metadata, o.Order.object.Metadata,
-	} {
+func (o *object) metadata() *metadata {
+	for _, m := range []*metadata{&o.Metadata, &o.Subscription.Metadata, &o.Checkout.Metadata, &o.Order.Metadata} {
 		if m.whole {
-			return m.object
+			return m
 		}
 	}
-	return metadata{}
+	return &o.Metadata // it is absent: nothing in it is set
 }
 
 func first(places ...scalar) scalar {

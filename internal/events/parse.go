@@ -2,13 +2,9 @@ package events
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
-	"io"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // SyntaxError says why a body is not an event. Its text is fit for the caller:
@@ -20,10 +16,6 @@ func (e *SyntaxError) Error() string { return e.Detail }
 // MaxDepth is how deeply objects and arrays may nest in a body.
 const MaxDepth = 100
 
-// lenient: below the envelope the last of two equal keys counts, and a lone
-// surrogate spoils only the field that holds it. Raw bytes are checked apart.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
 // Parse decodes one body: exactly one JSON object in valid UTF-8, at most
 // MaxDepth deep, with id, eventType and object each exactly once, id and
 // eventType non-empty strings, object an object. The error is a *SyntaxError.
@@ -34,92 +26,79 @@ func Parse(body []byte) (Event, error) {
 	if tooDeep(body) {
 		return Event{}, &SyntaxError{fmt.Sprintf("the body nests deeper than %d", MaxDepth)}
 	}
-	envelope, err := readEnvelope(jsontext.NewDecoder(bytes.NewBuffer(body), lenient))
-	if err != nil {
+	var e envelope
+	if err := e.read(body); err != nil {
 		return Event{}, err
 	}
-	return envelope.event(), nil
+	return e.event(), nil
 }
 
 type envelope struct {
 	id, eventType, createdAt scalar
-	object                   ref[object]
+	object                   object
 }
 
-func readEnvelope(dec *jsontext.Decoder) (*envelope, error) {
-	if dec.PeekKind() != '{' {
-		return nil, notJSON(dec)
+func (e *envelope) read(body []byte) error {
+	s := newScanner(body)
+	if !s.open('{') {
+		return s.notJSON()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(dec)
-	}
-	var e envelope
-	seen := map[string]int{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, notJSON(dec)
-		}
-		key := name.String()
-		if err := e.readField(dec, key); err != nil {
-			return nil, notJSON(dec)
-		}
-		seen[key]++
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(dec)
-	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, &SyntaxError{"the body goes on after its JSON object"}
-	}
-	for _, key := range []string{"id", "eventType", "object"} {
-		switch seen[key] {
-		case 0:
-			return nil, &SyntaxError{key + " is missing"}
-		case 1:
+	var ids, eventTypes, objects int
+	for s.next() {
+		switch string(s.key) {
+		case "id":
+			ids++
+			e.id.read(&s)
+		case "eventType":
+			eventTypes++
+			e.eventType.read(&s)
+		case "created_at":
+			e.createdAt.read(&s)
+		case "object":
+			objects++
+			e.object.read(&s)
 		default:
-			return nil, &SyntaxError{key + " is given twice"}
+			s.skip()
 		}
 	}
-	return &e, e.check()
+	switch {
+	case s.failed:
+		return s.notJSON()
+	case s.space(s.end) < len(body):
+		return &SyntaxError{"the body goes on after its JSON object"}
+	}
+	return cmp.Or(once("id", ids), once("eventType", eventTypes), once("object", objects), e.check())
 }
 
-func (e *envelope) readField(dec *jsontext.Decoder, key string) error {
-	switch key {
-	case "id":
-		return e.id.UnmarshalJSONFrom(dec)
-	case "eventType":
-		return e.eventType.UnmarshalJSONFrom(dec)
-	case "created_at":
-		return e.createdAt.UnmarshalJSONFrom(dec)
-	case "object":
-		return e.object.UnmarshalJSONFrom(dec)
+func once(name string, times int) error {
+	switch times {
+	case 0:
+		return &SyntaxError{name + " is missing"}
+	case 1:
+		return nil
 	default:
-		return dec.SkipValue()
+		return &SyntaxError{name + " is given twice"}
 	}
 }
 
 func (e *envelope) check() error {
-	for _, field := range []struct {
-		name  string
-		value scalar
-	}{{"id", e.id}, {"eventType", e.eventType}} {
-		if field.value.kind != '"' || field.value.broken {
-			return &SyntaxError{field.name + " is not a non-empty string of Unicode text"}
-		}
-	}
-	if !e.object.whole {
+	switch {
+	case !e.id.isUnicode():
+		return &SyntaxError{"id is not a non-empty string of Unicode text"}
+	case !e.eventType.isUnicode():
+		return &SyntaxError{"eventType is not a non-empty string of Unicode text"}
+	case !e.object.whole:
 		return &SyntaxError{"object is not a JSON object"}
 	}
 	return nil
 }
 
-func notJSON(dec *jsontext.Decoder) error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: it breaks off or errs near byte %d", dec.InputOffset())}
+func (s *scanner) notJSON() error {
+	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: it breaks off or errs near byte %d", s.end)}
 }
 
 // tooDeep counts the brackets outside of strings. It need not know JSON: where
-// the body is not JSON, the decoder says so.
+// the body is not JSON, the scanner says so.
 func tooDeep(body []byte) bool {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
 		return false

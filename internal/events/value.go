@@ -2,51 +2,43 @@ package events
 
 import (
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // scalar is a string or a number of the body; anything else decodes as absent,
 // but a boolean, array or object is remembered for fields that must be numbers.
 type scalar struct {
-	text   string
-	kind   jsontext.Kind // '"', '0', or 'x' for what is neither; 0 when absent
-	broken bool          // the string holds a lone surrogate
+	text   []byte // a part of the body, where nothing in it is escaped
+	kind   byte   // '"', '0', or 'x' for what is neither; 0 when absent
+	broken bool   // the string holds a lone surrogate
 }
 
-func (s *scalar) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (s *scalar) read(from *scanner) {
 	*s = scalar{}
-	raw, err := dec.ReadValue()
-	if err != nil {
-		return err
+	raw := from.value()
+	if from.failed {
+		return
 	}
-	s.set(raw)
-	return nil
-}
-
-func (s *scalar) set(raw jsontext.Value) {
-	switch s.kind = raw.Kind(); s.kind {
+	switch raw[0] {
 	case 'n':
-		s.kind = 0
-	case '0':
-		s.text = string(raw)
 	case '"':
-		text, err := jsontext.AppendUnquote(nil, raw)
-		s.text, s.broken = string(text), err != nil
-		if s.text == "" {
-			s.kind = 0
+		if s.text, s.broken = from.unquote(raw); len(s.text) > 0 {
+			s.kind = '"'
 		}
-	default:
+	case '{', '[', 't', 'f':
 		s.kind = 'x'
+	default:
+		s.text, s.kind = raw, '0'
 	}
 }
 
 // isText says whether the scalar names something: a string or a number's literal text.
 func (s scalar) isText() bool { return s.kind == '"' || s.kind == '0' }
+
+// isUnicode says whether the scalar is a string that is neither empty nor broken.
+func (s scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
 
 // Number is a whole number of the body, in the unit of its field.
 type Number struct {
@@ -73,17 +65,21 @@ func (s scalar) number() Number {
 		return Number{}
 	}
 	bad := Number{Present: true, Bad: true}
-	if !s.isText() || strings.Trim(s.text, "0123456789+-.eE") != "" {
+	if !s.isText() || slices.ContainsFunc(s.text, notOfNumber) {
 		return bad
 	}
-	if value, err := strconv.ParseInt(s.text, 10, 64); err == nil {
+	if value, err := strconv.ParseInt(string(s.text), 10, 64); err == nil {
 		return Number{Value: value, Present: true}
 	}
-	float, err := strconv.ParseFloat(s.text, 64)
+	float, err := strconv.ParseFloat(string(s.text), 64)
 	if err != nil || float != math.Trunc(float) || math.Abs(float) > maxExactFloat {
 		return bad
 	}
 	return Number{Value: int64(float), Present: true}
+}
+
+func notOfNumber(c byte) bool {
+	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
 }
 
 // A four-digit year is what RFC 3339 can write, and well within Postgres.
@@ -98,7 +94,7 @@ func (s scalar) moment() time.Time {
 	var t time.Time
 	if n := s.number(); !n.Bad {
 		t = time.UnixMilli(n.Value)
-	} else if parsed, err := time.Parse(time.RFC3339, s.text); err == nil {
+	} else if parsed, err := time.Parse(time.RFC3339, string(s.text)); err == nil {
 		t = parsed
 	}
 	t = t.UTC().Truncate(time.Microsecond)
@@ -108,44 +104,15 @@ func (s scalar) moment() time.Time {
 	return t
 }
 
-// ref is what a provider writes as an id or as the whole object.
-type ref[T any] struct {
-	id     scalar
-	object T
-	whole  bool
+// ref is what stands where a provider writes an id or the whole object.
+type ref struct {
+	asID  scalar
+	whole bool // it is the object, whose fields are next
 }
 
-func (r *ref[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*r = ref[T]{}
-	if dec.PeekKind() != '{' {
-		return r.id.UnmarshalJSONFrom(dec)
+// open reads the id, or goes into the object.
+func (r *ref) open(s *scanner) {
+	if r.whole = s.open('{'); !r.whole {
+		r.asID.read(s)
 	}
-	r.whole = true
-	return json.UnmarshalDecode(dec, &r.object)
-}
-
-// list keeps the first element of an array of objects.
-type list[T any] struct{ first T }
-
-func (l *list[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*l = list[T]{}
-	if dec.PeekKind() != '[' {
-		return dec.SkipValue()
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for i := 0; dec.PeekKind() != ']'; i++ {
-		if i > 0 || dec.PeekKind() != '{' {
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := json.UnmarshalDecode(dec, &l.first); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
 }
