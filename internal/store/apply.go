@@ -89,6 +89,9 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	for _, c := range changesOf(state) {
 		c.queue(writes)
 	}
+	if s.schema == LiveSchema && state.Licenses.Changed() {
+		writes.Queue(notifyLicenses)
+	}
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)
 	}

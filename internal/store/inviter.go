@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// licensesChanged is the channel of the database on which a batch that changed
+// a licence says so, when it commits.
+const licensesChanged = "payfold_licenses"
+
+const notifyLicenses = "select pg_notify('" + licensesChanged + "', '')"
+
+const (
+	// inviterTry is how soon another process takes over from one that is gone.
+	inviterTry = time.Second
+	// inviterIdle is when Postgres ends the session of a process that froze.
+	inviterIdle = 15 * time.Second
+	// inviterCall bounds every question on that session.
+	inviterCall = 3 * time.Second
+)
+
+// HoldInviter waits until no other process invites to the repository, then
+// calls work, with a channel that tells of changed licences. Work's context ends
+// when the right is lost. HoldInviter returns what work returned, or why the
+// session ended.
+//
+// The right only keeps processes from doing each other's work: what two of them
+// ask GitHub at once is settled by ReserveAttempt.
+func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan struct{}) error) error {
+	config := s.pool.Config().ConnConfig
+	config.RuntimeParams["idle_session_timeout"] = milliseconds(inviterIdle)
+	session, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviterCall)
+		defer cancel()
+		_ = session.Close(ctx)
+	}()
+	if err := becomeInviter(ctx, session, repository); err != nil {
+		return err
+	}
+	changed := make(chan struct{}, 1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return listen(ctx, session, changed) })
+	group.Go(func() error {
+		if err := work(ctx, changed); err != nil {
+			return err
+		}
+		return errWorkDone
+	})
+	if err := group.Wait(); !errors.Is(err, errWorkDone) {
+		return err
+	}
+	return nil
+}
+
+var errWorkDone = errors.New("the work is done")
+
+func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) error {
+	ticker := time.NewTicker(inviterTry)
+	defer ticker.Stop()
+	for {
+		var mine bool
+		err := onSession(ctx, func(ctx context.Context) error {
+			return session.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", inviterLock+1, repository).Scan(&mine)
+		})
+		if err != nil {
+			return fmt.Errorf("become the inviter: %w", err)
+		}
+		if mine {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	return onSession(ctx, func(ctx context.Context) error {
+		_, err := session.Exec(ctx, "listen "+licensesChanged)
+		return err
+	})
+}
+
+// listen tells of changed licences, once for any number of them, until ctx ends
+// or the session does.
+func listen(ctx context.Context, session *pgx.Conn, changed chan<- struct{}) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, inviterIdle/5)
+		_, err := session.WaitForNotification(waiting)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		case waiting.Err() == nil:
+			return fmt.Errorf("listen for changed licences: %w", err)
+		default: // nothing for a while: show that this process lives, and see that the session does
+			if err := onSession(ctx, session.Ping); err != nil {
+				return fmt.Errorf("listen for changed licences: %w", err)
+			}
+		}
+	}
+}
+
+func onSession(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, inviterCall)
+	defer cancel()
+	return ask(ctx)
+}
