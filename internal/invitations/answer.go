@@ -123,7 +123,7 @@ func wordsOf(status int, err error) string {
 	var secondary *github.AbuseRateLimitError
 	switch {
 	case errors.As(err, &answer):
-		words = append(words, answer.Message)
+		words = append(words, cmp.Or(answer.Message, http.StatusText(status)))
 		for _, detail := range answer.Errors {
 			words = append(words, cmp.Or(detail.Message, strings.TrimSpace(detail.Field+" "+detail.Code)))
 		}

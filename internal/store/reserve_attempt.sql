@@ -1,5 +1,5 @@
 -- takes the next thing to ask GitHub: new invitations first, the oldest licence
--- first, as far as the quota goes; then what was revoked; then those invited that
+-- first but for those that GitHub answered with faults, as far as the quota goes; then what was revoked; then those invited that
 -- are to be looked at again. The licence has the last word in each case.
 with quota as (
   select count(*) as used
@@ -18,8 +18,15 @@ with quota as (
   (select 1 as turn, 'invite' as purpose, f.*
    from free f
    join portal.pro_license l using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked and l.status = 'active' and (select used from quota) < $3
-   order by f.activated_at, f.user_id
+   where f.status = 'pending' and not f.revoked and l.status = 'active'
+     -- what the last attempt may have sent has its place in the quota already
+     and ((select used from quota) < $3
+          or exists (
+            select from payfold.invitation_attempt a
+            where a.repository = $1 and lower(a.github_username) = lower(f.github_username)
+              and a.purpose = 'invite' and a.outcome = 'unknown' and a.reserved_at > $2::timestamptz - interval '24 hours'
+          ))
+   order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
   (select 2, 'withdraw', f.*
