@@ -15,8 +15,9 @@ import (
 // Credentials are a token, or those of a GitHub App's installation. However
 // they are printed, they read [redacted].
 //
-// What is secret is behind a pointer: fmt does not follow one inside another struct.
-type Credentials struct{ secret *secret }
+// What is secret is behind a function: fmt prints pointers to structs in full
+// where a verb does not fit them.
+type Credentials struct{ reveal func() secret }
 
 type secret struct {
 	token             string
@@ -25,7 +26,9 @@ type secret struct {
 }
 
 // Token returns the credentials of a personal access token.
-func Token(text string) Credentials { return Credentials{&secret{token: text}} }
+func Token(text string) Credentials {
+	return Credentials{func() secret { return secret{token: text} }}
+}
 
 // App returns the credentials of an App's installation; key is the App's
 // private key, PEM. The error does not repeat it.
@@ -33,11 +36,11 @@ func App(id, installation int64, key []byte) (Credentials, error) {
 	if _, err := ghinstallation.NewAppsTransport(http.DefaultTransport, id, key); err != nil {
 		return Credentials{}, fmt.Errorf("not a private key of an App: %w", err)
 	}
-	return Credentials{&secret{app: id, installation: installation, key: key}}, nil
+	return Credentials{func() secret { return secret{app: id, installation: installation, key: key} }}, nil
 }
 
 // Set says whether there are any.
-func (c Credentials) Set() bool { return c.secret != nil }
+func (c Credentials) Set() bool { return c.reveal != nil }
 
 const redacted = "[redacted]"
 
@@ -68,15 +71,16 @@ func NewGitHub(api *url.URL, credentials Credentials, repository, permission str
 
 func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	plain := http.DefaultTransport.(*http.Transport).Clone()
-	if c.secret.token != "" {
-		return bearer{token: &c.secret.token, next: plain}
+	secret := c.reveal()
+	if secret.token != "" {
+		return bearer{token: &secret.token, next: plain}
 	}
-	apps, err := ghinstallation.NewAppsTransport(plain, c.secret.app, c.secret.key)
+	apps, err := ghinstallation.NewAppsTransport(plain, secret.app, secret.key)
 	if err != nil {
 		panic(err) // App has read the key already
 	}
 	apps.BaseURL = strings.TrimSuffix(base.String(), "/")
-	return ghinstallation.NewFromAppsTransport(apps, c.secret.installation)
+	return ghinstallation.NewFromAppsTransport(apps, secret.installation)
 }
 
 // bearer adds a token to each request.
