@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +92,34 @@ func TestAKillWhileGitHubAnswersMakesNoSecondInvitation(t *testing.T) {
 		w.awaitInvitation(t, "u_1", "invited")
 		require.Equal(t, 1, github.Sent("octo"))
 		require.Zero(t, github.Repeated("octo"))
+	}
+}
+
+func TestAFrozenInviterIsReplacedAndInvitesNobodyTwice(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	env := append(inviting(github), "LEASE_TIME=2s")
+	projectors := []*testenv.Program{w.startProjector(t, env...), w.startProjector(t, env...)}
+	w.deliver(t, licence("evt_0", "pay_0", "u_0", "mona"))
+	github.AwaitInvite(t)
+	w.awaitInvitation(t, "u_0", "invited")
+
+	inviter := ask[string](t, w.database, `select application_name from pg_stat_activity join pg_locks using (pid)
+		where locktype = 'advisory' and objsubid = 2 and mode = 'ExclusiveLock' and datname = current_database() and granted`)
+	frozen := projectors[0]
+	if !strings.Contains(inviter, fmt.Sprintf("-%d-", frozen.Pid())) {
+		frozen = projectors[1]
+	}
+	frozen.Signal(syscall.SIGSTOP)
+	w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
+	w.awaitInvitation(t, "u_1", "invited")
+	frozen.Signal(syscall.SIGCONT)
+	w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
+	w.awaitInvitation(t, "u_2", "invited")
+	for _, name := range []string{"mona", "octo", "hubot"} {
+		require.Equal(t, 1, github.Sent(name))
+		require.Zero(t, github.Repeated(name))
 	}
 }
 
