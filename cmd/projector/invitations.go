@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -33,30 +34,39 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			encoder := json.NewEncoder(streams.Out)
-			for _, one := range list {
-				if err := encoder.Encode(one); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		table := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
-		for _, one := range list {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.UserID, text(one.GitHubUser), cmp.Or(one.Repository, "-"),
-				one.PaymentID, one.Status, one.ChangedAt.UTC().Format(time.RFC3339), reason(one))
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
 		for _, pause := range pauses {
 			fmt.Fprintf(streams.Err, "%s: nothing is asked of GitHub before %s (%s): %s\n",
 				pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, pause.Reason)
 		}
-		return nil
+		if c.JSON {
+			return printJSON(streams.Out, list)
+		}
+		return printTable(streams.Out, list)
 	})
+}
+
+func printJSON(out io.Writer, list []store.Invitation) error {
+	encoder := json.NewEncoder(out)
+	for _, one := range list {
+		if one.Reason == nil && one.Status == store.InvitationPending {
+			waits := reason(one)
+			one.Reason = &waits
+		}
+		if err := encoder.Encode(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printTable(out io.Writer, list []store.Invitation) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
+	for _, one := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.UserID, text(one.GitHubUser), cmp.Or(one.Repository, "-"),
+			one.PaymentID, one.Status, one.ChangedAt.UTC().Format(time.RFC3339), reason(one))
+	}
+	return table.Flush()
 }
 
 func text(value *string) string {

@@ -150,6 +150,61 @@ func TestToldToStopItHangsUpAndTheNextOneFindsOut(t *testing.T) {
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
+// meanwhile is a GitHub during whose invitations something else happens.
+type meanwhile struct {
+	gitHub
+	happens func()
+}
+
+func (m meanwhile) Invite(ctx context.Context, user string) (*invitation, error) {
+	made, err := m.gitHub.Invite(ctx, user)
+	m.happens()
+	return made, err
+}
+
+func TestALicenceRevokedWhileGitHubAnswersIsWithdrawnAtOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r, other := w.inviter(t), w.inviter(t)
+	r.gitHub = meanwhile{r.gitHub, func() {
+		w.refund(t, "u1")
+		reconcile(t, other)
+		require.NotNil(t, w.github.Invitation("octo"), "nobody else asks about the same GitHub user")
+	}}
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
+func TestBoughtAgainWhileTheWithdrawalIsUnderWay(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r, other := w.inviter(t), w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	r.gitHub = cancelling{r.gitHub, func() {
+		w.buy(t, "u1", "pay2", "octo")
+		reconcile(t, other)
+	}}
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	require.NotNil(t, w.github.Invitation("octo"), "not one that is about to be cancelled")
+}
+
+// cancelling is a GitHub before whose cancellations something else happens.
+type cancelling struct {
+	gitHub
+	happens func()
+}
+
+func (c cancelling) Cancel(ctx context.Context, id int64) error {
+	c.happens()
+	return c.gitHub.Cancel(ctx, id)
+}
+
 // replies are what GitHub may answer to an invitation; those that refuse for
 // good are left out, for nothing is lost in them.
 var replies = []testenv.Reply{

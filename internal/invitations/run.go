@@ -30,14 +30,16 @@ const (
 // off, and the next process finds out what it did. Faults of the database are
 // logged once each and waited out.
 func (r *Reconciler) Run(ctx context.Context) error {
+	right := r.Repository
 	if r.gitHub == nil {
+		right = "" // whoever can invite is not kept from it
 		r.Logger.InfoContext(ctx, "no GitHub credentials: invitations wait as pending",
 			"set", "INVITE_REPOSITORY and INVITE_GITHUB_TOKEN, or an App")
 	}
 	wait, lastLogged := minBackOff, ""
 	for {
 		began := time.Now()
-		err := r.Store.HoldInviter(ctx, r.Repository, r.serve)
+		err := r.Store.HoldInviter(ctx, right, r.serve)
 		r.standDown()
 		if ctx.Err() != nil {
 			return nil
@@ -60,10 +62,11 @@ func (r *Reconciler) Run(ctx context.Context) error {
 
 // serve invites while this process has the right to.
 func (r *Reconciler) serve(ctx context.Context, changed <-chan struct{}) error {
-	// Whoever starts anew may have been given other credentials.
 	r.strikes = 0
-	if err := r.Store.EndPause(ctx, r.Repository, store.PauseDenied); err != nil {
-		return err
+	if r.gitHub != nil { // whoever starts anew may have been given other credentials
+		if err := r.Store.EndPause(ctx, r.Repository, store.PauseDenied); err != nil {
+			return err
+		}
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

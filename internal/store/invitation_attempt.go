@@ -105,10 +105,11 @@ func (s *Store) RecordAnswer(ctx context.Context, attempt *Attempt, answer Answe
 		}
 		next := answer.Next
 		_, err = tx.Exec(ctx, `update payfold.invitation set status = $4, reason = $5, invitation_id = $6, invited_at = $7,
-			repeats = $8, faults = $9, due_at = $10, changed_at = $11
+			repeats = $8, faults = $9, changed_at = $11::timestamptz,
+			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- another thing to do has come up meanwhile
 			where user_id = $1 and repository = $2 and provider_payment_id = $3`,
 			next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
-			next.Repeats, next.Faults, next.DueAt, now)
+			next.Repeats, next.Faults, next.DueAt, now, next.Revoked)
 		if err != nil {
 			return fmt.Errorf("record the answer: %w", err)
 		}

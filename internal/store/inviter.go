@@ -21,6 +21,8 @@ const (
 	inviterTry = time.Second
 	// inviterIdle is when Postgres ends the session of a process that froze.
 	inviterIdle = 15 * time.Second
+	// listenFor is how often a process shows meanwhile that it lives.
+	listenFor = 3 * time.Second
 	// inviterCall bounds every question on that session.
 	inviterCall = 3 * time.Second
 )
@@ -33,9 +35,7 @@ const (
 // The right only keeps processes from doing each other's work: what two of them
 // ask GitHub at once is settled by ReserveAttempt.
 func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan struct{}) error) error {
-	config := s.pool.Config().ConnConfig
-	config.RuntimeParams["idle_session_timeout"] = milliseconds(inviterIdle)
-	session, err := pgx.ConnectConfig(ctx, config)
+	session, err := pgx.ConnectConfig(ctx, inviterSession(s))
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
@@ -60,6 +60,13 @@ func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ct
 		return err
 	}
 	return nil
+}
+
+// inviterSession is a session of its own: the pool's are lent to one call each.
+func inviterSession(s *Store) *pgx.ConnConfig {
+	config := s.pool.Config().ConnConfig
+	config.RuntimeParams["idle_session_timeout"] = milliseconds(inviterIdle)
+	return config
 }
 
 var errWorkDone = errors.New("the work is done")
@@ -94,7 +101,7 @@ func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) er
 // or the session does.
 func listen(ctx context.Context, session *pgx.Conn, changed chan<- struct{}) error {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, inviterIdle/5)
+		waiting, cancel := context.WithTimeout(ctx, listenFor)
 		_, err := session.WaitForNotification(waiting)
 		cancel()
 		switch {
