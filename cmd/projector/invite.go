@@ -49,26 +49,18 @@ func (f *inviteFlags) Check(faults *cli.Faults) {
 		faults.Addf("INVITE_REMOVE_ON_REVOKE is %q, which is neither true nor false", f.RemoveOnRevoke)
 	}
 	f.checkAPI(faults)
-	token := cli.SecretText("INVITE_GITHUB_TOKEN", f.InviteToken, f.InviteTokenFile, faults)
-	f.InviteToken = "" // it lives on in credentials, which print redacted
-	if f.InviteTokenFile != "" && token == "" {
-		if _, err := os.ReadFile(f.InviteTokenFile); err == nil {
-			faults.Addf("INVITE_GITHUB_TOKEN_FILE is empty")
-		}
-	}
-	app := f.InviteAppID != 0 || f.InviteInstallationID != 0 || f.InviteAppKeyFile != ""
-	hasToken := token != "" || f.InviteTokenFile != ""
+	hasToken := f.InviteToken != "" || f.InviteTokenFile != ""
+	hasApp := f.InviteAppID != 0 || f.InviteInstallationID != 0 || f.InviteAppKeyFile != ""
 	switch {
-	case app && hasToken:
+	case hasToken && hasApp:
 		faults.Addf("INVITE_GITHUB_TOKEN and INVITE_GITHUB_APP_… are both set")
-	case app:
+	case hasToken:
+		f.checkToken(faults)
+	case hasApp:
 		f.checkApp(faults)
-	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		faults.Addf("INVITE_GITHUB_TOKEN has characters that no token has")
-	case token != "":
-		f.credentials = invitations.Token(token)
 	}
-	if (app || hasToken) && repository == "" {
+	f.InviteToken = "" // it lives on in credentials, which print redacted
+	if (hasToken || hasApp) && repository == "" {
 		faults.Addf("INVITE_REPOSITORY is not set, but credentials for GitHub are")
 	}
 }
@@ -80,6 +72,17 @@ func (f *inviteFlags) checkAPI(faults *cli.Faults) {
 		return
 	}
 	f.api = api
+}
+
+func (f *inviteFlags) checkToken(faults *cli.Faults) {
+	token := cli.SecretText("INVITE_GITHUB_TOKEN", f.InviteToken, f.InviteTokenFile, faults)
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		faults.Addf("INVITE_GITHUB_TOKEN has characters that no token has")
+	}
+	if _, err := os.Stat(f.InviteTokenFile); err == nil && token == "" && f.InviteToken == "" {
+		faults.Addf("INVITE_GITHUB_TOKEN_FILE is empty")
+	}
+	f.credentials = invitations.Token(token)
 }
 
 func (f *inviteFlags) checkApp(faults *cli.Faults) {

@@ -72,7 +72,7 @@ func NewGitHub(api *url.URL, credentials Credentials, repository, permission str
 func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	plain := http.DefaultTransport.(*http.Transport).Clone()
 	secret := c.reveal()
-	if secret.token != "" {
+	if secret.key == nil {
 		return bearer{token: &secret.token, next: plain}
 	}
 	apps, err := ghinstallation.NewAppsTransport(plain, secret.app, secret.key)
