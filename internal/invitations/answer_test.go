@@ -88,8 +88,8 @@ func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
 		reply testenv.Reply
 		words string
 	}{
-		"404": {testenv.Reply{Status: 404, Body: `{"message":"Not Found"}`}, "404 Not Found"},
-		"422": {testenv.Reply{Status: 422, Body: `{"message":"Validation Failed","errors":[{"resource":"Repository","code":"custom","message":"octo is blocked"}]}`}, "422 Validation Failed octo is blocked"},
+		"404":                           {testenv.Reply{Status: 404, Body: `{"message":"Not Found"}`}, "404 Not Found"},
+		"422":                           {testenv.Reply{Status: 422, Body: `{"message":"Validation Failed","errors":[{"resource":"Repository","code":"custom","message":"octo is blocked"}]}`}, "422 Validation Failed octo is blocked"},
 		"422 with a text for its error": {testenv.Reply{Status: 422, Body: `{"message":"Cannot assign member permission of read","errors":["x"]}`}, "422 Cannot assign member permission of read x"},
 		"422 that is no JSON":           {testenv.Reply{Status: 422, Body: `<html>`}, "422"},
 		"451":                           {testenv.Reply{Status: 451, Body: `{"message":"blocked"}`}, "451 blocked"},
@@ -154,12 +154,16 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 			}
 		}, 59 * time.Minute},
 		"403, a secondary limit by its link": {func(*world) testenv.Reply {
-			return testenv.Reply{Status: 403, Header: map[string]string{"Retry-After": "120", "X-RateLimit-Remaining": "4000"},
-				Body: `{"message":"You have exceeded a secondary rate limit","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`}
+			return testenv.Reply{
+				Status: 403, Header: map[string]string{"Retry-After": "120", "X-RateLimit-Remaining": "4000"},
+				Body: `{"message":"You have exceeded a secondary rate limit","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`,
+			}
 		}, 2 * time.Minute},
 		"403, a secondary limit by its words": {func(w *world) testenv.Reply {
-			return testenv.Reply{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "4000", "X-RateLimit-Reset": reset(w, time.Hour)},
-				Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`}
+			return testenv.Reply{
+				Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "4000", "X-RateLimit-Reset": reset(w, time.Hour)},
+				Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
+			}
 		}, time.Minute},
 		"a reset that never comes": {func(w *world) testenv.Reply {
 			return testenv.Reply{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}}

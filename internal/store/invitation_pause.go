@@ -81,4 +81,3 @@ func (s *Store) InvitationCounts(ctx context.Context, repository string, now tim
 	}
 	return byStatus, used, nil
 }
-
