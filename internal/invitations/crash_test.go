@@ -65,7 +65,7 @@ func (w *world) runAndDie(t testing.TB, steps int) (finished bool) {
 	}
 	r := w.on(t, w.own)
 	r.gitHub = &dying{gitHub: r.gitHub, calls: steps, kill: w.stop}
-	if r.scan(t.Context()) != nil {
+	if r.scan(t.Context(), nil) != nil {
 		return false
 	}
 	for {
@@ -116,7 +116,7 @@ func TestAnAnswerThatComesTooLateIsNotRecorded(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context()))
+	require.NoError(t, r.scan(t.Context(), nil))
 	late, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
 	require.NoError(t, err)
 	none, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)

@@ -40,7 +40,7 @@ func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
 	w.perDay = 1
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context()))
+	require.NoError(t, r.scan(t.Context(), nil))
 	_, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
 	require.NoError(t, err) // and its process dies
 	w.buy(t, "u2", "pay2", "hubot")

@@ -63,9 +63,9 @@ const (
 	recordTime = 3 * time.Second
 )
 
-// scan records what the licences ask for.
-func (r *Reconciler) scan(ctx context.Context) error {
-	return r.Store.ScanLicenses(ctx, r.Repository, r.Now())
+// scan records what the licences of these users ask for; nil: of all.
+func (r *Reconciler) scan(ctx context.Context, users []string) error {
+	return r.Store.ScanLicenses(ctx, r.Repository, users, r.Now())
 }
 
 // next makes one attempt: reserve, look, ask, record. It says whether there was

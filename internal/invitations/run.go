@@ -10,14 +10,14 @@ import (
 const (
 	// tick is how often it is looked whether something is due.
 	tick = time.Second
-	// scanEvery is how often the licences are read although nothing told of a
-	// change: after a promotion, say. Once more than it takes at worst.
+	// scanEvery is how often all licences are read, for what no notification
+	// tells: a promotion, or a change while nobody listened.
 	scanEvery = 30 * time.Second
+	// scanShare keeps the database free for others: a scan of all waits for that
+	// many times as long as the one before took.
+	scanShare = 20
 	// measureEvery is how often the gauges are set.
 	measureEvery = 10 * time.Second
-	// shareOfScan keeps the database free for others: after a scan the next one
-	// waits that many times as long as it took.
-	shareOfScan = 10
 )
 
 // Back-off after a fault of the database.
@@ -61,7 +61,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 }
 
 // serve invites while this process has the right to.
-func (r *Reconciler) serve(ctx context.Context, changed <-chan struct{}) error {
+func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	r.strikes = 0
 	if r.gitHub != nil { // whoever starts anew may have been given other credentials
 		if err := r.Store.EndPause(ctx, r.Repository, store.PauseDenied); err != nil {
@@ -70,47 +70,54 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan struct{}) error {
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var scanned, measured time.Time
-	var restUntil time.Time
-	wanted := true
+	var scanAll, measure time.Time // when it is time to
 	for ctx.Err() == nil {
-		select {
-		case <-changed:
-			wanted = true
-		default:
-		}
-		if now := time.Now(); wanted && now.After(restUntil) || now.Sub(scanned) >= scanEvery {
-			wanted = false
-			if err := r.scan(ctx); err != nil {
+		if began := time.Now(); began.After(scanAll) {
+			if err := r.scan(ctx, nil); err != nil {
 				return err
 			}
-			scanned = time.Now()
-			restUntil = scanned.Add(shareOfScan * scanned.Sub(now))
+			scanAll = time.Now().Add(max(scanEvery, scanShare*time.Since(began)))
 		}
 		worked, err := r.next(ctx)
 		if err != nil {
 			return err
 		}
-		if time.Since(measured) >= measureEvery {
+		if time.Now().After(measure) {
 			if err := r.measure(ctx); err != nil {
 				return err
 			}
-			measured = time.Now()
+			measure = time.Now().Add(measureEvery)
 		}
-		if worked {
-			continue
-		}
-		var rested <-chan time.Time
-		if wanted {
-			rested = time.After(time.Until(restUntil))
-		}
-		select {
-		case <-ctx.Done():
-		case <-rested:
-		case <-changed:
-			wanted = true
-		case <-ticker.C:
+		if err := r.await(ctx, changed, ticker.C, worked); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// await waits for something to do, unless there is more already, and takes up
+// the licences that have changed.
+func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
+	if more {
+		now := make(chan time.Time)
+		close(now)
+		tick = now
+	}
+	var users []string
+	select {
+	case users = <-changed:
+	case <-tick:
+		return nil
+	case <-ctx.Done():
+		return nil
+	}
+	for users != nil && len(changed) > 0 {
+		next := <-changed
+		if next == nil {
+			users = nil
+			break
+		}
+		users = append(users, next...)
+	}
+	return r.scan(ctx, users)
 }

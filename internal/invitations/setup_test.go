@@ -91,7 +91,7 @@ func (w *world) on(t testing.TB, s *store.Store) *Reconciler {
 // reconcile does all that there is to do at present.
 func reconcile(t *testing.T, r *Reconciler) {
 	t.Helper()
-	require.NoError(t, r.scan(t.Context()))
+	require.NoError(t, r.scan(t.Context(), nil))
 	for range 1000 {
 		worked, err := r.next(t.Context())
 		require.NoError(t, err)

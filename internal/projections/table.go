@@ -53,9 +53,6 @@ func (t *Table[K, R]) Put(key K, value R) {
 	}
 }
 
-// Changed says whether the fold has put any row.
-func (t *Table[K, R]) Changed() bool { return len(t.changed) > 0 }
-
 // Inserted lists the new rows, Updated the loaded ones that changed; both in
 // the order of their first change.
 func (t *Table[K, R]) Inserted() []R { return t.list(false) }

@@ -9,7 +9,7 @@ from (
               else i.github_username end as github_username
   from payfold.invitation i
   join portal.pro_license l using (user_id)
-  where i.repository = $1 and i.status <> 'withdrawn'
+  where i.repository = $1 and i.status <> 'withdrawn' and ($3::text[] is null or i.user_id = any($3))
 ) n
 where i.user_id = n.user_id and i.repository = $1 and i.provider_payment_id = n.provider_payment_id
   and (i.revoked, i.github_username) is distinct from (n.revoked, n.github_username)

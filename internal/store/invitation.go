@@ -50,18 +50,18 @@ var followLicenses string
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
-// ScanLicenses records what the licences ask for: an invitation for each active
-// one that has none, a GitHub user that has become known, and revocations.
-// Scanning again changes nothing. What was recorded while no repository was
+// ScanLicenses records what the licences of some users (nil: of all) ask for: an
+// invitation for each active one that has none, a GitHub user that has become
+// known, and revocations. Scanning again changes nothing. What was recorded while no repository was
 // configured gives way to the first one that is.
-func (s *Store) ScanLicenses(ctx context.Context, repository string, now time.Time) error {
+func (s *Store) ScanLicenses(ctx context.Context, repository string, users []string, now time.Time) error {
 	return s.asInviter(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
 		for _, step := range []string{recordLicenses, followLicenses, withdrawUnsent} {
-			steps.Queue(step, repository, now)
+			steps.Queue(step, repository, now, users)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
 			return fmt.Errorf("look for licences to invite: %w", err)

@@ -24,7 +24,7 @@ func (s *Store) RetryInvitations(ctx context.Context, user string, now time.Time
 		if repositories, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, notifyLicenses)
+		_, err = tx.Exec(ctx, notifyLicenses, namesOf([]string{user}))
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,11 +39,31 @@ func TestABatchThatChangesALicenceTellsTheInviter(t *testing.T) {
 	_, err = s.pool.Exec(ctx, "select pg_notify($1, 'a marker')", licensesChanged)
 	require.NoError(t, err)
 	apply(s, 2, pro("e2", "p2", "u1", "octo"))
-	for _, want := range []string{"a marker", ""} {
+	for _, want := range []string{"a marker", `["u1"]`} {
 		heard, err := listener.WaitForNotification(ctx)
 		require.NoError(t, err)
 		require.Equal(t, want, heard.Payload, "neither a candidate's licences nor a pack of credits")
 	}
+}
+
+func TestMoreUsersThanANotificationHoldsAreAnyUsers(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	long := strings.Repeat("é", 127)
+	require.Empty(t, namesOf(slices.Repeat([]string{long}, 40)))
+	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+		for _, users := range [][]string{{"u\"\n1", "u2"}, slices.Repeat([]string{long}, 40), slices.Repeat([]string{long}, 31), {}} {
+			_, err := s.pool.Exec(ctx, notifyLicenses, namesOf(users))
+			require.NoError(t, err)
+			heard := <-changed
+			if len(users) == 40 {
+				require.Nil(t, heard)
+				continue
+			}
+			require.Equal(t, users, heard)
+		}
+		return nil
+	}))
 }
 
 func TestOneInviterAtATime(t *testing.T) {
@@ -49,14 +71,14 @@ func TestOneInviterAtATime(t *testing.T) {
 	ctx, s := setup(t)
 	var order []string
 	first, second := make(chan struct{}), make(chan error, 1)
-	err := s.HoldInviter(ctx, "acme/tool", func(context.Context, <-chan struct{}) error {
+	err := s.HoldInviter(ctx, "acme/tool", func(context.Context, <-chan []string) error {
 		go func() {
-			second <- s.HoldInviter(ctx, "acme/tool", func(context.Context, <-chan struct{}) error {
+			second <- s.HoldInviter(ctx, "acme/tool", func(context.Context, <-chan []string) error {
 				order = append(order, "second")
 				return nil
 			})
 		}()
-		other := s.HoldInviter(ctx, "acme/other", func(context.Context, <-chan struct{}) error {
+		other := s.HoldInviter(ctx, "acme/other", func(context.Context, <-chan []string) error {
 			close(first)
 			return nil
 		})
@@ -72,7 +94,7 @@ func TestOneInviterAtATime(t *testing.T) {
 func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	err := s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan struct{}) error {
+	err := s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan []string) error {
 		_, err := s.pool.Exec(ctx, "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1::bigint::oid and pid <> pg_backend_pid()", int64(inviterLock+1))
 		require.NoError(t, err)
 		<-ctx.Done()
@@ -84,7 +106,7 @@ func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan struct{}) error {
+	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan []string) error {
 		return nil
 	}))
 	config := inviterSession(s)

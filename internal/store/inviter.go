@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,10 +12,22 @@ import (
 )
 
 // licensesChanged is the channel of the database on which a batch that changed
-// a licence says so, when it commits.
+// licences names their users, when it commits: a list in JSON, or nothing where
+// they are too many.
 const licensesChanged = "payfold_licenses"
 
-const notifyLicenses = "select pg_notify('" + licensesChanged + "', '')"
+const notifyLicenses = "select pg_notify('" + licensesChanged + "', $1)"
+
+// maxNotification is what Postgres takes.
+const maxNotification = 7999
+
+func namesOf(users []string) string {
+	text, err := json.Marshal(users)
+	if err != nil || len(text) > maxNotification {
+		return ""
+	}
+	return string(text)
+}
 
 const (
 	// inviterTry is how soon another process takes over from one that is gone.
@@ -28,13 +41,13 @@ const (
 )
 
 // HoldInviter waits until no other process invites to the repository, then
-// calls work, with a channel that tells of changed licences. Work's context ends
+// calls work, with a channel of the users whose licences change (nil: any). Work's context ends
 // when the right is lost. HoldInviter returns what work returned, or why the
 // session ended.
 //
 // The right only keeps processes from doing each other's work: what two of them
 // ask GitHub at once is settled by ReserveAttempt.
-func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan struct{}) error) error {
+func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan []string) error) error {
 	session, err := pgx.ConnectConfig(ctx, inviterSession(s))
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -47,7 +60,7 @@ func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ct
 	if err := becomeInviter(ctx, session, repository); err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1)
+	changed := make(chan []string, 100)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return listen(ctx, session, changed) })
 	group.Go(func() error {
@@ -97,20 +110,25 @@ func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) er
 	})
 }
 
-// listen tells of changed licences, once for any number of them, until ctx ends
-// or the session does.
-func listen(ctx context.Context, session *pgx.Conn, changed chan<- struct{}) error {
+// listen tells of changed licences until ctx ends or the session does. What
+// nobody takes waits in the server.
+func listen(ctx context.Context, session *pgx.Conn, changed chan<- []string) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, listenFor)
-		_, err := session.WaitForNotification(waiting)
+		heard, err := session.WaitForNotification(waiting)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
+			var users []string
+			if json.Unmarshal([]byte(heard.Payload), &users) != nil {
+				users = nil
+			}
 			select {
-			case changed <- struct{}{}:
-			default:
+			case changed <- users:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		case waiting.Err() == nil:
 			return fmt.Errorf("listen for changed licences: %w", err)

@@ -10,33 +10,38 @@ with quota as (
   select i.*
   from payfold.invitation i
   where i.repository = $1 and i.github_username is not null and i.due_at <= $2 and i.status <> 'withdrawn'
-    and not exists (
-      select from payfold.invitation_attempt a
-      where a.repository = $1 and lower(a.github_username) = lower(i.github_username) and a.outcome is null
-    )
+    and lower(i.github_username) <> all (array(
+      select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
+    ))
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
    from free f
    join portal.pro_license l using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked and l.status = 'active'
-     -- what the last attempt may have sent has its place in the quota already
-     and ((select used from quota) < $3
-          or exists (
-            select from payfold.invitation_attempt a
-            where a.repository = $1 and lower(a.github_username) = lower(f.github_username)
-              and a.purpose = 'invite' and a.outcome = 'unknown' and a.reserved_at > $2::timestamptz - interval '24 hours'
-          ))
+   where f.status = 'pending' and not f.revoked and l.status = 'active' and (select used from quota) < $3
    order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
-  (select 2, 'withdraw', f.*
+  -- what the last attempt may have sent has its place in the quota already
+  (select 2, 'invite', f.*
+   from free f
+   join portal.pro_license l using (user_id, provider_payment_id)
+   where f.status = 'pending' and not f.revoked and l.status = 'active'
+     and lower(f.github_username) in (
+       select lower(github_username) from payfold.invitation_attempt
+       where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent' and outcome = 'unknown'
+         and reserved_at > $2::timestamptz - interval '24 hours'
+     )
+   order by f.faults, f.activated_at, f.user_id
+   limit 1)
+  union all
+  (select 3, 'withdraw', f.*
    from free f
    join portal.pro_license l using (user_id)
    where f.revoked and l.status = 'revoked'
    order by f.due_at, f.user_id
    limit 1)
   union all
-  (select 3, 'watch', f.*
+  (select 4, 'watch', f.*
    from free f
    join portal.pro_license l using (user_id, provider_payment_id)
    where f.status = 'invited' and not f.revoked and l.status = 'active'

@@ -19,7 +19,7 @@ create table payfold.invitation (
   primary key (user_id, repository, provider_payment_id),
   check (status <> 'invited' or invited_at is not null)
 );
-create index invitation_waiting on payfold.invitation (repository, activated_at)
+create index invitation_waiting on payfold.invitation (repository, faults, activated_at, user_id)
   where status = 'pending' and github_username is not null and not revoked;
 create index invitation_revoked on payfold.invitation (repository, due_at) where revoked and status <> 'withdrawn';
 create index invitation_invited on payfold.invitation (repository, due_at) where status = 'invited';
