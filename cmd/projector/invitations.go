@@ -18,14 +18,11 @@ type invitationsCommand struct {
 	Retry invitationsRetryCommand `cmd:"" help:"Take a user's failed, declined or expired invitation up again."`
 }
 
-type invitationsListCommand struct {
-	sourceFlags
-	JSON bool `name:"json" help:"One object a line."`
-}
+type invitationsListCommand struct{ readFlags }
 
 // Run lists all invitations, the oldest licence first.
 func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withStore(ctx, store.Config{LeaseTime: commandLease}, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		list, err := s.Invitations(ctx)
 		if err != nil {
 			return err
@@ -91,15 +88,14 @@ func reason(one store.Invitation) string {
 }
 
 type invitationsRetryCommand struct {
-	sourceFlags
+	readFlags
 	User string `arg:"" help:"The user id of the licence."`
-	JSON bool   `name:"json" help:"One object a line."`
 }
 
 // Run takes up again what will not be sent by itself; exit status 3 where there
 // is nothing of the kind.
 func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withStore(ctx, store.Config{LeaseTime: commandLease}, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		repositories, err := s.RetryInvitations(ctx, c.User, time.Now())
 		if err != nil {
 			return err
@@ -121,6 +117,3 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		return nil
 	})
 }
-
-// commandLease bounds how long a command waits for rows that others hold.
-const commandLease = 10 * time.Second

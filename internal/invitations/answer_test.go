@@ -186,6 +186,10 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 			_, used, err := r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
 			require.NoError(t, err)
 			require.Zero(t, used, "nor the quota")
+			pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+			require.NoError(t, err)
+			require.Len(t, pauses, 1)
+			require.Equal(t, store.PauseLimit, pauses[0].Cause)
 
 			w.clock.Advance(2 * time.Second)
 			reconcile(t, r)
