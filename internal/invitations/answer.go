@@ -27,7 +27,7 @@ const (
 type problem struct {
 	kind  kind
 	words string    // GitHub's, or the network's; never a secret
-	until time.Time // for limits: not to be asked before; zero where GitHub did not say
+	until time.Time // not to be asked before; zero where GitHub did not say
 }
 
 func (p *problem) Error() string { return p.words }
@@ -54,7 +54,7 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 	case status >= 400 && status < 500:
 		return &problem{kind: refused, words: words}
 	default:
-		return &problem{kind: unclear, words: words}
+		return &problem{kind: unclear, words: words, until: toldUntil(header, now)}
 	}
 }
 

@@ -315,6 +315,39 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 	}
 }
 
+func TestATimeOutIsUnclear(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Acts: true, Holds: make(chan struct{})})
+	r := w.inviter(t)
+	r.limit = 3 * time.Second // for the look as well, on a busy machine
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	r.limit = attemptTime
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Zero(t, w.github.Repeated("octo"))
+}
+
+func TestAFaultThatSaysForHowLongIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Status: 503, Header: map[string]string{"Retry-After": "600"}})
+	r := w.inviter(t)
+	reconcile(t, r)
+	asked := len(w.github.Requests(""))
+	w.clock.Advance(599 * time.Second)
+	reconcile(t, r)
+	require.Len(t, w.github.Requests(""), asked)
+	w.clock.Advance(time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
 func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -260,6 +260,18 @@ func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
 }
 
+func TestAnInvitationThatIsGoneAfterItsTimeCountsAsExpired(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Decline(t, "octo") // or GitHub lists no expired ones
+	w.clock.Advance(8 * 24 * time.Hour)
+	reconcile(t, r)
+	require.Equal(t, 2, w.github.Sent("octo"))
+}
+
 func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -46,11 +46,11 @@ func (r *Reconciler) watch(attempt *store.Attempt, known standing) result {
 	switch {
 	case known.collaborator:
 		return r.accepted(attempt)
-	case known.pending == nil:
-		return r.settled(attempt, store.InvitationDeclined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
-	case !known.pending.expired:
+	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, store.OutcomeNotSent, "still pending")
-	case attempt.Repeats == 0:
+	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
+		return r.settled(attempt, store.InvitationDeclined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
+	case attempt.Repeats == 0: // one that is gone after its time has run out as well
 		again := r.settled(attempt, store.InvitationPending, "the first one expired")
 		again.answer.Next.Repeats = 1
 		return again
@@ -109,7 +109,6 @@ func (r *Reconciler) invited(attempt *store.Attempt, one *invitation, outcome, w
 
 // settled is an answer after which nothing has to be repeated.
 func (r *Reconciler) settled(attempt *store.Attempt, status, reason string) result {
-	r.strikes = 0
 	next := attempt.Invitation
 	next.Status, next.Reason, next.Faults, next.DueAt = status, &reason, 0, r.Now()
 	return result{answer: store.Answer{Outcome: store.OutcomeNotSent, Words: reason, Next: next}}

@@ -39,13 +39,14 @@ type Reconciler struct {
 	Config
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
+	limit   time.Duration  // of one attempt
 	metrics *metrics
 	strikes int // problems in a row that concern every invitation
 }
 
 // New returns a reconciler.
 func New(config Config) *Reconciler {
-	r := &Reconciler{Config: config, jitter: rand.Float64, metrics: newMetrics(config.Registerer, config.PerDay)}
+	r := &Reconciler{Config: config, jitter: rand.Float64, limit: attemptTime, metrics: newMetrics(config.Registerer, config.PerDay)}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
 	}
@@ -78,7 +79,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if err != nil || attempt == nil {
 		return false, err
 	}
-	calls, cancel := context.WithTimeout(ctx, attemptTime)
+	calls, cancel := context.WithTimeout(ctx, r.limit)
 	result := r.perform(calls, attempt)
 	cancel()
 	if ctx.Err() != nil && result.pause != nil { // it was we who hung up
@@ -131,6 +132,9 @@ func (r *Reconciler) perform(ctx context.Context, attempt *store.Attempt) result
 		done = r.withdraw(ctx, attempt, known)
 	default:
 		done = r.watch(attempt, known)
+	}
+	if done.pause == nil {
+		r.strikes = 0
 	}
 	done.answer.Absent = !known.collaborator && known.pending == nil
 	return done

@@ -38,6 +38,9 @@ func (r *Reconciler) troubled(attempt *store.Attempt, trouble *problem, outcome 
 		next.Reason = &trouble.words
 		pause.Cause = store.PauseFault
 		pause.Until = now.Add(r.wait(afterFault, r.strikes))
+		if trouble.until.After(pause.Until) {
+			pause.Until = trouble.until
+		}
 	}
 	return result{store.Answer{Outcome: outcome, Words: trouble.words, Next: next}, pause}
 }
