@@ -3,6 +3,7 @@ package endtoend
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,6 +122,31 @@ func TestAFrozenInviterIsReplacedAndInvitesNobodyTwice(t *testing.T) {
 		require.Equal(t, 1, github.Sent(name))
 		require.Zero(t, github.Repeated(name))
 	}
+}
+
+func TestARebuildThatIsPromotedInvitesNobodyAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	w.startProjector(t, inviting(github)...)
+	for i := range 3 {
+		w.deliver(t, licence(fmt.Sprint("evt_", i), fmt.Sprint("pay_", i), fmt.Sprint("u_", i), fmt.Sprint("octo", i)))
+	}
+	for i := range 3 {
+		w.awaitInvitation(t, fmt.Sprint("u_", i), "invited")
+	}
+	w.deliver(t, refund("evt_r", "pay_2"))
+	w.awaitInvitation(t, "u_2", "withdrawn")
+	before := len(github.Requests(http.MethodPut))
+	for range 2 {
+		rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
+		require.Zero(t, rebuild.Exit(t), rebuild.Output())
+	}
+	w.deliver(t, licence("evt_9", "pay_9", "u_9", "hubot"))
+	w.awaitInvitation(t, "u_9", "invited")
+	require.Len(t, github.Requests(http.MethodPut), before+1)
+	require.NotNil(t, github.Invitation("octo0"))
+	require.NotNil(t, github.Invitation("octo1"))
 }
 
 func TestInvitationsAreListedAndRetried(t *testing.T) {
