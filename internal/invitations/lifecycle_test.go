@@ -54,6 +54,21 @@ func TestARevocationBetweenTheScanAndTheAttemptCounts(t *testing.T) {
 	require.False(t, worked)
 }
 
+func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Acts: true, Drops: true})
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
 func TestWhoHasAcceptedKeepsTheAccessUnlessToldOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []bool{false, true} {

@@ -98,26 +98,30 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 // await waits for something to do, unless there is more already, and takes up
 // the licences that have changed.
 func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
-	if more {
-		now := make(chan time.Time)
-		close(now)
-		tick = now
-	}
 	var users []string
-	select {
-	case users = <-changed:
-	case <-tick:
-		return nil
-	case <-ctx.Done():
-		return nil
-	}
-	for users != nil && len(changed) > 0 {
-		next := <-changed
-		if next == nil {
-			users = nil
-			break
+	if more {
+		select {
+		case users = <-changed:
+		default:
+			return nil
 		}
+	} else {
+		select {
+		case users = <-changed:
+		case <-tick:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	anyUser := users == nil
+	for len(changed) > 0 {
+		next := <-changed
+		anyUser = anyUser || next == nil
 		users = append(users, next...)
+	}
+	if anyUser {
+		users = nil
 	}
 	return r.scan(ctx, users)
 }

@@ -66,6 +66,22 @@ func TestMoreUsersThanANotificationHoldsAreAnyUsers(t *testing.T) {
 	}))
 }
 
+func TestNotificationsThatNobodyTakesBecomeOneOfAnyUser(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+		_, err := s.pool.Exec(ctx, "select pg_notify($1, format('[\"u%s\"]', n)) from generate_series(1, 1000) n", licensesChanged)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return len(changed) == cap(changed) }, 20*time.Second, time.Millisecond)
+		for heard := range changed {
+			if heard == nil {
+				break
+			}
+		}
+		return nil
+	}))
+}
+
 func TestOneInviterAtATime(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

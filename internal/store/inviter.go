@@ -110,9 +110,9 @@ func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) er
 	})
 }
 
-// listen tells of changed licences until ctx ends or the session does. What
-// nobody takes waits in the server.
-func listen(ctx context.Context, session *pgx.Conn, changed chan<- []string) error {
+// listen tells of changed licences until ctx ends or the session does. It never
+// waits for who takes them: the session must show that it lives.
+func listen(ctx context.Context, session *pgx.Conn, changed chan []string) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, listenFor)
 		heard, err := session.WaitForNotification(waiting)
@@ -127,8 +127,12 @@ func listen(ctx context.Context, session *pgx.Conn, changed chan<- []string) err
 			}
 			select {
 			case changed <- users:
-			case <-ctx.Done():
-				return ctx.Err()
+			default: // too many wait: it may be anybody
+				select {
+				case <-changed:
+				default:
+				}
+				changed <- nil // there is room: nobody else sends
 			}
 		case waiting.Err() == nil:
 			return fmt.Errorf("listen for changed licences: %w", err)
