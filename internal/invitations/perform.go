@@ -16,7 +16,7 @@ const watchEvery = 24 * time.Hour
 func (r *Reconciler) invite(ctx context.Context, attempt *store.Attempt, known standing) result {
 	switch {
 	case known.collaborator:
-		return r.accepted(attempt)
+		return r.settled(attempt, store.InvitationCollaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, store.OutcomeNotSent, "found pending")
 	case known.pending != nil: // GitHub takes no second one beside an expired one
@@ -45,7 +45,7 @@ func (r *Reconciler) invite(ctx context.Context, attempt *store.Attempt, known s
 func (r *Reconciler) watch(attempt *store.Attempt, known standing) result {
 	switch {
 	case known.collaborator:
-		return r.accepted(attempt)
+		return r.settled(attempt, store.InvitationCollaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, store.OutcomeNotSent, "still pending")
 	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
@@ -68,7 +68,7 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *store.Attempt, known
 		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
 	case !known.collaborator:
 		reason = "nothing to take back"
-	case !attempt.Ours && attempt.UnknownSince == nil:
+	case !attempt.Ours && attempt.UnknownSince == nil: // after an unknown outcome it is taken to be ours
 		reason = "had access without an invitation of ours, and keeps it"
 	case !r.RemoveOnRevoke:
 		reason = "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set"
@@ -79,16 +79,6 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *store.Attempt, known
 		return r.troubled(attempt, asProblem(err), store.OutcomeNotSent)
 	}
 	return r.settled(attempt, store.InvitationWithdrawn, reason)
-}
-
-// accepted: the user has access. After an attempt of unknown outcome it is taken
-// to come from an invitation of ours.
-func (r *Reconciler) accepted(attempt *store.Attempt) result {
-	done := r.settled(attempt, store.InvitationCollaborator, "has access")
-	if attempt.InvitedAt == nil {
-		done.answer.Next.InvitedAt = attempt.UnknownSince
-	}
-	return done
 }
 
 // invited: the invitation waits for its user.
