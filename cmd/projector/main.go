@@ -27,4 +27,6 @@ type grammar struct {
 	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`
 	Drop    dropCommand    `cmd:"" help:"Remove a set of tables that is not live."`
 	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Let the tables go on with a log that replaces a lost one."`
+
+	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// readFlags are those of a command that only reads, and changes nothing.
+// readFlags are those of a command that works with what the projectors have made.
 type readFlags struct {
 	sourceFlags
-	JSON bool `name:"json" help:"One JSON object."`
+	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`
 }
 
 // A reader that freezes must not hold a snapshot for long, nor wait long for a lock.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
@@ -15,6 +16,7 @@ import (
 type runCommand struct {
 	sourceFlags
 	rulesFlags
+	inviteFlags
 	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
 	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Most events in one transaction."`
 	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"After which a projector that says nothing loses its partitions."`
@@ -24,6 +26,7 @@ type runCommand struct {
 func (c *runCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
+	c.inviteFlags.Check(faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.BatchSize < 1 || c.BatchSize > 10_000 {
 		faults.Addf("BATCH_SIZE is %d, must be 1 to 10000", c.BatchSize)
@@ -42,6 +45,10 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 			Log: s.log, Store: s.store, Owner: owner, LeaseTime: c.LeaseTime, Rules: c.rules,
 			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
 		})
+		inviter := invitations.New(invitations.Config{
+			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
+			RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
+		})
 		admin, err := telemetry.NewAdmin(c.AdminAddr, registry, work.Ready, logger)
 		if err != nil {
 			return err
@@ -49,6 +56,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 		logger.InfoContext(ctx, "the projector starts", "owner", owner, "admin_addr", admin.Addr(), "fold_id", c.rules.FoldID())
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return work.Run(ctx) })
+		group.Go(func() error { return inviter.Run(ctx) })
 		group.Go(func() error { return admin.Run(ctx) })
 		return group.Wait()
 	})

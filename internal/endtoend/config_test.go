@@ -23,6 +23,8 @@ func TestAllFaultsOfAConfigurationAreReportedAtOnce(t *testing.T) {
 		},
 		"projector": {
 			"ADMIN_ADDR": "x", "BATCH_SIZE": "0", "PROVIDER_MODE": "sometimes", "LOG_LEVEL": "loud", "CATALOGUE_FILE": "/nonexistent",
+			"INVITE_REPOSITORY": "no-owner", "INVITES_PER_DAY": "0", "INVITE_REMOVE_ON_REVOKE": "perhaps", "INVITE_GITHUB_API_URL": "nowhere",
+			"INVITE_GITHUB_APP_ID": "-1", "INVITE_GITHUB_APP_KEY_FILE": "/nonexistent",
 		},
 	} {
 		var env []string

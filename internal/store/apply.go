@@ -89,10 +89,23 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	for _, c := range changesOf(state) {
 		c.queue(writes)
 	}
+	if licensed := licensedUsers(state); s.schema == LiveSchema && len(licensed) > 0 {
+		writes.Queue(notifyLicenses, namesOf(licensed))
+	}
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)
 	}
 	return result, nil
+}
+
+// licensedUsers are those whose licences the fold has changed.
+func licensedUsers(state *projections.State) (users []string) {
+	for _, changed := range [][]projections.ProLicense{state.Licenses.Inserted(), state.Licenses.Updated()} {
+		for _, license := range changed {
+			users = append(users, license.UserID)
+		}
+	}
+	return users
 }
 
 // fold turns a panic of the rules into a refusal of that event.

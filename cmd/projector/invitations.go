@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/store"
+)
+
+type invitationsCommand struct {
+	List  invitationsListCommand  `cmd:"" default:"withargs" help:"List the invitations, and what each of them waits for (the default)."`
+	Retry invitationsRetryCommand `cmd:"" help:"Take a user's failed, declined or expired invitation up again."`
+}
+
+type invitationsListCommand struct{ readFlags }
+
+// Run lists all invitations, the oldest licence first.
+func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
+	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+		list, err := s.Invitations(ctx)
+		if err != nil {
+			return err
+		}
+		pauses, err := s.InvitationPauses(ctx, time.Now())
+		if err != nil {
+			return err
+		}
+		for _, pause := range pauses {
+			fmt.Fprintf(streams.Err, "%s: nothing is asked of GitHub before %s (%s): %s\n",
+				pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, pause.Reason)
+		}
+		if c.JSON {
+			return printJSON(streams.Out, list)
+		}
+		return printTable(streams.Out, list)
+	})
+}
+
+func printJSON(out io.Writer, list []store.Invitation) error {
+	encoder := json.NewEncoder(out)
+	for _, one := range list {
+		if one.Reason == nil && one.Status == store.InvitationPending {
+			waits := reason(one)
+			one.Reason = &waits
+		}
+		if err := encoder.Encode(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printTable(out io.Writer, list []store.Invitation) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
+	for _, one := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.UserID, text(one.GitHubUser), cmp.Or(one.Repository, "-"),
+			one.PaymentID, one.Status, one.ChangedAt.UTC().Format(time.RFC3339), reason(one))
+	}
+	return table.Flush()
+}
+
+func text(value *string) string {
+	if value == nil || *value == "" {
+		return "-"
+	}
+	return *value
+}
+
+// reason is what is recorded, or why one waits that nothing was recorded for.
+func reason(one store.Invitation) string {
+	switch {
+	case one.Reason != nil || one.Status != store.InvitationPending:
+		return text(one.Reason)
+	case one.GitHubUser == nil:
+		return "waits for a GitHub user"
+	case one.Repository == "":
+		return "waits for INVITE_REPOSITORY"
+	default:
+		return "waits for its turn"
+	}
+}
+
+type invitationsRetryCommand struct {
+	readFlags
+	User string `arg:"" help:"The user id of the licence."`
+}
+
+// Run takes up again what will not be sent by itself; exit status 3 where there
+// is nothing of the kind.
+func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) error {
+	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+		repositories, err := s.RetryInvitations(ctx, c.User, time.Now())
+		if err != nil {
+			return err
+		}
+		for _, repository := range repositories {
+			if !c.JSON {
+				fmt.Fprintf(streams.Out, "%s is invited to %s again\n", c.User, repository)
+				continue
+			}
+			answer := map[string]string{"user_id": c.User, "repository": repository, "status": store.InvitationPending}
+			if err := json.NewEncoder(streams.Out).Encode(answer); err != nil {
+				return err
+			}
+		}
+		if len(repositories) == 0 {
+			fmt.Fprintf(streams.Err, "%s has no failed, declined or expired invitation whose licence is active\n", c.User)
+			return cli.Status(cli.ExitNo)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,205 @@
+package endtoend
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func licence(event, payment, user, gitHubUser string) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"provider_payment_id":%q,"metadata":{"kind":"pro","user_id":%q,"github_username":%q}}}`,
+		event, payment, user, gitHubUser)
+}
+
+func refund(event, payment string) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"refund.created","object":{"provider_payment_id":%q}}`, event, payment)
+}
+
+// inviting is what a projector needs to invite at a GitHub.
+func inviting(github *testenv.GitHub) []string {
+	return []string{"INVITE_GITHUB_API_URL=" + github.URL, "INVITE_REPOSITORY=" + testenv.GitHubRepository, "INVITE_GITHUB_TOKEN=" + testenv.GitHubToken}
+}
+
+func (w *world) awaitInvitation(t *testing.T, user, status string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		is, err := query[string](t, w.database, "select status from payfold.invitation where user_id = $1 order by activated_at desc limit 1", user)
+		return err == nil && is == status
+	}, time.Minute, 20*time.Millisecond)
+}
+
+// usual is how long a delivery may take to become a request, with room for a
+// busy machine: the promise is a second where nothing else runs.
+const usual = 5 * time.Second
+
+func TestADeliveryBecomesAnInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	first, second := w.startProjector(t, inviting(github)...), w.startProjector(t, inviting(github)...)
+	w.deliver(t, licence("evt_0", "pay_0", "u_0", "mona"))
+	github.AwaitInvite(t)
+	w.awaitInvitation(t, "u_0", "invited")
+
+	delays := make([]time.Duration, 5)
+	for i := range delays {
+		began := time.Now()
+		w.deliver(t, licence(fmt.Sprint("evt_1", i), fmt.Sprint("pay_1", i), fmt.Sprint("u_1", i), fmt.Sprint("octo", i)))
+		delays[i] = github.AwaitInvite(t).At.Sub(began)
+	}
+	t.Log("from delivery to GitHub:", delays)
+	for _, delay := range delays {
+		require.Less(t, delay, usual)
+	}
+	w.awaitInvitation(t, "u_14", "invited")
+	w.deliver(t, refund("evt_2", "pay_14"))
+	w.awaitInvitation(t, "u_14", "withdrawn")
+	require.Nil(t, github.Invitation("octo4"))
+	require.NotNil(t, github.Invitation("octo3"))
+	for _, projector := range []*testenv.Program{first, second} {
+		stop(t, projector)
+		require.NotContains(t, projector.Output(), testenv.GitHubToken)
+	}
+}
+
+func TestAKillWhileGitHubAnswersMakesNoSecondInvitation(t *testing.T) {
+	t.Parallel()
+	for _, acts := range []bool{true, false} {
+		w := setup(t)
+		github := testenv.NewGitHub(t, time.Now)
+		arrived, never := make(chan struct{}), make(chan struct{})
+		reply := testenv.Reply{Arrived: arrived, Holds: never}
+		if !acts {
+			reply.Drops = true
+		}
+		github.Script("octo", reply)
+		projector := w.startProjector(t, inviting(github)...)
+		w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
+		<-arrived
+		projector.Kill()
+
+		w.startProjector(t, inviting(github)...)
+		w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
+		w.awaitInvitation(t, "u_2", "invited") // the others do not wait for it
+		w.awaitInvitation(t, "u_1", "invited")
+		require.Equal(t, 1, github.Sent("octo"))
+		require.Zero(t, github.Repeated("octo"))
+	}
+}
+
+func TestAFrozenInviterIsReplacedAndInvitesNobodyTwice(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	env := append(inviting(github), "LEASE_TIME=2s")
+	projectors := []*testenv.Program{w.startProjector(t, env...), w.startProjector(t, env...)}
+	w.deliver(t, licence("evt_0", "pay_0", "u_0", "mona"))
+	github.AwaitInvite(t)
+	w.awaitInvitation(t, "u_0", "invited")
+
+	inviter := ask[string](t, w.database, `select application_name from pg_stat_activity join pg_locks using (pid)
+		where locktype = 'advisory' and objsubid = 2 and mode = 'ExclusiveLock' and datname = current_database() and granted`)
+	frozen := projectors[0]
+	if !strings.Contains(inviter, fmt.Sprintf("-%d-", frozen.Pid())) {
+		frozen = projectors[1]
+	}
+	frozen.Signal(syscall.SIGSTOP)
+	w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
+	w.awaitInvitation(t, "u_1", "invited")
+	frozen.Signal(syscall.SIGCONT)
+	w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
+	w.awaitInvitation(t, "u_2", "invited")
+	for _, name := range []string{"mona", "octo", "hubot"} {
+		require.Equal(t, 1, github.Sent(name))
+		require.Zero(t, github.Repeated(name))
+	}
+}
+
+func TestARebuildThatIsPromotedInvitesNobodyAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	w.startProjector(t, inviting(github)...)
+	for i := range 3 {
+		w.deliver(t, licence(fmt.Sprint("evt_", i), fmt.Sprint("pay_", i), fmt.Sprint("u_", i), fmt.Sprint("octo", i)))
+	}
+	for i := range 3 {
+		w.awaitInvitation(t, fmt.Sprint("u_", i), "invited")
+	}
+	w.deliver(t, refund("evt_r", "pay_2"))
+	w.awaitInvitation(t, "u_2", "withdrawn")
+	before := len(github.Requests(http.MethodPut))
+	for range 2 {
+		rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
+		require.Zero(t, rebuild.Exit(t), rebuild.Output())
+	}
+	w.deliver(t, licence("evt_9", "pay_9", "u_9", "hubot"))
+	w.awaitInvitation(t, "u_9", "invited")
+	require.Len(t, github.Requests(http.MethodPut), before+1)
+	require.NotNil(t, github.Invitation("octo0"))
+	require.NotNil(t, github.Invitation("octo1"))
+}
+
+func TestInvitationsAreListedAndRetried(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	github.Unknown("nobody")
+	w.startProjector(t, inviting(github)...)
+	w.deliver(t, licence("evt_1", "pay_1", "u_1", "nobody"), licence("evt_2", "pay_2", "u_2", ""))
+	w.awaitInvitation(t, "u_1", "failed")
+	w.awaitInvitation(t, "u_2", "pending")
+
+	code, output := w.invitations(t)
+	require.Zero(t, code, output)
+	require.Regexp(t, `u_1 +nobody +acme/tool +pay_1 +failed +\S+ +404 Not Found`, output)
+	require.Regexp(t, `u_2 +- +acme/tool +pay_2 +pending +\S+ +waits for a GitHub user`, output)
+	code, output = w.invitations(t, "list", "--json")
+	require.Zero(t, code, output)
+	for line := range strings.Lines(output) {
+		var one struct {
+			UserID string `json:"user_id"`
+			Status string `json:"status"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &one), line)
+		require.Equal(t, map[string]string{"u_1": "failed", "u_2": "pending"}[one.UserID], one.Status)
+	}
+
+	github.Known("nobody")
+	code, output = w.invitations(t, "retry", "u_1", "--json")
+	require.Zero(t, code, output)
+	require.JSONEq(t, `{"user_id":"u_1","repository":"acme/tool","status":"pending"}`, output)
+	w.awaitInvitation(t, "u_1", "invited")
+	code, output = w.invitations(t, "retry", "u_1")
+	require.Equal(t, cli.ExitNo, code)
+	require.Contains(t, output, "no failed, declined or expired invitation")
+}
+
+func (w *world) invitations(t *testing.T, args ...string) (code int, output string) {
+	t.Helper()
+	program := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), append([]string{"invitations"}, args...)...)
+	code = program.Exit(t)
+	return code, program.Output()
+}
+
+func TestWithoutCredentialsEverythingElseWorksAndItIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	projector := w.startProjector(t)
+	w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
+	w.awaitInvitation(t, "u_1", "pending")
+	code, output := w.invitations(t)
+	require.Zero(t, code, output)
+	require.Regexp(t, `u_1 +octo +- +pay_1 +pending +\S+ +waits for INVITE_REPOSITORY`, output)
+	stop(t, projector)
+	require.Equal(t, 1, strings.Count(projector.Output(), "no GitHub credentials"))
+}

@@ -1,0 +1,398 @@
+package invitations
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestAnActiveLicenceIsInvitedOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "Octo")
+	r := w.inviter(t)
+	for range 3 {
+		reconcile(t, r)
+		w.clock.Advance(time.Hour)
+	}
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Len(t, w.github.Requests(http.MethodPut), 1)
+	require.Equal(t, "pull", w.github.Requests(http.MethodPut)[0].Permission)
+	one := w.invitation(t, "u1", "pay1")
+	require.Equal(t, store.InvitationInvited, one.Status)
+	require.Equal(t, w.github.Invitation("octo").ID, *one.InvitationID)
+}
+
+func TestALicenceWithoutAGitHubUserWaitsForOne(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	require.Empty(t, w.github.Requests(""))
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
+func TestWhoHasAccessIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.github.Join("octo")
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, w.inviter(t))
+	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	require.Empty(t, w.github.Requests(http.MethodPut), "it would set a maintainer's permission to pull")
+}
+
+func TestA204IsAccess(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Status: 204})
+	reconcile(t, w.inviter(t))
+	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+}
+
+func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for i := range 130 { // on the second page
+		w.buy(t, fmt.Sprintf("u%03d", i), fmt.Sprintf("pay%03d", i), fmt.Sprintf("octo%03d", i))
+	}
+	w.perDay = 200
+	reconcile(t, w.inviter(t))
+	w.exec(t, "truncate payfold.invitation, payfold.invitation_attempt") // a backup without them
+	w.github.Accept(t, "octo007")
+	reconcile(t, w.inviter(t))
+	for i := range 130 {
+		name := fmt.Sprintf("octo%03d", i)
+		require.Equal(t, 1, w.github.Sent(name))
+		require.Zero(t, w.github.Repeated(name))
+	}
+	w.requireStatus(t, "u129", "pay129", store.InvitationInvited)
+	w.requireStatus(t, "u007", "pay007", store.InvitationCollaborator)
+}
+
+func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reply testenv.Reply
+		words string
+	}{
+		"404":                           {testenv.Reply{Status: 404, Body: `{"message":"Not Found"}`}, "404 Not Found"},
+		"422":                           {testenv.Reply{Status: 422, Body: `{"message":"Validation Failed","errors":[{"resource":"Repository","code":"custom","message":"octo is blocked"}]}`}, "422 Validation Failed octo is blocked"},
+		"422 with a text for its error": {testenv.Reply{Status: 422, Body: `{"message":"Cannot assign member permission of read","errors":["x"]}`}, "422 Cannot assign member permission of read x"},
+		"422 that is no JSON":           {testenv.Reply{Status: 422, Body: `<html>`}, "422"},
+		"451":                           {testenv.Reply{Status: 451, Body: `{"message":"blocked"}`}, "451 blocked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.buy(t, "u1", "pay1", "octo")
+			w.github.Script("octo", test.reply)
+			r := w.inviter(t)
+			reconcile(t, r)
+			w.clock.Advance(100 * 24 * time.Hour)
+			reconcile(t, w.inviter(t))
+			one := w.invitation(t, "u1", "pay1")
+			require.Equal(t, store.InvitationFailed, one.Status)
+			require.Contains(t, said(one.Reason), test.words)
+			require.Len(t, w.github.Requests(http.MethodPut), 1)
+
+			repositories, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+			require.NoError(t, err)
+			require.Equal(t, []string{testenv.GitHubRepository}, repositories)
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+			repositories, err = r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+			require.NoError(t, err)
+			require.Empty(t, repositories, "only what will not be sent by itself")
+		})
+	}
+}
+
+func TestARefusalHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.github.Unknown("nobody")
+	w.buy(t, "u1", "pay1", "nobody")
+	w.buy(t, "u2", "pay2", "octo")
+	reconcile(t, w.inviter(t))
+	w.requireStatus(t, "u1", "pay1", store.InvitationFailed)
+	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+}
+
+func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
+	t.Parallel()
+	reset := func(w *world, in time.Duration) string {
+		return strconv.FormatInt(w.clock.Now().Add(in).Unix(), 10)
+	}
+	for name, test := range map[string]struct {
+		reply func(w *world) testenv.Reply
+		waits time.Duration
+	}{
+		"429 with Retry-After": {func(*world) testenv.Reply {
+			return testenv.Reply{Status: 429, Header: map[string]string{"Retry-After": "90"}, Body: `{"message":"slow down"}`}
+		}, 90 * time.Second},
+		"429 with a reset": {func(w *world) testenv.Reply {
+			return testenv.Reply{Status: 429, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(w, 20*time.Minute)}}
+		}, 20 * time.Minute},
+		"429 that says nothing": {func(*world) testenv.Reply { return testenv.Reply{Status: 429} }, time.Minute},
+		"403, the primary limit": {func(w *world) testenv.Reply {
+			return testenv.Reply{
+				Status: 403, Body: `{"message":"API rate limit exceeded"}`,
+				Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(w, 59*time.Minute)},
+			}
+		}, 59 * time.Minute},
+		"403, a secondary limit by its link": {func(*world) testenv.Reply {
+			return testenv.Reply{
+				Status: 403, Header: map[string]string{"Retry-After": "120", "X-RateLimit-Remaining": "4000"},
+				Body: `{"message":"You have exceeded a secondary rate limit","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`,
+			}
+		}, 2 * time.Minute},
+		"403, a secondary limit by its words": {func(w *world) testenv.Reply {
+			return testenv.Reply{
+				Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "4000", "X-RateLimit-Reset": reset(w, time.Hour)},
+				Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
+			}
+		}, time.Minute},
+		"a reset that never comes": {func(w *world) testenv.Reply {
+			return testenv.Reply{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}}
+		}, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.buy(t, "u1", "pay1", "octo")
+			w.buy(t, "u2", "pay2", "hubot")
+			w.github.Script("octo", test.reply(w))
+			r := w.inviter(t)
+			r.jitter = func() float64 { return 0 }
+			reconcile(t, r)
+			asked := len(w.github.Requests(""))
+			w.clock.Advance(test.waits - time.Second)
+			reconcile(t, w.inviter(t)) // another process waits as well
+			require.Len(t, w.github.Requests(""), asked)
+			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit burns no attempt")
+			_, used, err := r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+			require.NoError(t, err)
+			require.Zero(t, used, "nor the quota")
+			pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+			require.NoError(t, err)
+			require.Len(t, pauses, 1)
+			require.Equal(t, store.PauseLimit, pauses[0].Cause)
+
+			w.clock.Advance(2 * time.Second)
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+			w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+		})
+	}
+}
+
+func TestALimitThatDoesNotSayForHowLongGrows(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	r.jitter = func() float64 { return 0 }
+	w.github.Script("octo", testenv.Reply{Status: 429}, testenv.Reply{Status: 429}, testenv.Reply{Status: 429})
+	for i, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+		reconcile(t, r)
+		require.Len(t, w.github.Requests(http.MethodPut), i+1)
+		w.clock.Advance(wait - time.Second)
+		reconcile(t, r)
+		require.Len(t, w.github.Requests(http.MethodPut), i+1)
+		w.clock.Advance(time.Second)
+	}
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
+func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testenv.Reply{
+		"401":                  {Status: 401, Body: `{"message":"Bad credentials"}`},
+		"403 without a limit":  {Status: 403, Body: `{"message":"Resource not accessible by personal access token"}`, Header: map[string]string{"X-RateLimit-Remaining": "4999"}},
+		"404 of the whole":     {Status: 404, Body: `{"message":"Not Found"}`},
+		"301 of a renamed one": {Status: 301, Header: map[string]string{"Location": "https://elsewhere.example/repositories/1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.buy(t, "u1", "pay1", "octo")
+			w.buy(t, "u2", "pay2", "hubot")
+			replies := []testenv.Reply{reply}
+			if reply.Status == 404 {
+				replies = []testenv.Reply{reply, reply} // the user's access, then the repository's invitations
+			}
+			w.github.Script("", replies...)
+			r := w.inviter(t)
+			reconcile(t, r)
+			require.Len(t, w.github.Requests(""), len(replies))
+			w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+			w.clock.Advance(59 * time.Second)
+			reconcile(t, r)
+			require.Len(t, w.github.Requests(""), len(replies), "not hammered")
+
+			pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+			require.NoError(t, err)
+			require.Len(t, pauses, 1)
+			require.Equal(t, store.PauseDenied, pauses[0].Cause)
+			require.Contains(t, pauses[0].Reason, strconv.Itoa(reply.Status))
+
+			w.clock.Advance(time.Hour)
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+			w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+		})
+	}
+}
+
+func TestARefusedInvitationRequestPausesToo(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403, 307} {
+		w := setup(t)
+		w.buy(t, "u1", "pay1", "octo")
+		w.github.Script("octo", testenv.Reply{Status: status})
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+		require.Len(t, w.github.Requests(http.MethodPut), 1)
+		var outcome string
+		require.NoError(t, w.db.QueryRow(t.Context(), "select outcome from payfold.invitation_attempt").Scan(&outcome))
+		require.Equal(t, store.OutcomeNotSent, outcome)
+	}
+}
+
+func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testenv.Reply{
+		"502":                       {Status: 502, Body: "<html>"},
+		"503 with Retry-After":      {Status: 503, Header: map[string]string{"Retry-After": "1"}},
+		"500":                       {Status: 500},
+		"202":                       {Status: 202, Body: "{}"},
+		"a lost connection":         {Drops: true},
+		"a 201 that breaks off":     {Status: 201, Body: `{"id":`},
+		"a 201 that says nothing":   {Status: 201, Body: ``},
+		"200 instead of 201 or 204": {Status: 200, Body: `{}`},
+	} {
+		for _, acts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, acted %t", name, acts), func(t *testing.T) {
+				t.Parallel()
+				w := setup(t)
+				w.buy(t, "u1", "pay1", "octo")
+				reply.Acts = acts
+				w.github.Script("octo", reply)
+				r := w.inviter(t)
+				reconcile(t, r)
+				one := w.invitation(t, "u1", "pay1")
+				require.Equal(t, store.InvitationPending, one.Status)
+				require.Equal(t, 1, one.Faults)
+				require.WithinRange(t, one.DueAt, w.clock.Now().Add(time.Second), w.clock.Now().Add(1500*time.Millisecond))
+				_, used, err := r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+				require.NoError(t, err)
+				require.Equal(t, 1, used, "an unknown outcome counts")
+
+				w.clock.Advance(2 * time.Second)
+				reconcile(t, r)
+				w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+				require.Equal(t, 1, w.github.Sent("octo"))
+				require.Zero(t, w.github.Repeated("octo"))
+				_, used, err = r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+				require.NoError(t, err)
+				require.Equal(t, 1, used, "once it is known that nothing was sent, it does not")
+			})
+		}
+	}
+}
+
+func TestATimeOutIsUnclear(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Acts: true, Holds: make(chan struct{})})
+	r := w.inviter(t)
+	r.limit = 3 * time.Second // for the look as well, on a busy machine
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	r.limit = attemptTime
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Zero(t, w.github.Repeated("octo"))
+}
+
+func TestAFaultThatSaysForHowLongIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Status: 503, Header: map[string]string{"Retry-After": "600"}})
+	r := w.inviter(t)
+	reconcile(t, r)
+	asked := len(w.github.Requests(""))
+	w.clock.Advance(599 * time.Second)
+	reconcile(t, r)
+	require.Len(t, w.github.Requests(""), asked)
+	w.clock.Advance(time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
+func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.clock.Advance(time.Second)
+	w.buy(t, "u2", "pay2", "hubot")
+	for range 20 {
+		w.github.Script("octo", testenv.Reply{Status: 500})
+	}
+	r := w.inviter(t)
+	for range 3 {
+		reconcile(t, r)
+		w.clock.Advance(1600 * time.Millisecond)
+	}
+	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+	w.clock.Advance(24 * time.Hour)
+	w.github.Forget()
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
+func TestWaitsGrowUpToAMost(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler{jitter: func() float64 { return 0 }}
+	for inRow, want := range map[int]time.Duration{
+		1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1000: 5 * time.Minute,
+	} {
+		require.Equal(t, want, r.wait(afterFault, inRow))
+	}
+	r.jitter = func() float64 { return 0.999 }
+	require.InDelta(t, 1.5, r.wait(afterFault, 1).Seconds(), 0.01)
+}
+
+func TestANameThatIsNoGitHubUserNeverReachesGitHub(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for i, name := range []string{"../../../user/repos", "a/b", "octo?x=1", "octo#", "octo ", "é", "-octo", "..", ".", "a\nb", "%2e%2e"} {
+		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), name)
+	}
+	reconcile(t, w.inviter(t))
+	require.Empty(t, w.github.Requests(""))
+	var failed int
+	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from payfold.invitation where status = 'failed'").Scan(&failed))
+	require.Equal(t, 11, failed)
+	w.exec(t, "update portal.pro_license set status = 'revoked', revoked_at = now()")
+	reconcile(t, w.inviter(t))
+	require.Empty(t, w.github.Requests(""))
+}

@@ -1,0 +1,360 @@
+package invitations
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestARevokedLicenceWithdrawsItsPendingInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+	asked := len(w.github.Requests(""))
+	w.clock.Advance(48 * time.Hour)
+	reconcile(t, r)
+	require.Len(t, w.github.Requests(""), asked)
+}
+
+func TestALicenceRevokedBeforeItWasSentAsksNothingOfGitHub(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.buy(t, "u2", "pay2", "")
+	r := w.inviter(t)
+	require.NoError(t, r.scan(t.Context(), nil))
+	w.refund(t, "u1")
+	w.refund(t, "u2")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u2", "pay2", store.InvitationWithdrawn)
+	require.Empty(t, w.github.Requests(""))
+}
+
+func TestARevocationBetweenTheScanAndTheAttemptCounts(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	require.NoError(t, r.scan(t.Context(), nil))
+	w.refund(t, "u1")
+	worked, err := r.next(t.Context())
+	require.NoError(t, err)
+	require.False(t, worked)
+}
+
+func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Acts: true, Drops: true})
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
+func TestWhoHasAcceptedKeepsTheAccessUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	for _, remove := range []bool{false, true} {
+		w := setup(t)
+		w.remove = remove
+		w.buy(t, "u1", "pay1", "octo")
+		r := w.inviter(t)
+		reconcile(t, r)
+		w.github.Accept(t, "octo")
+		w.refund(t, "u1")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+		require.Equal(t, !remove, w.github.HasAccess("octo"))
+	}
+}
+
+func TestAcceptedAfterALostAnswerIsOursToRemove(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Acts: true, Drops: true})
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	w.refund(t, "u1")
+	reconcile(t, r)
+	require.False(t, w.github.HasAccess("octo"))
+}
+
+func TestWhoHadAccessWithoutUsIsNeverRemoved(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.github.Join("maintainer")
+	w.buy(t, "u1", "pay1", "maintainer")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.True(t, w.github.HasAccess("maintainer"))
+}
+
+func TestWhatAnotherUsersLicenceGivesIsNotTaken(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.buy(t, "u1", "pay1", "octo")
+	w.buy(t, "u2", "pay2", "Octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	require.Equal(t, 1, w.github.Sent("octo"), "one GitHub user, one invitation")
+	w.refund(t, "u1")
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("octo"))
+	w.github.Accept(t, "octo")
+	w.refund(t, "u2")
+	reconcile(t, r)
+	require.False(t, w.github.HasAccess("octo"), "the last licence takes it")
+}
+
+func TestOnlyAnExplicitRevocationWithdraws(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.buy(t, "u2", "pay2", "hubot")
+	w.perDay = 1
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.exec(t, "delete from portal.pro_license")
+	for range 10 {
+		w.clock.Advance(24 * time.Hour)
+		reconcile(t, r)
+	}
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	require.Len(t, w.github.Requests(http.MethodPut), 1)
+	require.Empty(t, w.github.Requests(http.MethodDelete))
+}
+
+func TestBoughtTwiceIsOneInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.clock.Advance(time.Minute)
+	w.buy(t, "u1", "pay2", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Zero(t, w.github.Repeated("octo"))
+	w.buy(t, "u1", "pay1", "octo") // the second one is refunded, the first goes on
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("octo"))
+	w.refund(t, "u1") // and both
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay2", store.InvitationWithdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
+func TestBoughtTwiceBeforeTheFirstWasSentIsOneInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	require.NoError(t, r.scan(t.Context(), nil))
+	w.buy(t, "u1", "pay2", "octo")
+	reconcile(t, r)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	require.Equal(t, 1, w.github.Sent("octo"))
+}
+
+func TestRefundedAndBoughtAgainIsInvitedAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	reconcile(t, r)
+	w.buy(t, "u1", "pay2", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	require.Equal(t, 2, w.github.Sent("octo"))
+	require.NotNil(t, w.github.Invitation("octo"))
+}
+
+func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	reconcile(t, r)
+	w.buy(t, "u1", "pay1", "octo") // a rebuild under other rules
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	repositories, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	require.NoError(t, err)
+	require.Empty(t, repositories)
+	require.Equal(t, 1, w.github.Sent("octo"))
+}
+
+func TestANewNameOfANewPurchaseIsInvitedAndBothEndWithTheLicence(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "old")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.buy(t, "u1", "pay2", "new")
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("old"))
+	require.NotNil(t, w.github.Invitation("new"))
+	w.refund(t, "u1")
+	reconcile(t, r)
+	require.Nil(t, w.github.Invitation("old"))
+	require.Nil(t, w.github.Invitation("new"))
+}
+
+func TestAnotherNameOfTheSamePurchaseCountsWithRetryAlone(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.github.Unknown("typo")
+	w.buy(t, "u1", "pay1", "typo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationFailed)
+	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	require.NoError(t, err)
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("octo"))
+}
+
+func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	for day := range 30 {
+		reconcile(t, r)
+		require.Equal(t, 1+min(day/7, 1), w.github.Sent("octo"), "day %d", day)
+		w.clock.Advance(24 * time.Hour)
+	}
+	w.requireStatus(t, "u1", "pay1", store.InvitationExpired)
+	require.Zero(t, w.github.Repeated("octo"), "the expired one is cancelled first")
+	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	require.NoError(t, err)
+	reconcile(t, r)
+	require.Equal(t, 3, w.github.Sent("octo"))
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+}
+
+func TestAnInvitationThatIsGoneAfterItsTimeCountsAsExpired(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Decline(t, "octo") // or GitHub lists no expired ones
+	w.clock.Advance(8 * 24 * time.Hour)
+	reconcile(t, r)
+	require.Equal(t, 2, w.github.Sent("octo"))
+}
+
+func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.buy(t, "u2", "pay2", "hubot")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	w.github.Decline(t, "hubot")
+	w.clock.Advance(24 * time.Hour)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	w.requireStatus(t, "u2", "pay2", store.InvitationDeclined)
+	w.clock.Advance(100 * 24 * time.Hour)
+	reconcile(t, r)
+	require.Equal(t, 1, w.github.Sent("hubot"), "whoever declined is not asked again")
+	_, err := r.Store.RetryInvitations(t.Context(), "u2", w.clock.Now())
+	require.NoError(t, err)
+	reconcile(t, r)
+	require.Equal(t, 2, w.github.Sent("hubot"))
+}
+
+func TestAWithdrawalThatGitHubDoesNotAnswerIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "u1")
+	w.github.Script("", testenv.Reply{Status: 500})
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+}
+
+func TestARebuiltSchemaInvitesNobodyAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.exec(t, "create schema portal_next")
+	w.exec(t, "create table portal_next.pro_license (like portal.pro_license including all)")
+	w.exec(t, "insert into portal_next.pro_license select * from portal.pro_license")
+	w.exec(t, "begin; alter schema portal rename to portal_prev; alter schema portal_next rename to portal; commit")
+	w.clock.Advance(time.Hour)
+	w.buy(t, "u2", "pay2", "hubot") // into the promoted one
+	reconcile(t, r)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	require.Equal(t, 1, w.github.Sent("hubot"))
+	require.Len(t, w.github.Requests(http.MethodPut), 2)
+}
+
+func TestWithoutCredentialsInvitationsWait(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	r.gitHub, r.Repository = nil, ""
+	reconcile(t, r)
+	one := w.invitation(t, "u1", "pay1")
+	require.Equal(t, store.InvitationPending, one.Status)
+	require.Empty(t, one.Repository)
+
+	reconcile(t, w.inviter(t)) // configured
+	one = w.invitation(t, "u1", "pay1")
+	require.Equal(t, store.InvitationInvited, one.Status)
+	require.Equal(t, testenv.GitHubRepository, one.Repository)
+}

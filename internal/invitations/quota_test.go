@@ -1,0 +1,98 @@
+package invitations
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestTheQuotaHoldsAcrossProcessesAndWhatWaitsGoesOldestFirst(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.perDay = 5
+	for i := range 12 {
+		w.buy(t, fmt.Sprint("u", 11-i), fmt.Sprint("pay", i), fmt.Sprintf("octo%02d", i))
+		w.clock.Advance(time.Minute)
+	}
+	for day := range 3 {
+		for range 3 { // each a process of its own
+			reconcile(t, w.inviter(t))
+			w.clock.Advance(7*time.Hour + 59*time.Minute)
+		}
+		require.Len(t, w.github.Requests(http.MethodPut), min(5*(day+1), 12))
+		w.clock.Advance(3 * time.Minute)
+	}
+	for i, request := range w.github.Requests(http.MethodPut) {
+		require.Contains(t, request.Path, fmt.Sprintf("octo%02d", i))
+	}
+}
+
+func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.perDay = 1
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	require.NoError(t, r.scan(t.Context(), nil))
+	_, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	require.NoError(t, err) // and its process dies
+	w.buy(t, "u2", "pay2", "hubot")
+	reconcile(t, r)
+	require.Empty(t, w.github.Requests(http.MethodPut))
+	w.clock.Advance(23 * time.Hour)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited) // in the place that was its own
+	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	w.clock.Advance(23 * time.Hour)
+	reconcile(t, r)
+	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	w.clock.Advance(time.Hour)
+	reconcile(t, r)
+	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+}
+
+func TestTwoInvitersThatRaceInviteEachOnceWithinTheQuota(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.perDay = 9
+	for i := range 12 {
+		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), fmt.Sprint("octo", i))
+	}
+	for i := range 3 { // and others who name the same GitHub users
+		w.buy(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), fmt.Sprint("Octo", i))
+	}
+	w.github.Script("octo1", testenv.Reply{Acts: true, Drops: true})
+	w.github.Script("octo2", testenv.Reply{Drops: true})
+	inviters := []*Reconciler{w.inviter(t), w.inviter(t), w.inviter(t)}
+	for range 4 {
+		var group sync.WaitGroup
+		for _, r := range inviters {
+			group.Go(func() { reconcile(t, r) })
+		}
+		group.Wait()
+		w.clock.Advance(2 * time.Second)
+	}
+	sent := 0
+	for i := range 12 {
+		name := fmt.Sprint("octo", i)
+		require.LessOrEqual(t, w.github.Sent(name), 1)
+		require.Zero(t, w.github.Repeated(name))
+		sent += w.github.Sent(name)
+	}
+	require.Equal(t, 9, sent)
+	w.clock.Advance(24 * time.Hour)
+	reconcile(t, inviters[0])
+	for i := range 12 {
+		require.Equal(t, 1, w.github.Sent(fmt.Sprint("octo", i)))
+	}
+	for i := range 3 {
+		w.requireStatus(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), store.InvitationInvited)
+	}
+}

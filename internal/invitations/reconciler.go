@@ -1,0 +1,158 @@
+package invitations
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// gitHub is what the reconciler needs of GitHub. Every error is a *problem.
+type gitHub interface {
+	Look(ctx context.Context, user string) (standing, error)
+	Invite(ctx context.Context, user string) (*invitation, error) // nil: has access already
+	Cancel(ctx context.Context, id int64) error
+	Remove(ctx context.Context, user string) error
+}
+
+// Config is what a reconciler works with.
+type Config struct {
+	Store          *store.Store
+	GitHub         *GitHub // nil: nothing is asked, what there is to send waits as pending
+	Repository     string  // owner/name; empty only without GitHub
+	PerDay         int     // most invitations in 24 hours
+	RemoveOnRevoke bool    // take the access of those who accepted, too
+	Logger         *slog.Logger
+	Registerer     prometheus.Registerer
+	Now            func() time.Time
+}
+
+// Reconciler brings GitHub's invitations to what the licences say. Any number of
+// them may run on one database: one works at a time, and two that do after all
+// do no harm.
+type Reconciler struct {
+	Config
+	gitHub  gitHub
+	jitter  func() float64 // in [0, 1)
+	limit   time.Duration  // of one attempt
+	metrics *metrics
+	strikes int // problems in a row that concern every invitation
+}
+
+// New returns a reconciler.
+func New(config Config) *Reconciler {
+	r := &Reconciler{Config: config, jitter: rand.Float64, limit: attemptTime, metrics: newMetrics(config.Registerer, config.PerDay)}
+	if config.GitHub != nil {
+		r.gitHub = config.GitHub
+	}
+	return r
+}
+
+const (
+	// attemptTime bounds one attempt, all its calls together. GitHub itself gives
+	// up a request after 10 seconds.
+	attemptTime = 12 * time.Second
+	// attemptOver is when others may take an attempt to be over that has no
+	// answer. The difference is for clocks that do not agree.
+	attemptOver = 20 * time.Second
+	// recordTime bounds the record of an answer when the process is told to stop.
+	recordTime = 3 * time.Second
+)
+
+// scan records what the licences of these users ask for; nil: of all.
+func (r *Reconciler) scan(ctx context.Context, users []string) error {
+	return r.Store.ScanLicenses(ctx, r.Repository, users, r.Now())
+}
+
+// next makes one attempt: reserve, look, ask, record. It says whether there was
+// anything to do.
+func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
+	if r.gitHub == nil {
+		return false, nil
+	}
+	attempt, err := r.Store.ReserveAttempt(ctx, r.Repository, r.Now(), r.PerDay, attemptOver)
+	if err != nil || attempt == nil {
+		return false, err
+	}
+	calls, cancel := context.WithTimeout(ctx, r.limit)
+	result := r.perform(calls, attempt)
+	cancel()
+	if ctx.Err() != nil && result.pause != nil { // it was we who hung up
+		result.pause = nil
+		result.answer.Next = attempt.Invitation
+	}
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if result.pause != nil {
+		if err := r.Store.PauseInvitations(ctx, *result.pause); err != nil {
+			return true, err
+		}
+	}
+	err = r.Store.RecordAnswer(ctx, attempt, result.answer, r.Now())
+	if errors.Is(err, store.ErrAttemptOver) {
+		r.Logger.WarnContext(ctx, "an invitation's answer came too late and is looked up again", "user_id", attempt.UserID)
+		return true, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	r.observe(ctx, attempt, result)
+	return true, nil
+}
+
+// result is what an attempt has led to.
+type result struct {
+	answer store.Answer
+	pause  *store.Pause // nil: the others go on
+}
+
+// perform asks GitHub what the attempt is for.
+func (r *Reconciler) perform(ctx context.Context, attempt *store.Attempt) result {
+	if !githubName.MatchString(*attempt.GitHubUser) { // so GitHub has never heard of it
+		status := store.InvitationFailed
+		if attempt.Purpose == store.AttemptWithdraw {
+			status = store.InvitationWithdrawn
+		}
+		return r.settled(attempt, status, "not the name of a GitHub user")
+	}
+	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser)
+	if err != nil {
+		return r.troubled(attempt, whole(err), store.OutcomeNotSent)
+	}
+	var done result
+	switch attempt.Purpose {
+	case store.AttemptInvite:
+		done = r.invite(ctx, attempt, known)
+	case store.AttemptWithdraw:
+		done = r.withdraw(ctx, attempt, known)
+	default:
+		done = r.watch(attempt, known)
+	}
+	if done.pause == nil {
+		r.strikes = 0
+	}
+	done.answer.Absent = !known.collaborator && known.pending == nil
+	return done
+}
+
+// whole: a refusal that does not depend on the user is one of everything.
+func whole(err error) *problem {
+	trouble := asProblem(err)
+	if trouble.kind == refused {
+		return &problem{kind: denied, words: trouble.words + "; is the repository right, and do the credentials reach it?"}
+	}
+	return trouble
+}
+
+func asProblem(err error) *problem {
+	var trouble *problem
+	if errors.As(err, &trouble) {
+		return trouble
+	}
+	return &problem{kind: unclear, words: err.Error()}
+}

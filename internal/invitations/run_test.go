@@ -1,0 +1,264 @@
+package invitations
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// running runs a reconciler until the returned function is called, which waits for its end.
+func running(t *testing.T, r *Reconciler) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func (w *world) awaitStatus(t *testing.T, user, status string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var is string
+		err := w.db.QueryRow(t.Context(), "select status from payfold.invitation where user_id = $1", user).Scan(&is)
+		return err == nil && is == status
+	}, 20*time.Second, 5*time.Millisecond)
+}
+
+func TestAChangedLicenceIsNoticedWithoutWaitingForAScan(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	running(t, w.inviter(t))
+	w.buy(t, "u1", "pay1", "octo")
+	w.exec(t, "notify payfold_licenses")
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.buy(t, "u2", "pay2", "hubot")
+	began := time.Now()
+	w.exec(t, "notify payfold_licenses")
+	w.awaitStatus(t, "u2", store.InvitationInvited)
+	require.Less(t, time.Since(began), scanEvery/2)
+}
+
+func TestOneInvitesAtATimeAndAnotherTakesOver(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	first := w.inviter(t)
+	stopFirst := running(t, first)
+	require.Eventually(t, func() bool { return w.holders(t) == 1 }, 20*time.Second, 10*time.Millisecond)
+	running(t, w.inviter(t))
+	w.buy(t, "u1", "pay1", "octo")
+	w.exec(t, "notify payfold_licenses")
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+	stopFirst()
+	w.buy(t, "u2", "pay2", "hubot")
+	w.awaitStatus(t, "u2", store.InvitationInvited)
+	require.Equal(t, 1, w.holders(t))
+}
+
+func (w *world) holders(t *testing.T) (n int) {
+	t.Helper()
+	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ExclusiveLock' and classid = $1::bigint::oid and database = (select oid from pg_database where datname = current_database())",
+		int64(0x7061_7968)).Scan(&n))
+	return n
+}
+
+func TestALostSessionIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	running(t, w.inviter(t))
+	require.Eventually(t, func() bool { return w.holders(t) == 1 }, 20*time.Second, 10*time.Millisecond)
+	w.exec(t, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+	w.buy(t, "u1", "pay1", "octo")
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+}
+
+func TestItWaitsForTheTables(t *testing.T) {
+	t.Parallel()
+	clock := testenv.NewClock()
+	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
+	var log lockedBuffer
+	r := w.inviter(t)
+	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	running(t, r)
+	s := w.open(t)
+	defer s.Close()
+	require.NoError(t, s.Prepare(t.Context(), "log-1", 1, projections.Rules{}))
+	var err error
+	w.db, err = pgx.Connect(t.Context(), w.dsn)
+	require.NoError(t, err)
+	defer w.db.Close(context.Background())
+	w.buy(t, "u1", "pay1", "octo")
+	w.exec(t, "notify payfold_licenses")
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+	require.NotContains(t, log.String(), "level=WARN")
+}
+
+func TestWhoStartsAnewTriesRefusedCredentialsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("", testenv.Reply{Status: 401})
+	reconcile(t, w.inviter(t))
+	running(t, w.inviter(t))
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+}
+
+func TestMetricsSayWhatWasSentWhatWaitsAndWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.perDay = 3
+	w.github.Unknown("nobody")
+	for i, name := range []string{"octo", "nobody", "hubot", "", "mona", "lisa"} {
+		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), name)
+		w.clock.Advance(time.Second)
+	}
+	r := w.inviter(t)
+	reconcile(t, r)
+	require.NoError(t, r.measure(t.Context()))
+	require.InDelta(t, 3, testutil.ToFloat64(r.metrics.sent), 0)
+	require.InDelta(t, 0, testutil.ToFloat64(r.metrics.quota), 0)
+	for status, n := range map[string]float64{store.InvitationInvited: 3, store.InvitationFailed: 1, store.InvitationPending: 2} {
+		require.InDelta(t, n, testutil.ToFloat64(r.metrics.state.WithLabelValues(status)), 0, status)
+	}
+	require.NoError(t, r.Store.PauseInvitations(t.Context(), store.Pause{
+		Repository: r.Repository, Until: w.clock.Now().Add(time.Hour), Cause: store.PauseLimit, Reason: "x",
+	}))
+	require.NoError(t, r.measure(t.Context()))
+	require.InDelta(t, 1, testutil.ToFloat64(r.metrics.paused.WithLabelValues(store.PauseLimit)), 0)
+}
+
+func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	private, text := newKey(t)
+	w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey}
+	credentials, err := App(7, 42, text)
+	require.NoError(t, err)
+	r := w.inviter(t)
+	r.gitHub = NewGitHub(w.github.Address(), credentials, testenv.GitHubRepository, "pull", w.clock.Now)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	tokens := 0
+	for _, request := range w.github.Requests(http.MethodPost) {
+		require.Equal(t, "/app/installations/42/access_tokens", request.Path)
+		tokens++
+	}
+	require.Equal(t, 1, tokens, "kept for the next call")
+}
+
+func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
+	t.Parallel()
+	for status, cause := range map[int]string{401: store.PauseDenied, 404: store.PauseDenied, 403: store.PauseDenied, 429: store.PauseLimit, 500: store.PauseFault} {
+		w := setup(t)
+		private, text := newKey(t)
+		w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey, Refuses: status}
+		credentials, err := App(7, 42, text)
+		require.NoError(t, err)
+		r := w.inviter(t)
+		r.gitHub = NewGitHub(w.github.Address(), credentials, testenv.GitHubRepository, "pull", w.clock.Now)
+		w.buy(t, "u1", "pay1", "octo")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+		pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+		require.NoError(t, err)
+		require.Len(t, pauses, 1)
+		require.Equal(t, cause, pauses[0].Cause, status)
+	}
+}
+
+func newKey(t *testing.T) (*rsa.PrivateKey, []byte) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+}
+
+func TestSecretsPrintRedactedWhereverTheyStand(t *testing.T) {
+	t.Parallel()
+	_, key := newKey(t)
+	app, err := App(7, 42, key)
+	require.NoError(t, err)
+	inKey := strings.Split(string(key), "\n")[3]
+	clock := testenv.NewClock()
+	github := testenv.NewGitHub(t, clock.Now)
+	for _, credentials := range []Credentials{Token("ghp_very_secret"), app} {
+		hub := NewGitHub(github.Address(), credentials, testenv.GitHubRepository, "pull", clock.Now)
+		r := New(Config{GitHub: hub, Registerer: prometheus.NewRegistry(), Now: clock.Now})
+		var log bytes.Buffer
+		for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
+			slog.New(handler).Info("x", "credentials", credentials, "wrapped", struct{ C Credentials }{credentials}, "hub", hub)
+		}
+		texts := []string{log.String()}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%q"} {
+			for _, value := range []any{credentials, &credentials, struct{ c Credentials }{credentials}, []Credentials{credentials}, hub, *hub, hub.http, hub.http.Transport, r, r.Config} {
+				texts = append(texts, fmt.Sprintf(verb, value))
+			}
+		}
+		for _, text := range texts {
+			require.NotContains(t, text, "very_secret")
+			require.NotContains(t, text, fmt.Sprintf("%x", "very_secret"))
+			require.NotContains(t, text, inKey)
+		}
+	}
+	_, err = App(7, 42, []byte("-----BEGIN RSA PRIVATE KEY-----\nsecretsecret\n-----END RSA PRIVATE KEY-----\n"))
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "secretsecret")
+}
+
+func TestNoAnswerAndNoErrorRepeatsTheToken(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	var log lockedBuffer
+	r := w.inviter(t)
+	r.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for _, reply := range []testenv.Reply{{Drops: true}, {Status: 401}, {Status: 500}, {Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}}} {
+		w.github.Script("", reply)
+		reconcile(t, r)
+		w.clock.Advance(2 * time.Hour)
+	}
+	require.Contains(t, log.String(), "level=ERROR")
+	require.NotContains(t, log.String(), testenv.GitHubToken)
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Statuses of an invitation.
+const (
+	InvitationPending      = "pending"      // GitHub has not been asked yet, or is to be asked again
+	InvitationInvited      = "invited"      // GitHub has sent it, and it waits for the user
+	InvitationCollaborator = "collaborator" // the user has access
+	InvitationFailed       = "failed"       // GitHub refused it
+	InvitationExpired      = "expired"      // two of them ran out
+	InvitationDeclined     = "declined"     // it is gone, and the user has no access
+	InvitationWithdrawn    = "withdrawn"    // the licence was revoked; final
+)
+
+// Invitation is the state of one purchase's invitation to one repository. Its
+// key is (UserID, Repository, PaymentID).
+type Invitation struct {
+	UserID       string     `json:"user_id" db:"user_id"`
+	Repository   string     `json:"repository" db:"repository"`
+	PaymentID    string     `json:"provider_payment_id" db:"provider_payment_id"`
+	GitHubUser   *string    `json:"github_username" db:"github_username"`
+	Status       string     `json:"status" db:"status"`
+	Reason       *string    `json:"reason" db:"reason"`
+	InvitationID *int64     `json:"invitation_id" db:"invitation_id"`
+	InvitedAt    *time.Time `json:"invited_at" db:"invited_at"`
+	ActivatedAt  time.Time  `json:"activated_at" db:"activated_at"`
+	Revoked      bool       `json:"revoked" db:"revoked"`
+	Repeats      int        `json:"repeats" db:"repeats"`
+	Faults       int        `json:"faults" db:"faults"`
+	DueAt        time.Time  `json:"due_at" db:"due_at"`
+	ChangedAt    time.Time  `json:"changed_at" db:"changed_at"`
+}
+
+//go:embed record_licenses.sql
+var recordLicenses string
+
+//go:embed follow_licenses.sql
+var followLicenses string
+
+//go:embed withdraw_unsent.sql
+var withdrawUnsent string
+
+// ScanLicenses records what the licences of some users (nil: of all) ask for: an
+// invitation for each active one that has none, a GitHub user that has become
+// known, and revocations. Scanning again changes nothing. What was recorded while no repository was
+// configured gives way to the first one that is.
+func (s *Store) ScanLicenses(ctx context.Context, repository string, users []string, now time.Time) error {
+	return s.asInviter(ctx, repository, func(tx pgx.Tx) error {
+		steps := &pgx.Batch{}
+		if repository != "" {
+			steps.Queue("delete from payfold.invitation where repository = ''")
+		}
+		for _, step := range []string{recordLicenses, followLicenses, withdrawUnsent} {
+			steps.Queue(step, repository, now, users)
+		}
+		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
+			return fmt.Errorf("look for licences to invite: %w", err)
+		}
+		return nil
+	})
+}
+
+// inviterLock is the first key of the advisory locks on repositories.
+const inviterLock = 0x7061_7967
+
+// asInviter runs one short transaction; all that concern a repository come one
+// after the other, whichever process they are of.
+func (s *Store) asInviter(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", inviterLock, repository); err != nil {
+			return fmt.Errorf("wait for other inviters: %w", err)
+		}
+		return work(tx)
+	})
+}
+
+// Invitations lists all of them, the oldest licence first.
+func (s *Store) Invitations(ctx context.Context) ([]Invitation, error) {
+	rows, err := s.pool.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
+		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
+		from payfold.invitation order by activated_at, user_id, repository, provider_payment_id`)
+	if err != nil {
+		return nil, fmt.Errorf("list the invitations: %w", err)
+	}
+	invitations, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
+	if err != nil {
+		return nil, fmt.Errorf("list the invitations: %w", err)
+	}
+	return invitations, nil
+}
+
+// NotPrepared says whether an error is that of tables which are not there yet.
+func NotPrepared(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") // undefined table, invalid schema name
+}

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed retry_invitations.sql
+var retryInvitations string
+
+// RetryInvitations takes up a user's invitations again that will not be sent by
+// themselves, and returns their repositories. See retry_invitations.sql.
+func (s *Store) RetryInvitations(ctx context.Context, user string, now time.Time) ([]string, error) {
+	var repositories []string
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, retryInvitations, user, now)
+		if err != nil {
+			return err
+		}
+		if repositories, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, notifyLicenses, namesOf([]string{user}))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("retry the invitations of %s: %w", user, err)
+	}
+	return repositories, nil
+}

@@ -1,0 +1,71 @@
+-- takes the next thing to ask GitHub: new invitations first, the oldest licence
+-- first but for those that GitHub answered with faults, as far as the quota goes; then what was revoked; then those invited that
+-- are to be looked at again. The licence has the last word in each case.
+with quota as (
+  select count(*) as used
+  from payfold.invitation_attempt
+  where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent'
+    and reserved_at > $2::timestamptz - interval '24 hours'
+), free as not materialized (
+  select i.*
+  from payfold.invitation i
+  where i.repository = $1 and i.github_username is not null and i.due_at <= $2 and i.status <> 'withdrawn'
+    and lower(i.github_username) <> all (array(
+      select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
+    ))
+), candidate as (
+  (select 1 as turn, 'invite' as purpose, f.*
+   from free f
+   join portal.pro_license l using (user_id, provider_payment_id)
+   where f.status = 'pending' and not f.revoked and l.status = 'active' and (select used from quota) < $3
+   order by f.faults, f.activated_at, f.user_id
+   limit 1)
+  union all
+  -- what the last attempt may have sent has its place in the quota already
+  (select 2, 'invite', f.*
+   from free f
+   join portal.pro_license l using (user_id, provider_payment_id)
+   where f.status = 'pending' and not f.revoked and l.status = 'active'
+     and lower(f.github_username) in (
+       select lower(github_username) from payfold.invitation_attempt
+       where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent' and outcome = 'unknown'
+         and reserved_at > $2::timestamptz - interval '24 hours'
+     )
+   order by f.faults, f.activated_at, f.user_id
+   limit 1)
+  union all
+  (select 3, 'withdraw', f.*
+   from free f
+   join portal.pro_license l using (user_id)
+   where f.revoked and l.status = 'revoked'
+   order by f.due_at, f.user_id
+   limit 1)
+  union all
+  (select 4, 'watch', f.*
+   from free f
+   join portal.pro_license l using (user_id, provider_payment_id)
+   where f.status = 'invited' and not f.revoked and l.status = 'active'
+   order by f.due_at, f.user_id
+   limit 1)
+), next as (
+  select * from candidate order by turn limit 1
+), reserved as (
+  insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
+  select user_id, repository, provider_payment_id, github_username, purpose, $2 from next
+  returning attempt_id
+)
+select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,
+       n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at,
+       -- the newest attempt on that GitHub user of which nobody knows what it did
+       (select max(a.reserved_at) from payfold.invitation_attempt a
+        where a.repository = n.repository and lower(a.github_username) = lower(n.github_username)
+          and a.purpose = 'invite' and a.outcome = 'unknown') as unknown_since,
+       -- that GitHub user was invited by us, for whichever purchase
+       exists (select from payfold.invitation o
+        where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
+          and o.invited_at is not null) as ours,
+       -- the licence of another user names the same GitHub user
+       exists (select from payfold.invitation o
+        where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
+          and o.user_id <> n.user_id and not o.revoked and o.status in ('pending', 'invited', 'collaborator')) as shared
+from next n, reserved
