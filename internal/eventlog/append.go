@@ -38,21 +38,21 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		}
 		partitions = int(l.partitions.Load())
 	}
-	ack, err := l.js.PublishMsg(ctx, message(d, partitions),
-		jetstream.WithExpectStream(l.name), jetstream.WithRetryAttempts(0))
+	m := message(d, partitions)
+	m.Header.Set(jetstream.ExpectedStreamHeader, l.name)
+	variant.around(func() { duplicate, err = l.committer.append(ctx, m) })
 	if err != nil {
-		if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		switch {
+		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			l.partitions.Store(0) // gone, and perhaps another one tomorrow
+		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
+			if reason := l.health(); reason != nil {
+				l.committer.fail(reason)
+			}
 		}
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
-	if ack.Duplicate && l.flush != nil {
-		// The server answers a duplicate without any fsync.
-		if err := l.flush(); err != nil {
-			return false, fmt.Errorf("flush the log: %w", err)
-		}
-	}
-	return ack.Duplicate, nil
+	return duplicate, nil
 }
 
 func message(d events.Delivery, partitions int) *nats.Msg {
