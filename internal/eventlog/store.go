@@ -73,7 +73,7 @@ func (s *store) recover() (aside []string, err error) {
 			newest = min(newest, marked)
 		}
 	}
-	if err := syncTree(filepath.Dir(s.root), s.root); err != nil {
+	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
 		return nil, fmt.Errorf("make the log durable: %w", err)
 	}
 	return aside, s.setMark(strconv.Itoa(newest))
@@ -114,7 +114,7 @@ func (s *store) open() error {
 		return fmt.Errorf("no message block in %s", s.dir)
 	}
 	// The stream's own files and folders, too, where it is new.
-	if err := syncTree(filepath.Dir(s.root), s.root); err != nil {
+	if err := syncTree(s.root); err != nil {
 		return err
 	}
 	if err := s.use(last(blocks)); err != nil {
@@ -187,7 +187,7 @@ func (s *store) close() error {
 	if s.file != nil {
 		_ = s.file.Close()
 	}
-	if err := syncTree(filepath.Dir(s.root), s.root); err != nil {
+	if err := syncTree(s.root); err != nil {
 		return fmt.Errorf("make the log durable: %w", err)
 	}
 	return s.setMark(markWhole)

@@ -8,15 +8,26 @@ import (
 	"path/filepath"
 )
 
-// syncTree makes every file and directory below dir durable, and dir's own entry in parent.
-func syncTree(parent, dir string) error {
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+// syncTree makes every file and folder below dir durable.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
 			err = syncFile(path)
 		}
 		return ignoreMissing(err)
 	})
-	return errors.Join(err, syncFile(parent))
+}
+
+// syncPath makes the names durable that lead to dir. A folder that may not be
+// read was not made by this user.
+func syncPath(dir string) error {
+	dir, err := filepath.Abs(dir)
+	for parent := filepath.Dir(dir); err == nil && parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		if err = syncFile(parent); errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // ignoreMissing: the server removes temporary files while it runs.
