@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -158,6 +159,9 @@ func (c *committer) run() {
 		case <-c.stop:
 			return
 		}
+		// Who can publish or take an answer right now does so first, and shares the
+		// flush. Where nobody can, this is no wait at all.
+		runtime.Gosched()
 		if err := c.commit(); err != nil {
 			c.fail(err)
 			return

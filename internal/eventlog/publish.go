@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,6 +100,9 @@ func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
 	if len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
 		return 0, false, jetstream.ErrNoStreamResponse
 	}
+	if seq := readStored(m.Data); seq > 0 {
+		return seq, false, nil
+	}
 	var answer struct {
 		Error *struct {
 			Code        int    `json:"err_code"`
@@ -119,4 +123,20 @@ func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
 		return 0, false, errBadAnswer
 	}
 	return answer.Seq, answer.Duplicate, nil
+}
+
+// readStored reads the answer that nearly all are, {"stream":"…","seq":1}, at a
+// tenth of the cost. It returns 0 for every other.
+func readStored(data []byte) (seq uint64) {
+	rest, isAnswer := bytes.CutPrefix(data, []byte(`{"stream":"`))
+	stream, rest, hasSeq := bytes.Cut(rest, []byte(`","seq":`))
+	digits, isWhole := bytes.CutSuffix(bytes.TrimLeft(rest, " "), []byte("}"))
+	if !isAnswer || !hasSeq || !isWhole || len(stream) == 0 || bytes.ContainsAny(stream, `"\\`) {
+		return 0
+	}
+	seq, err := strconv.ParseUint(string(digits), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
 }
