@@ -34,6 +34,7 @@ type world struct {
 	shown     map[uint64]string            // delivered to a reader
 	last      [customers]string
 	began     int
+	hopeless  bool // nothing sent from now on can be confirmed
 }
 
 func newWorld(provider *testenv.Provider, seed uint64) *world {
@@ -55,12 +56,16 @@ func (m *machine) loadUntil(cut <-chan struct{}) error {
 		case <-ctx.Done():
 		}
 	}()
+	return m.load(ctx)
+}
+
+// load delivers until ctx ends.
+func (m *machine) load(ctx context.Context) error {
 	m.began++
 	group, working := errgroup.WithContext(ctx)
 	for customer := range customers {
 		group.Go(func() error {
-			m.shop(working, customer, rand.New(rand.NewPCG(m.seed, uint64(m.began*customers+customer))))
-			return nil
+			return m.shop(working, customer, rand.New(rand.NewPCG(m.seed, uint64(m.began*customers+customer))))
 		})
 	}
 	group.Go(func() error { return m.follow(working) })
@@ -71,8 +76,14 @@ func (m *machine) loadUntil(cut <-chan struct{}) error {
 	return err
 }
 
+func (w *world) confirmations() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.confirmed)
+}
+
 // shop delivers new events, and at times an old one again.
-func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) {
+func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error {
 	var old []string
 	for n := 0; ctx.Err() == nil; n++ {
 		body := w.body(fmt.Sprintf("e_%d_%d_%d", w.began, customer, n), customer, random)
@@ -83,6 +94,7 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) {
 		}
 		id := idOf(body)
 		w.mu.Lock()
+		hopeless := w.hopeless
 		if _, known := w.sent[id]; !known {
 			w.sent[id], w.after[id] = sha256.Sum256([]byte(body)), w.last[customer]
 		}
@@ -92,8 +104,12 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) {
 			w.mu.Lock()
 			w.confirmed[id], w.last[customer] = true, id
 			w.mu.Unlock()
+			if hopeless {
+				return fmt.Errorf("%s was confirmed by a disk that keeps nothing", id)
+			}
 		}
 	}
+	return nil
 }
 
 func (w *world) body(id string, customer int, random *rand.Rand) string {
