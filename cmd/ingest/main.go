@@ -5,12 +5,20 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/payfold/payfold/internal/cli"
 )
 
+// gcPercent: a delivery leaves 20 kB of garbage beside a small heap. Collecting
+// half as often as usual takes a twentieth off its cost, for 25 MB.
+const gcPercent = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}

@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +17,10 @@ const (
 
 // probe finds out, in a stream of its own, whether the server keeps its messages
 // where flush syncs them, and has written them when it acknowledges them.
-func (s *Server) probe() (err error) {
+//
+// The stream stays until the next start: where the server deletes one it removes
+// folders behind its answer, and another stream may be about to use them.
+func (s *Server) probe() error {
 	conn, err := nats.Connect(s.nats.ClientURL(), nats.InProcessServer(s.nats), nats.Token(s.secret))
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
@@ -30,16 +32,11 @@ func (s *Server) probe() (err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
-	// A process that was killed may have left one.
-	if err := js.DeleteStream(ctx, probeStream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("delete an old probe: %w", err)
-	}
 	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: probeStream, Subjects: []string{probeSubject}, Storage: jetstream.FileStorage,
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	defer func() { err = errors.Join(err, js.DeleteStream(ctx, probeStream)) }()
 	store := newStore(s.store.root, writerAccount, probeStream)
 	for range 2 {
 		body := []byte(randomToken())

@@ -60,6 +60,9 @@ func (s *store) recover() (aside []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.RemoveAll(filepath.Dir(blocksDir(s.root, writerAccount, probeStream))); err != nil {
+		return nil, fmt.Errorf("remove the last probe: %w", err)
+	}
 	newest := last(blocks)
 	if text := readTrimmed(s.mark); text != markWhole {
 		if err := os.Remove(filepath.Join(s.dir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {

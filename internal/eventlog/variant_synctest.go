@@ -23,6 +23,7 @@ func init() {
 	switch os.Getenv("SYNC_VARIANT") {
 	case "always":
 		variant.always = true
+		variant.wrap = noFlush
 		if delay > 0 {
 			var disk sync.Mutex // the server holds its lock while it syncs
 			variant.around = func(append func()) {
@@ -34,7 +35,7 @@ func init() {
 		}
 	case "never":
 		variant.never = true
-		variant.wrap = func(func() error) func() error { return func() error { return nil } }
+		variant.wrap = noFlush
 	default:
 		variant.wrap = func(flush func() error) func() error {
 			return func() error {
@@ -44,3 +45,5 @@ func init() {
 		}
 	}
 }
+
+func noFlush(func() error) func() error { return func() error { return nil } }
