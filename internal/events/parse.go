@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -34,11 +35,24 @@ func Parse(body []byte) (Event, error) {
 	if tooDeep(body) {
 		return Event{}, &SyntaxError{fmt.Sprintf("the body nests deeper than %d", MaxDepth)}
 	}
-	envelope, err := readEnvelope(jsontext.NewDecoder(bytes.NewBuffer(body), lenient))
-	if err != nil {
-		return Event{}, err
+	p := parsers.Get().(*parser)
+	p.dec.Reset(bytes.NewBuffer(body), lenient)
+	var event Event
+	err := p.readEnvelope()
+	if err == nil {
+		event = p.event()
 	}
-	return envelope.event(), nil
+	parsers.Put(p) // not where it panicked
+	return event, err
+}
+
+// parsers are kept, being larger than most bodies. What they return refers to
+// neither them nor the body.
+var parsers = sync.Pool{New: func() any { return &parser{dec: new(jsontext.Decoder)} }}
+
+type parser struct {
+	envelope
+	dec *jsontext.Decoder
 }
 
 type envelope struct {
@@ -46,42 +60,43 @@ type envelope struct {
 	object                   ref[object]
 }
 
-func readEnvelope(dec *jsontext.Decoder) (*envelope, error) {
+func (p *parser) readEnvelope() error {
+	dec, e := p.dec, &p.envelope
+	*e = envelope{}
 	if dec.PeekKind() != '{' {
-		return nil, notJSON(dec)
+		return notJSON(dec)
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(dec)
+		return notJSON(dec)
 	}
-	var e envelope
 	seen := map[string]int{}
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
-			return nil, notJSON(dec)
+			return notJSON(dec)
 		}
 		key := name.String()
 		if err := e.readField(dec, key); err != nil {
-			return nil, notJSON(dec)
+			return notJSON(dec)
 		}
 		seen[key]++
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, notJSON(dec)
+		return notJSON(dec)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, &SyntaxError{"the body goes on after its JSON object"}
+		return &SyntaxError{"the body goes on after its JSON object"}
 	}
 	for _, key := range []string{"id", "eventType", "object"} {
 		switch seen[key] {
 		case 0:
-			return nil, &SyntaxError{key + " is missing"}
+			return &SyntaxError{key + " is missing"}
 		case 1:
 		default:
-			return nil, &SyntaxError{key + " is given twice"}
+			return &SyntaxError{key + " is given twice"}
 		}
 	}
-	return &e, e.check()
+	return e.check()
 }
 
 func (e *envelope) readField(dec *jsontext.Decoder, key string) error {
