@@ -37,7 +37,7 @@ func (s *Server) probe() error {
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	store := newStore(s.store.root, writerAccount, probeStream)
+	store := s.store.probed()
 	for range 2 {
 		body := []byte(randomToken())
 		if _, err := js.Publish(ctx, probeSubject, body); err != nil {

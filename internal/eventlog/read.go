@@ -78,7 +78,10 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
 		}
 		if l.confirm != nil && out.Seq > durable {
-			if durable, err = l.confirm(ctx, out.Seq); err != nil {
+			switch durable, err = l.confirm(ctx, out.Seq); {
+			case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrDisconnected):
+				return nil
+			case err != nil:
 				return fmt.Errorf("%w: %w", ErrDisconnected, err)
 			}
 		}

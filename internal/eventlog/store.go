@@ -21,9 +21,10 @@ import (
 // finished flush has covered. Whatever the server acknowledged and somebody was
 // told lies in blocks up to the mark; newer ones hold nothing that was confirmed.
 type store struct {
-	root string // of the server
-	dir  string // of the blocks
-	mark string
+	root    string // of the server
+	account string
+	dir     string // of the blocks
+	mark    string
 
 	opened bool
 	newest int      // the block that flush syncs
@@ -42,13 +43,13 @@ const (
 
 func newStore(root, account, stream string) *store {
 	return &store{
-		root: root, dir: blocksDir(root, account, stream), mark: filepath.Join(root, "flushed"),
+		root: root, account: account, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
+		mark: filepath.Join(root, "flushed"),
 	}
 }
 
-func blocksDir(root, account, stream string) string {
-	return filepath.Join(root, "jetstream", account, "streams", stream, "msgs")
-}
+// probed is the store of the probe's stream.
+func (s *store) probed() *store { return newStore(s.root, s.account, probeStream) }
 
 // recover makes what an earlier process left fit to be opened by the server, and
 // durable. After anything but an orderly stop it sets aside the blocks above the
@@ -60,7 +61,7 @@ func (s *store) recover() (aside []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(filepath.Dir(blocksDir(s.root, writerAccount, probeStream))); err != nil {
+	if err := os.RemoveAll(filepath.Dir(s.probed().dir)); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
 	newest := last(blocks)
