@@ -47,7 +47,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m)
 lint: ## gofumpt, go vet, staticcheck
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
+	go vet -tags powercut,synctest ./...
 	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags powercut,synctest ./internal/eventlog ./internal/powercut
 
 clean: ## remove what build made
 	rm -rf bin
