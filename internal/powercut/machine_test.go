@@ -38,7 +38,11 @@ type machine struct {
 	disk    *powercut.Disk
 	unmount func() error
 	ingest  *testenv.Program
+	blocks  int // of the log, when it was looked at last
 }
+
+// blocksPerDisk bounds what a disk grows to, in memory: a block has 8 MB.
+const blocksPerDisk = 20
 
 func newMachine(t *testing.T, random *rand.Rand, env ...string) *machine {
 	m := &machine{
@@ -132,9 +136,14 @@ func (m *machine) endure(total *tally) error {
 	return err
 }
 
-// someChanges is 1 to about 5,000, each order of magnitude as often.
+// someChanges is 1 to about 3,000, or 1,500 where bodies are large, each order of
+// magnitude as often.
 func (m *machine) someChanges() int64 {
-	return int64(math.Exp(m.random.Float64() * math.Log(5000)))
+	most := 3000.0
+	if m.large > 1 {
+		most = 1500
+	}
+	return int64(math.Exp(m.random.Float64() * math.Log(most)))
 }
 
 func closed(signal <-chan struct{}) bool {
@@ -173,6 +182,7 @@ func (m *machine) check(total *tally) error {
 	blocks, err := filepath.Glob(filepath.Join(m.data(), "log/jetstream/PAYFOLD/streams", testenv.Stream, "msgs/*.blk"))
 	require.NoError(m.t, err)
 	total.setAside, total.blocks = max(total.setAside, len(aside)), max(total.blocks, len(blocks))
+	m.blocks = len(blocks)
 	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
 	require.NoError(m.t, err)
 	defer log.Close()

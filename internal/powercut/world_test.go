@@ -115,7 +115,7 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error
 func (w *world) body(id string, customer int, random *rand.Rand) string {
 	size := random.IntN(2000)
 	if random.IntN(100) < w.large {
-		size = random.IntN(300_000)
+		size = random.IntN(150_000)
 	}
 	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"customer":"c%d","pad":%q}}`,
 		id, customer, strings.Repeat("x", size))
