@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults bench fuzz lint clean
+.PHONY: help build run test test-faults test-power-cuts bench bench-ingest fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -18,15 +18,23 @@ test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -timeout 10m ./...
 
 FAULT_ROUNDS ?= 100
-test-faults: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load
+test-faults: test-power-cuts ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load; and the power cuts
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	FAULT_ROUNDS=$(FAULT_ROUNDS) go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
+
+POWER_CUTS ?= 200
+test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
+	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
 
 bench: ## deliveries a second, events projected a second, delivery to visible row
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend
+
+bench-ingest: ## ingest beside a handler that inserts into Postgres, one fsync a delivery, and nothing stored
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz target for FUZZTIME (1m)
@@ -39,7 +47,9 @@ fuzz: ## every fuzz target for FUZZTIME (1m)
 lint: ## gofumpt, go vet, staticcheck
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
+	go vet -tags powercut,synctest ./...
 	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags powercut,synctest ./internal/eventlog ./internal/powercut
 
 clean: ## remove what build made
 	rm -rf bin

@@ -11,6 +11,7 @@ require (
 	github.com/goccy/go-yaml v1.18.0
 	github.com/gofrs/flock v0.13.1
 	github.com/google/go-github/v66 v66.0.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jackc/tern/v2 v2.3.4
 	github.com/nats-io/nats-server/v2 v2.15.2

@@ -5,12 +5,20 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/payfold/payfold/internal/cli"
 )
 
+// gcPercent: the heap is small beside what deliveries leave behind. To collect it
+// half as often as usual makes each delivery cheaper, for about 20 MB.
+const gcPercent = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}

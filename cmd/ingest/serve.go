@@ -51,6 +51,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
 	group.Go(func() error { return admin.Run(ctx) })
+	group.Go(func() error { return log.Watch(ctx) })
 	return group.Wait()
 }
 

@@ -38,41 +38,42 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		}
 		partitions = int(l.partitions.Load())
 	}
-	ack, err := l.js.PublishMsg(ctx, message(d, partitions),
-		jetstream.WithExpectStream(l.name), jetstream.WithRetryAttempts(0))
+	m := message(d, l.name, partitions)
+	variant.around(func() { duplicate, err = l.committer.append(ctx, m) })
 	if err != nil {
-		if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		switch {
+		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			l.partitions.Store(0) // gone, and perhaps another one tomorrow
+		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
+			if reason := l.health(); reason != nil {
+				l.committer.fail(reason)
+			}
 		}
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
-	if ack.Duplicate && l.flush != nil {
-		// The server answers a duplicate without any fsync.
-		if err := l.flush(); err != nil {
-			return false, fmt.Errorf("flush the log: %w", err)
-		}
-	}
-	return ack.Duplicate, nil
+	return duplicate, nil
 }
 
-func message(d events.Delivery, partitions int) *nats.Msg {
-	m := nats.NewMsg(subject(d.Event.Partition(partitions)))
-	m.Data = d.Body
-	m.Header.Set(jetstream.MsgIDHeader, d.Event.ID)
-	m.Header.Set(headerSignature, d.Signature)
-	m.Header.Set(headerKey, d.KeyFingerprint)
-	m.Header.Set(headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout))
-	for _, optional := range []struct{ name, value string }{
+func message(d events.Delivery, stream string, partitions int) *nats.Msg {
+	values := [...]struct{ name, value string }{
+		{jetstream.MsgIDHeader, d.Event.ID},
+		{jetstream.ExpectedStreamHeader, stream},
+		{headerSignature, d.Signature},
+		{headerKey, d.KeyFingerprint},
+		{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
 		{headerKind, token(d.Event.Kind)},
 		{headerType, token(d.Event.Type)},
 		{headerTrace, d.TraceParent},
 		{headerTraceState, d.TraceState},
-	} {
-		if optional.value != "" {
-			m.Header.Set(optional.name, optional.value)
+	}
+	header := make(nats.Header, len(values))
+	texts := make([]string, len(values)) // one allocation for all
+	for i, v := range values {
+		if texts[i] = v.value; v.value != "" {
+			header[v.name] = texts[i : i+1 : i+1]
 		}
 	}
-	return m
+	return &nats.Msg{Subject: subject(d.Event.Partition(partitions)), Data: d.Body, Header: header}
 }
 
 const maxToken = 64

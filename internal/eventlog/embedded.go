@@ -2,10 +2,7 @@ package eventlog
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,9 +26,12 @@ var accounts string
 type Server struct {
 	nats   *server.Server
 	lock   *flock.Flock
+	token  string // of readers
 	secret string // of the in-process connection
 	config EmbeddedConfig
 	store  *store
+	synced bool // by the server, every message by itself
+	log    *Log // of Connect
 }
 
 // EmbeddedConfig says where the embedded log lives and listens.
@@ -44,9 +44,6 @@ type EmbeddedConfig struct {
 
 // ErrLocked: another process holds the log of this data directory.
 var ErrLocked = errors.New("another ingest is running on this data directory")
-
-func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.token") }
-func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
 
 // StartEmbedded locks the log, makes what an earlier process wrote durable, and
 // starts the server. It listens when StartEmbedded returns.
@@ -70,19 +67,60 @@ func StartEmbedded(config EmbeddedConfig) (*Server, error) {
 }
 
 func (s *Server) start() error {
-	dir := filepath.Join(s.config.DataDir, "log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	root := filepath.Join(s.config.DataDir, "log")
+	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
-	// A process that was killed may have left written but unsynced messages,
-	// which the server would confirm as duplicates.
-	if err := syncTree(s.config.DataDir, dir); err != nil {
-		return fmt.Errorf("make the log durable: %w", err)
-	}
-	token, err := ensureToken(tokenFile(s.config.DataDir))
+	s.store = newStore(root, writerAccount, s.config.Stream)
+	aside, err := s.store.recover()
 	if err != nil {
 		return err
 	}
+	if len(aside) > 0 {
+		s.config.Logger.Warn("what was never confirmed is set aside; the provider delivers it again", "files", aside)
+	}
+	if s.token, err = ensureToken(tokenFile(s.config.DataDir)); err != nil {
+		return err
+	}
+	if err := s.run(variant.always); err != nil {
+		return err
+	}
+	if err := s.decide(); err != nil {
+		s.stop()
+		return err
+	}
+	if err := writeFile(addressFile(s.config.DataDir), s.nats.Addr().String()); err != nil {
+		s.stop()
+		return err
+	}
+	return nil
+}
+
+// decide keeps the server that syncs nothing where the flush is sure to find
+// what it writes, and replaces it by one that syncs always where it is not.
+func (s *Server) decide() error {
+	if variant.always || variant.never {
+		return s.keepSynced()
+	}
+	err := s.probe()
+	if err == nil {
+		return s.store.resume()
+	}
+	s.config.Logger.Warn("the server's store is not as expected: every message is synced by itself, which is slower", "error", err)
+	s.stop()
+	if err := s.run(true); err != nil {
+		return err
+	}
+	return s.keepSynced()
+}
+
+func (s *Server) keepSynced() error {
+	s.synced = true
+	return s.store.trust()
+}
+
+// run starts the server. It listens when run returns.
+func (s *Server) run(syncAlways bool) error {
 	host, portText, err := net.SplitHostPort(s.config.Address)
 	if err != nil {
 		return fmt.Errorf("embedded NATS address: %w", err)
@@ -96,13 +134,13 @@ func (s *Server) start() error {
 	}
 	options := &server.Options{
 		ServerName: "payfold", Host: host, Port: port,
-		JetStream: true, StoreDir: dir, SyncAlways: true,
+		JetStream: true, StoreDir: s.store.root, SyncAlways: syncAlways,
 		NoSigs: true,
 	}
 	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	authenticator := &authenticator{token: token, secret: s.secret}
+	authenticator := &authenticator{token: s.token, secret: s.secret}
 	options.CustomClientAuthentication = authenticator
 	if s.nats, err = server.NewServer(options); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
@@ -116,92 +154,45 @@ func (s *Server) start() error {
 		s.stop()
 		return errors.New("the embedded log did not start; see the log lines above")
 	}
-	s.store = newStore(filepath.Join(dir, "jetstream", writerAccount, "streams", s.config.Stream, "msgs"))
-	if err := writeFile(addressFile(s.config.DataDir), s.nats.Addr().String()); err != nil {
-		s.stop()
-		return err
-	}
 	return nil
 }
 
 // Connect opens the connection that may write, inside the process.
 func (s *Server) Connect() (*Log, error) {
-	return connect(s.nats.ClientURL(), s.config.Stream, s.store.flush, s.config.Logger,
-		nats.Name("payfold"), nats.InProcessServer(s.nats), nats.Token(s.secret))
+	flush := s.store.flush
+	if s.synced {
+		flush = s.store.flushFolders
+	}
+	log, err := connectEmbedded(s.config, variant.wrap(flush), s.health, nats.InProcessServer(s.nats), nats.Token(s.secret))
+	s.log = log
+	return log, err
+}
+
+// health says why the stream takes no messages any more: after a failed write,
+// a full disk's too, the server takes none before it is started anew.
+func (s *Server) health() error {
+	status := s.nats.Healthz(&server.HealthzOptions{Account: writerAccount, Stream: s.config.Stream})
+	if status.Error != "" {
+		return errors.New(status.Error)
+	}
+	return nil
 }
 
 // Addr is where clients of this machine reach the log.
 func (s *Server) Addr() net.Addr { return s.nats.Addr() }
 
 // Close stops the server when it has written what it has acknowledged, and
-// gives the log free.
+// gives the log free. The connection must be closed before.
 func (s *Server) Close(context.Context) error {
 	s.stop()
-	return s.lock.Unlock()
+	var err error
+	if s.log == nil || s.log.committer.failure() == nil {
+		err = s.store.close()
+	}
+	return errors.Join(err, s.lock.Unlock())
 }
 
 func (s *Server) stop() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
-}
-
-const (
-	writerAccount = "PAYFOLD"
-	readerAccount = "PAYFOLD_READ"
-)
-
-// authenticator lets this process write and whoever has the token read.
-type authenticator struct {
-	token, secret  string
-	writer, reader *server.Account
-}
-
-func (a *authenticator) find(s *server.Server) (err error) {
-	if a.writer, err = s.LookupAccount(writerAccount); err != nil {
-		return err
-	}
-	a.reader, err = s.LookupAccount(readerAccount)
-	return err
-}
-
-func (a *authenticator) Check(c server.ClientAuthentication) bool {
-	presented := []byte(c.GetOpts().Token)
-	if subtle.ConstantTimeCompare(presented, []byte(a.secret)) == 1 {
-		c.RegisterUser(&server.User{Username: "ingest", Account: a.writer})
-		return true
-	}
-	if subtle.ConstantTimeCompare(presented, []byte(a.token)) == 1 {
-		c.RegisterUser(&server.User{Username: "reader", Account: a.reader, Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: []string{"log.>"}},
-			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
-		}})
-		return true
-	}
-	return false
-}
-
-func ensureToken(file string) (string, error) {
-	if token := readTrimmed(file); token != "" {
-		return token, nil
-	}
-	token := randomToken()
-	return token, writeFile(file, token)
-}
-
-func randomToken() string {
-	var token [24]byte
-	rand.Read(token[:]) // never fails
-	return hex.EncodeToString(token[:])
-}
-
-// writeFile replaces the file whole or not at all, for its owner only.
-func writeFile(file, text string) error {
-	temporary := file + ".new"
-	if err := os.WriteFile(temporary, []byte(text+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := os.Rename(temporary, file); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
 }

@@ -18,13 +18,17 @@ import (
 // fail while the server is away and work again when it is back. Safe for
 // concurrent use.
 type Log struct {
-	conn *nats.Conn
-	js   jetstream.JetStream
-	name string
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	name      string
+	committer *committer
 
-	// flush makes everything the server has answered for durable; nil where the
-	// cluster's acknowledgement already says so.
-	flush func() error
+	// confirm waits until what a reader was shown is durable; nil where the
+	// server shows nothing before that.
+	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
+
+	// health says why the server stores nothing any more; nil where it cannot be asked.
+	health func() error
 
 	partitions atomic.Int64 // of the stream, 0 while unknown
 }
@@ -46,7 +50,7 @@ const pingInterval = time.Second
 
 // Connect returns at once, also when the server is away or not there yet.
 func Connect(config Config) (*Log, error) {
-	options := []nats.Option{nats.Name("payfold"), nats.RetryOnFailedConnect(true)}
+	options := []nats.Option{nats.RetryOnFailedConnect(true)}
 	url := config.URL
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
@@ -57,11 +61,33 @@ func Connect(config Config) (*Log, error) {
 			nats.SetCustomDialer(embeddedDialer(config.DataDir)),
 			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
 	}
-	return connect(url, config.Stream, nil, config.Logger, options...)
+	// A cluster acknowledges, and shows, what its quorum has.
+	flush := func() error { return nil }
+	l, err := connect(url, config.Stream, flush, config.Logger, options...)
+	if err == nil && config.URL == "" {
+		l.confirm = l.ask
+	}
+	return l, err
+}
+
+// connectEmbedded opens the connection that writes, inside the server's process.
+func connectEmbedded(config EmbeddedConfig, flush, health func() error, options ...nats.Option) (*Log, error) {
+	l, err := connect("nats://embedded.invalid", config.Stream, flush, config.Logger, options...)
+	if err != nil {
+		return nil, err
+	}
+	l.health = health
+	if err := l.answerReaders(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
 }
 
 func connect(url, stream string, flush func() error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
+	pipeline := newPipeline(flush)
 	options = append(options,
+		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
@@ -71,6 +97,7 @@ func connect(url, stream string, flush func() error, logger *slog.Logger, option
 		nats.MaxPingsOutstanding(2),
 		nats.Timeout(2*time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			pipeline.lost()
 			if err != nil {
 				logger.Warn("the log is away", "error", err)
 			}
@@ -85,15 +112,33 @@ func connect(url, stream string, flush func() error, logger *slog.Logger, option
 		return nil, fmt.Errorf("connect to the log: %w", err)
 	}
 	js, err := jetstream.New(conn)
+	if err == nil {
+		err = pipeline.listen(conn)
+	}
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, flush: flush}, nil
+	return &Log{conn: conn, js: js, name: stream, committer: newCommitter(pipeline)}, nil
+}
+
+// Watch blocks until ctx ends (nil), or until what the log says cannot be relied
+// on any longer (the reason): then every append fails, for good, and only a new
+// process may find out what is durable.
+func (l *Log) Watch(ctx context.Context) error {
+	select {
+	case <-l.committer.broken:
+		return l.committer.failure()
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // Close ends the connection; calls under way fail.
-func (l *Log) Close() { l.conn.Close() }
+func (l *Log) Close() {
+	l.committer.close()
+	l.conn.Close()
+}
 
 // Ready says whether the stream is there and its leader answers.
 func (l *Log) Ready(ctx context.Context) error {

@@ -26,7 +26,7 @@ var ErrDisconnected = errors.New("not connected to the log")
 const pullBytes = 8 << 20
 
 // Read delivers the messages from sequence from on, in order and without gaps,
-// as soon as they are stored. It blocks until ctx ends (nil), deliver fails
+// as soon as they are durable. It blocks until ctx ends (nil), deliver fails
 // (its error), or the connection is lost (ErrDisconnected).
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
 	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
@@ -58,6 +58,7 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	}()
 	defer func() { cancel(nil); <-done }()
 
+	durable := uint64(0)
 	for next := max(from, 1); ; next++ {
 		m, err := iterator.Next()
 		if ctx.Err() != nil {
@@ -75,6 +76,14 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		}
 		if out.Seq != next {
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
+		}
+		if l.confirm != nil && out.Seq > durable {
+			switch durable, err = l.confirm(ctx, out.Seq); {
+			case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrDisconnected):
+				return nil
+			case err != nil:
+				return fmt.Errorf("%w: %w", ErrDisconnected, err)
+			}
 		}
 		if err := deliver(out); err != nil {
 			return err

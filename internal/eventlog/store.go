@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,87 +9,248 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
+	"time"
 )
 
 // store is the embedded server's folder of message blocks, of which this file
-// alone knows the layout: 1.blk, 2.blk, …, the newest being written.
+// alone knows the layout: 1.blk, 2.blk, …, the newest being written, the others
+// never again, and index.db, which saves the server reading them all.
+//
+// The server writes a message into its block before it acknowledges it, and
+// syncs nothing. Beside its folder lies a mark of ours: the newest block that a
+// finished flush has covered. Whatever the server acknowledged and somebody was
+// told lies in blocks up to the mark; newer ones hold nothing that was confirmed.
 type store struct {
-	dir string
+	root    string // of the server
+	account string
+	dir     string // of the blocks
+	mark    string
 
-	mu       sync.Mutex
-	begun    atomic.Uint64
-	finished uint64
-	failed   error // for good: after a failed fsync a second one may lie
+	opened bool
+	newest int      // the block that flush syncs
+	file   *os.File // of it; kept open, so that no write error is reported elsewhere
 }
 
-func newStore(dir string) *store { return &store{dir: dir} }
+const (
+	blockSuffix = ".blk"
+	indexFile   = "index.db"
 
-// flush returns when the newest block and its directory are durable, by a flush
-// that began after the call. Callers that wait together share one.
-func (s *store) flush() error {
-	need := s.begun.Load() + 1
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed != nil {
-		return s.failed
+	// Marks that are no number: the server was stopped in order; the server syncs
+	// every message by itself, so that every block counts.
+	markWhole  = "all"
+	markSynced = "synced"
+)
+
+func newStore(root, account, stream string) *store {
+	return &store{
+		root: root, account: account, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
+		mark: filepath.Join(root, "flushed"),
 	}
-	if s.finished >= need {
-		return nil
-	}
-	number := s.begun.Add(1)
-	if err := s.syncNewest(); err != nil {
-		s.failed = err
-		return err
-	}
-	s.finished = number
-	return nil
 }
 
-func (s *store) syncNewest() error {
-	entries, err := os.ReadDir(s.dir)
+// probed is the store of the probe's stream.
+func (s *store) probed() *store { return newStore(s.root, s.account, probeStream) }
+
+// recover makes what an earlier process left fit to be opened by the server, and
+// durable. After anything but an orderly stop it sets aside the blocks above the
+// mark: a power cut may keep them and lose the end of the block before, and then
+// the log would have a gap. The index goes too, since it may tell of messages
+// that are lost. It returns the blocks it set aside.
+func (s *store) recover() (aside []string, err error) {
+	blocks, err := s.blocks()
 	if err != nil {
-		return fmt.Errorf("list the log's blocks: %w", err)
+		return nil, err
 	}
-	newest := 0
-	for _, entry := range entries {
-		name, isBlock := strings.CutSuffix(entry.Name(), ".blk")
-		if number, err := strconv.Atoi(name); isBlock && err == nil {
-			newest = max(newest, number)
+	if err := os.RemoveAll(filepath.Dir(s.probed().dir)); err != nil {
+		return nil, fmt.Errorf("remove the last probe: %w", err)
+	}
+	newest := last(blocks)
+	if text := readTrimmed(s.mark); text != markWhole {
+		if err := os.Remove(filepath.Join(s.dir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("remove the log's index: %w", err)
+		}
+		// Without a mark the log is new, or restored, or was written sync always.
+		if marked, err := strconv.Atoi(text); err == nil {
+			if aside, err = s.setAside(blocks, marked); err != nil {
+				return nil, err
+			}
+			newest = min(newest, marked)
 		}
 	}
-	if newest == 0 {
+	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
+		return nil, fmt.Errorf("make the log durable: %w", err)
+	}
+	return aside, s.setMark(strconv.Itoa(newest))
+}
+
+func (s *store) setAside(blocks []int, marked int) (aside []string, err error) {
+	for _, block := range blocks {
+		if block <= marked {
+			continue
+		}
+		to := filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%d%s", time.Now().UnixNano(), block, blockSuffix))
+		if err := os.Rename(s.block(block), to); err != nil {
+			return nil, fmt.Errorf("set aside an unconfirmed block: %w", err)
+		}
+		aside = append(aside, to)
+	}
+	return aside, nil
+}
+
+// trust says that the server itself makes durable what it acknowledges.
+func (s *store) trust() error { return s.setMark(markSynced) }
+
+// resume prepares the flush for a stream that is there already.
+func (s *store) resume() error {
+	if blocks, err := s.blocks(); err != nil || len(blocks) == 0 {
+		return err
+	}
+	return s.open()
+}
+
+// open looks for the newest block, once the stream is there.
+func (s *store) open() error {
+	blocks, err := s.blocks()
+	if err != nil {
+		return err
+	}
+	if len(blocks) == 0 {
 		return fmt.Errorf("no message block in %s", s.dir)
 	}
-	if err := syncFile(filepath.Join(s.dir, strconv.Itoa(newest)+".blk")); err != nil {
+	// The stream's own files and folders, too, where it is new.
+	if err := syncTree(s.root); err != nil {
 		return err
 	}
-	return syncFile(s.dir)
+	if err := s.use(last(blocks)); err != nil {
+		return err
+	}
+	s.opened = true
+	return s.setMark(strconv.Itoa(s.newest))
 }
 
-// syncTree makes every file and directory below dir durable, and the entries that lead to it.
-func syncTree(parent, dir string) error {
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+// flush returns when all that the server has written is durable. Not safe for
+// concurrent use. After an error it must not be called again.
+func (s *store) flush() error {
+	if !s.opened {
+		if err := s.open(); err != nil {
 			return err
 		}
-		if entry.IsDir() || entry.Type().IsRegular() {
-			return syncFile(path)
+	}
+	began := s.newest
+	for {
+		// The next block is there before the first message in it, so what is
+		// written behind this look is acknowledged behind it, too.
+		_, err := os.Stat(s.block(s.newest + 1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		if err := syncData(s.file); err != nil {
+			return fmt.Errorf("fsync %s: %w", s.file.Name(), err)
+		}
+		if err != nil {
+			break
+		}
+		if err := s.use(s.newest + 1); err != nil {
+			return err
+		}
+	}
+	if s.newest == began {
 		return nil
-	})
-	return errors.Join(err, syncFile(parent))
+	}
+	if err := syncFile(s.dir); err != nil {
+		return err
+	}
+	return s.setMark(strconv.Itoa(s.newest))
 }
 
-func syncFile(path string) error {
-	file, err := os.Open(path)
+// flushFolders is flush for a server that syncs every message by itself, but not
+// the entry of a new block in its folder. It knows no layout.
+func (s *store) flushFolders() error {
+	return filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			err = syncFile(path)
+		}
+		return ignoreMissing(err)
+	})
+}
+
+func (s *store) use(block int) error {
+	file, err := os.Open(s.block(block))
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	if err := file.Sync(); err != nil {
-		return fmt.Errorf("fsync %s: %w", path, err)
+	if s.file != nil {
+		_ = s.file.Close() // it was only read and synced
+	}
+	s.file, s.newest = file, block
+	return nil
+}
+
+// close says that the server has stopped and everything in its folder is whole.
+func (s *store) close() error {
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+	if err := syncTree(s.root); err != nil {
+		return fmt.Errorf("make the log durable: %w", err)
+	}
+	return s.setMark(markWhole)
+}
+
+func (s *store) setMark(text string) error {
+	temporary := s.mark + ".new"
+	if err := os.WriteFile(temporary, []byte(text+"\n"), 0o600); err != nil {
+		return fmt.Errorf("mark what is durable: %w", err)
+	}
+	if err := syncFile(temporary); err != nil {
+		return fmt.Errorf("mark what is durable: %w", err)
+	}
+	if err := os.Rename(temporary, s.mark); err != nil {
+		return fmt.Errorf("mark what is durable: %w", err)
+	}
+	return syncFile(s.root)
+}
+
+// holds says whether the newest block ends with a message of that body.
+func (s *store) holds(body []byte) error {
+	blocks, err := s.blocks()
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(s.block(last(blocks)))
+	if err != nil {
+		return err
+	}
+	const checksum = 8
+	if len(content) < checksum || !bytes.HasSuffix(content[:len(content)-checksum], body) {
+		return fmt.Errorf("%s does not end with the newest message", s.block(last(blocks)))
 	}
 	return nil
+}
+
+func (s *store) block(number int) string {
+	return filepath.Join(s.dir, strconv.Itoa(number)+blockSuffix)
+}
+
+// blocks returns the numbers of all blocks, in no order.
+func (s *store) blocks() (numbers []int, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the log's blocks: %w", err)
+	}
+	for _, entry := range entries {
+		name, isBlock := strings.CutSuffix(entry.Name(), blockSuffix)
+		if number, err := strconv.Atoi(name); isBlock && err == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers, nil
+}
+
+func last(numbers []int) int {
+	newest := 0
+	for _, number := range numbers {
+		newest = max(newest, number)
+	}
+	return newest
 }

@@ -48,6 +48,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	existing, err := l.js.Stream(ctx, config.Name)
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
+		l.committer.begin(existing.CachedInfo().State.LastSeq)
 		return nil
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {

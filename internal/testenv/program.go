@@ -17,21 +17,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var binaries = sync.OnceValues(func() (string, error) {
+var (
+	programs = sync.OnceValues(func() (string, error) { return build() })
+	variants = sync.OnceValues(func() (string, error) { return build("-tags", "synctest") })
+)
+
+func build(flags ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "payfold-bin-")
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", dir, "github.com/payfold/payfold/cmd/...")...)
-	if output, err := build.CombinedOutput(); err != nil {
+	built.Lock()
+	built.dirs = append(built.dirs, dir)
+	built.Unlock()
+	command := append([]string{"build", "-o", dir}, append(append(flags, buildFlags...), "github.com/payfold/payfold/cmd/...")...)
+	if output, err := exec.Command("go", command...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, output)
 	}
 	return dir, nil
-})
+}
+
+var built struct {
+	sync.Mutex
+	dirs []string
+}
 
 // RemovePrograms removes what Start built; for the end of a TestMain.
 func RemovePrograms() {
-	if dir, err := binaries(); err == nil {
+	built.Lock()
+	defer built.Unlock()
+	for _, dir := range built.dirs {
 		_ = os.RemoveAll(dir)
 	}
 }
@@ -48,9 +63,17 @@ type Program struct {
 // but PATH, HOME and env. It is killed when the test ends.
 func Start(t testing.TB, program string, env []string, args ...string) *Program {
 	t.Helper()
-	dir, err := binaries()
+	dir, err := programs()
 	require.NoError(t, err)
 	return StartCommand(t, exec.Command(filepath.Join(dir, program), args...), env)
+}
+
+// StartVariant is Start for a build that heeds SYNC_VARIANT and FLUSH_DELAY.
+func StartVariant(t testing.TB, program string, env []string) *Program {
+	t.Helper()
+	dir, err := variants()
+	require.NoError(t, err)
+	return StartCommand(t, exec.Command(filepath.Join(dir, program)), env)
 }
 
 // StartCommand starts any command in the same way, in a process group of its own.
@@ -115,12 +138,13 @@ func (p *Program) WaitFor(t testing.TB, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	rest, err := p.waitFor(ctx, text)
+	rest, err := p.Await(ctx, text)
 	require.NoError(t, err, p.output.String())
 	return rest
 }
 
-func (p *Program) waitFor(ctx context.Context, text string) (string, error) {
+// Await is WaitFor where the end of the program, or of ctx, is no surprise.
+func (p *Program) Await(ctx context.Context, text string) (string, error) {
 	for {
 		written, changed := p.output.watch()
 		if _, after, found := strings.Cut(written, text); found && strings.Contains(after, "\n") {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 )
 
 // answer is one way a delivery ends; its name is the metric's label.
@@ -52,12 +53,30 @@ func refuse(w http.ResponseWriter, a answer) {
 	}{a.title, a.status, a.detail})
 }
 
+// confirm writes {"status":…,"id":…}. Neither needs quoting: the id is clean
+// (events.CleanID), but for quotes, backslashes and what JSON escapes for HTML.
 func confirm(w http.ResponseWriter, status, id string) {
-	w.Header().Set("Content-Type", "application/json")
-	write(w, http.StatusOK, struct {
-		Status string `json:"status"`
-		ID     string `json:"id"`
-	}{status, id})
+	w.Header()["Content-Type"] = jsonType
+	text := make([]byte, 0, 256)
+	text = append(text, `{"status":"`...)
+	text = append(text, status...)
+	text = append(text, `","id":`...)
+	text = appendQuoted(text, id)
+	_, _ = w.Write(append(text, '}', '\n')) // who hung up does not hear it
+}
+
+// jsonType is shared by all answers: nobody changes it.
+var jsonType = []string{"application/json"}
+
+func appendQuoted(text []byte, id string) []byte {
+	if strings.ContainsAny(id, `"\<>&`) {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			panic(err) // it is a string
+		}
+		return append(text, quoted...)
+	}
+	return append(append(append(text, '"'), id...), '"')
 }
 
 func write(w http.ResponseWriter, status int, body any) {

@@ -77,7 +77,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		return h.refuse(w, refusal, r)
 	}
 	received := time.Now()
-	signer, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
+	signer, signature, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
 	if !ok {
 		return h.refuse(w, unauthorized, r)
 	}
@@ -88,7 +88,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		return h.refuse(w, refusal, r)
 	}
 	duplicate, err := h.store(r, events.Delivery{
-		Event: event, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
+		Event: event, Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
 		TraceParent: traceHeader(r, "traceparent"), TraceState: traceHeader(r, "tracestate"),
 	})
 	if err != nil {

@@ -5,19 +5,32 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"io"
 	"log/slog"
+	"sync"
 )
 
 // Secret is a signing secret. However it is printed, it reads [redacted].
 //
-// The text is behind a pointer: fmt does not follow one inside another struct.
-type Secret struct{ text *string }
+// All of it is behind a pointer: fmt does not follow one inside another struct.
+type Secret struct{ key *key }
+
+type key struct {
+	macs        sync.Pool // of hash.Hash, keyed
+	fingerprint string
+}
 
 const redacted = "[redacted]"
 
 // NewSecret wraps the secret's text.
-func NewSecret(text string) Secret { return Secret{&text} }
+func NewSecret(text string) Secret {
+	s := Secret{&key{}}
+	s.key.macs.New = func() any { return hmac.New(sha256.New, []byte(text)) }
+	sum := s.mac([]byte("payfold key fingerprint"))
+	s.key.fingerprint = hex.EncodeToString(sum[:8])
+	return s
+}
 
 // Format implements fmt.Formatter, for every verb.
 func (Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
@@ -30,15 +43,19 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Sign returns the lower-case hex HMAC-SHA256 of the body: what the provider
 // sends as provider-signature.
-func (s Secret) Sign(body []byte) string { return hex.EncodeToString(s.mac(body)) }
-
-// Fingerprint tells secrets apart without giving them away.
-func (s Secret) Fingerprint() string {
-	return hex.EncodeToString(s.mac([]byte("payfold key fingerprint"))[:8])
+func (s Secret) Sign(body []byte) string {
+	sum := s.mac(body)
+	return hex.EncodeToString(sum[:])
 }
 
-func (s Secret) mac(body []byte) []byte {
-	mac := hmac.New(sha256.New, []byte(*s.text))
+// Fingerprint tells secrets apart without giving them away.
+func (s Secret) Fingerprint() string { return s.key.fingerprint }
+
+func (s Secret) mac(body []byte) (sum [sha256.Size]byte) {
+	mac := s.key.macs.Get().(hash.Hash)
+	mac.Reset()
 	mac.Write(body)
-	return mac.Sum(nil)
+	mac.Sum(sum[:0])
+	s.key.macs.Put(mac)
+	return sum
 }

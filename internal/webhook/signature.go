@@ -13,22 +13,23 @@ const SignatureHeader = "Provider-Signature"
 // While a secret is rotated a provider may sign with both; more values than this are an attack.
 const maxSignatures = 8
 
-// verify says which secret signed the body. Every value is compared with every
-// secret in constant time, whether or not an earlier pair matched. Hex in either
-// case, surrounding spaces and the prefix sha256= are accepted.
-func verify(body []byte, values []string, secrets []Secret) (signer Secret, ok bool) {
+// verify says which secret signed the body, and gives the signature in lower-case
+// hex. Every value is compared with every secret in constant time, whether or not
+// an earlier pair matched. Hex in either case, surrounding spaces and the prefix
+// sha256= are accepted.
+func verify(body []byte, values []string, secrets []Secret) (signer Secret, signature string, ok bool) {
 	if len(values) == 0 || len(values) > maxSignatures {
-		return Secret{}, false
+		return Secret{}, "", false
 	}
 	for _, secret := range secrets {
 		want := secret.mac(body)
 		for _, value := range values {
-			if have, isHex := decodeSignature(value); isHex && hmac.Equal(have, want) && !ok {
-				signer, ok = secret, true
+			if have, isHex := decodeSignature(value); isHex && hmac.Equal(have[:], want[:]) && !ok {
+				signer, signature, ok = secret, hex.EncodeToString(want[:]), true
 			}
 		}
 	}
-	return signer, ok
+	return signer, signature, ok
 }
 
 // Signed says whether signature is exactly what Sign gives for the body.
@@ -36,15 +37,15 @@ func (s Secret) Signed(body []byte, signature string) bool {
 	return hmac.Equal([]byte(s.Sign(body)), []byte(signature))
 }
 
-func decodeSignature(value string) ([]byte, bool) {
+func decodeSignature(value string) (mac [sha256.Size]byte, ok bool) {
 	const prefix = "sha256="
 	value = strings.TrimSpace(value)
 	if len(value) > len(prefix) && strings.EqualFold(value[:len(prefix)], prefix) {
 		value = value[len(prefix):]
 	}
 	if len(value) != hex.EncodedLen(sha256.Size) {
-		return nil, false
+		return mac, false
 	}
-	mac, err := hex.DecodeString(value)
+	_, err := hex.Decode(mac[:], []byte(value))
 	return mac, err == nil
 }

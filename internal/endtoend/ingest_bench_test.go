@@ -1,0 +1,207 @@
+//go:build linux
+
+package endtoend
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// rounds of every contender, in turn. Machines are noisy: ratios are taken within
+// a round, and of those the median.
+const rounds = 9
+
+// contender is a server that takes deliveries.
+type contender struct {
+	name        string
+	connections int
+	deliveries  int
+	start       func(b *testing.B) *testenv.Program
+	parent      int // of the other processes at work; 0: there are none
+	results     []result
+}
+
+type result struct{ rate, p50, p99, cpu, megabytes float64 }
+
+// BenchmarkIngest measures ingest beside what one would do without it, in one
+// run, since only ratios of one run mean anything.
+func BenchmarkIngest(b *testing.B) {
+	peer := buildPeer(b)
+	database, postmaster := durablePostgres(b)
+	serve := func(arguments ...string) func(b *testing.B) *testenv.Program {
+		return func(b *testing.B) *testenv.Program {
+			return testenv.StartCommand(b, exec.Command(peer, append(arguments, "-secret", secret)...), nil)
+		}
+	}
+	ingest := func(variant ...string) func(b *testing.B) *testenv.Program {
+		return func(b *testing.B) *testenv.Program {
+			env := append([]string{
+				"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0",
+				"ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
+				"PUBLISH_TIMEOUT=4500ms", // a busy machine may stand still for seconds
+			}, variant...)
+			if len(variant) == 0 {
+				return testenv.Start(b, "ingest", env)
+			}
+			return testenv.StartVariant(b, "ingest", env)
+		}
+	}
+	const always, slow = "SYNC_VARIANT=always", "FLUSH_DELAY=1ms"
+	contenders := []*contender{
+		{name: "nothing stored", connections: connections, deliveries: 8000, start: serve()},
+		{name: "Postgres handler", connections: connections, deliveries: 5000, start: serve("-database", database), parent: postmaster},
+		{name: "one by one", connections: connections, deliveries: 4000, start: ingest(always)},
+		{name: "ingest", connections: connections, deliveries: 8000, start: ingest()},
+		{name: "one by one, flush 1 ms slower", connections: connections, deliveries: 600, start: ingest(always, slow)},
+		{name: "ingest, flush 1 ms slower", connections: connections, deliveries: 4000, start: ingest(slow)},
+		{name: "one by one, one connection", connections: 1, deliveries: 500, start: ingest(always)},
+		{name: "ingest, one connection", connections: 1, deliveries: 500, start: ingest()},
+	}
+	deliveries := prepared(9000)
+	for range rounds {
+		for _, c := range contenders {
+			c.measure(b, deliveries)
+		}
+	}
+	report(contenders)
+}
+
+func (c *contender) measure(b *testing.B, deliveries [][]byte) {
+	program := c.start(b)
+	address := attribute(program.WaitFor(b, `msg="receiving deliveries"`), "listen_addr")
+	warm := c.deliveries / 20
+	fire(b, address, deliveries[:warm], c.connections)
+	before := processor(b, program.Pid(), c.parent)
+	latencies, all := fire(b, address, deliveries[warm:warm+c.deliveries], c.connections)
+	at := func(share float64) float64 {
+		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
+	}
+	c.results = append(c.results, result{
+		rate: float64(c.deliveries) / all.Seconds(), p50: at(0.5), p99: at(0.99),
+		cpu:       float64((processor(b, program.Pid(), c.parent) - before).Microseconds()) / float64(c.deliveries),
+		megabytes: residentMB(b, program),
+	})
+	program.Kill()
+}
+
+// median of one figure over the rounds.
+func (c *contender) median(figure func(result) float64) float64 {
+	all := make([]float64, rounds)
+	for i, r := range c.results {
+		all[i] = figure(r)
+	}
+	return median(all)
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func report(contenders []*contender) {
+	fmt.Printf("\n%d connections, bodies of %d bytes, medians of %d rounds in turn; CPU with that of Postgres' processes, memory without\n\n",
+		connections, bodySize, rounds)
+	fmt.Printf("%-32s %12s %9s %9s %16s %10s\n", "", "deliveries/s", "p50 ms", "p99 ms", "CPU µs/delivery", "memory MB")
+	named := map[string]*contender{}
+	for _, c := range contenders {
+		named[c.name] = c
+		fmt.Printf("%-32s %12.0f %9.2f %9.2f %16.1f %10.0f\n", c.name, c.median(rate), c.median(p50), c.median(p99),
+			c.median(cpu), c.median(megabytes))
+	}
+	ratio := func(text, of, to string, figure func(result) float64) {
+		all := make([]float64, rounds)
+		for i := range all {
+			all[i] = figure(named[of].results[i]) / figure(named[to].results[i])
+		}
+		fmt.Printf("%-60s %6.2f\n", text, median(all))
+	}
+	fmt.Println()
+	ratio("rate: ingest / Postgres handler", "ingest", "Postgres handler", rate)
+	ratio("p99: ingest / Postgres handler", "ingest", "Postgres handler", p99)
+	ratio("CPU: ingest / Postgres handler with its Postgres", "ingest", "Postgres handler", cpu)
+	ratio("rate: ingest / nothing stored", "ingest", "nothing stored", rate)
+	ratio("rate: ingest / one by one", "ingest", "one by one", rate)
+	ratio("rate: ingest / one by one, both with flushes 1 ms slower", "ingest, flush 1 ms slower", "one by one, flush 1 ms slower", rate)
+	ratio("p50 of one connection: ingest / one by one", "ingest, one connection", "one by one, one connection", p50)
+	fmt.Println()
+}
+
+func rate(r result) float64 { return r.rate }
+func p50(r result) float64  { return r.p50 }
+func p99(r result) float64  { return r.p99 }
+func cpu(r result) float64  { return r.cpu }
+
+func megabytes(r result) float64 { return r.megabytes }
+
+func buildPeer(b *testing.B) string {
+	b.Helper()
+	file := filepath.Join(b.TempDir(), "peer")
+	output, err := exec.Command("go", "build", "-o", file, "github.com/payfold/payfold/internal/endtoend/peer").CombinedOutput()
+	require.NoError(b, err, string(output))
+	return file
+}
+
+// durablePostgres starts a private server with fsync on, and says which process it is.
+func durablePostgres(b *testing.B) (dsn string, postmaster int) {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "payfold-test-")
+	require.NoError(b, err)
+	require.NoError(b, os.Chmod(dir, 0o755))
+	ctx, cancel := context.WithCancel(context.Background())
+	server := localpg.New(localpg.Config{Dir: dir, Durable: true})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		require.NoError(b, <-ended)
+		removePrivate(b, dir)
+	})
+	dsn, err = server.Ready(ctx)
+	require.NoError(b, err)
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	require.NoError(b, err)
+	postmaster, err = strconv.Atoi(strings.Fields(string(text))[0])
+	require.NoError(b, err)
+	return dsn, postmaster
+}
+
+// processor is the time that the process and the children of parent have had a core.
+func processor(b *testing.B, pid, parent int) (total time.Duration) {
+	b.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(b, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		// Behind the name in brackets: state, parent, and utime and stime as the 12th and 13th.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		mine := file == fmt.Sprintf("/proc/%d/stat", pid) || parent != 0 && fields[1] == strconv.Itoa(parent)
+		if !mine {
+			continue
+		}
+		for _, field := range fields[11:13] {
+			ticks, err := strconv.Atoi(field)
+			require.NoError(b, err)
+			total += time.Duration(ticks) * tick
+		}
+	}
+	return total
+}
+
+// tick is the unit of /proc/…/stat on every Linux of today.
+const tick = 10 * time.Millisecond

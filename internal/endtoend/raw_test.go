@@ -1,0 +1,123 @@
+//go:build linux
+
+package endtoend
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// prepared is deliveries as bytes, so that sending them costs next to nothing:
+// the benchmark shares its cores with what it measures.
+func prepared(count int) [][]byte {
+	signer := webhook.NewSecret(secret)
+	out := make([][]byte, count)
+	for i := range out {
+		body := realSized(i)
+		out[i] = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: payfold\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
+			webhook.Path, webhook.SignatureHeader, signer.Sign([]byte(body)), len(body), body)
+	}
+	return out
+}
+
+// gun fires deliveries over many connections from one thread: per delivery one
+// write, one read and a share of one wait.
+type gun struct {
+	deliveries [][]byte
+	next       int
+	poll       int
+	sent       map[int32]time.Time // by connection
+	latencies  []time.Duration
+}
+
+// fire sends every delivery once and returns how long each took, sorted, and
+// how long all did.
+func fire(t testing.TB, address string, deliveries [][]byte, connections int) (latencies []time.Duration, all time.Duration) {
+	t.Helper()
+	poll, err := syscall.EpollCreate1(0)
+	require.NoError(t, err)
+	defer syscall.Close(poll)
+	g := &gun{deliveries: deliveries, poll: poll, sent: map[int32]time.Time{}}
+	began := time.Now()
+	for range min(connections, len(deliveries)) {
+		socket, err := connectTo(address)
+		require.NoError(t, err)
+		defer syscall.Close(socket)
+		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(socket)}
+		require.NoError(t, syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, socket, &event))
+		require.NoError(t, g.send(int32(socket)))
+	}
+	require.NoError(t, g.run())
+	all = time.Since(began)
+	slices.Sort(g.latencies)
+	return g.latencies, all
+}
+
+func connectTo(address string) (int, error) {
+	to, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		return 0, err
+	}
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return 0, err
+	}
+	if err := syscall.SetsockoptInt(socket, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
+		return 0, err
+	}
+	return socket, syscall.Connect(socket, &syscall.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())})
+}
+
+// send writes the next delivery, where there is one. The socket's buffer holds it whole.
+func (g *gun) send(socket int32) error {
+	if g.next == len(g.deliveries) {
+		return nil
+	}
+	delivery := g.deliveries[g.next]
+	g.next++
+	g.sent[socket] = time.Now()
+	n, err := syscall.Write(int(socket), delivery)
+	if err == nil && n < len(delivery) {
+		err = errors.New("the delivery was not sent whole")
+	}
+	return err
+}
+
+func (g *gun) run() error {
+	var events [connections]syscall.EpollEvent
+	answer := make([]byte, 4<<10)
+	for len(g.latencies) < len(g.deliveries) {
+		ready, err := syscall.EpollWait(g.poll, events[:], int((10 * time.Second).Milliseconds()))
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || ready == 0 {
+			return fmt.Errorf("no answer after %d: %w", len(g.latencies), err)
+		}
+		for _, event := range events[:ready] {
+			// An answer is a few hundred bytes: it comes in one piece.
+			n, err := syscall.Read(int(event.Fd), answer)
+			if err != nil {
+				return err
+			}
+			if !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 200 ")) || !bytes.HasSuffix(answer[:n], []byte("}\n")) {
+				return fmt.Errorf("answered %q", answer[:n])
+			}
+			g.latencies = append(g.latencies, time.Since(g.sent[event.Fd]))
+			if err := g.send(event.Fd); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

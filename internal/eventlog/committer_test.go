@@ -1,0 +1,286 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// script is a server and a disk that do what the test says, when it says it.
+type script struct {
+	refuse  error // of the next publish
+	entries []*entry
+	flushed chan error // ends the flush under way
+	busy    bool       // a flush is under way
+}
+
+func (s *script) publish(e *entry) error {
+	if err := s.refuse; err != nil {
+		return err
+	}
+	s.entries = append(s.entries, e)
+	return nil
+}
+
+func (s *script) forget(*entry) {}
+
+func (s *script) flush() error {
+	s.busy = true
+	defer func() { s.busy = false }()
+	return <-s.flushed
+}
+
+// delivery is what the model knows of one append.
+type delivery struct {
+	entry  *entry
+	cancel context.CancelFunc
+	ended  chan struct{}
+	got    string // what append returned
+
+	place place
+	want  string // what it must have returned, in place ended
+	ack   string // what it returns after the flush
+}
+
+type place int
+
+const (
+	published place = iota // the server has not answered
+	waiting                // for a flush that begins after the answer
+	flushing               // by a flush that began after the answer
+	ended
+)
+
+// model says, step by step, what each delivery must have been told.
+type model struct {
+	script     *script
+	committer  *committer
+	deliveries []*delivery
+	busy       bool   // a flush is under way
+	failed     string // what every delivery is told from now on
+}
+
+var errDisk, errServer, errSend = errors.New("disk"), errors.New("server"), errors.New("send")
+
+const confirmed, confirmedDuplicate = "stored", "duplicate"
+
+func (m *model) append(refuse bool) {
+	d := &delivery{ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.cancel = cancel
+	if m.script.refuse = nil; refuse {
+		m.script.refuse = errSend
+	}
+	before := len(m.script.entries)
+	go func() {
+		defer close(d.ended)
+		duplicate, err := m.committer.append(ctx, &nats.Msg{})
+		d.got = outcome(duplicate, err)
+	}()
+	synctest.Wait()
+	switch {
+	case m.failed != "":
+		d.place, d.want = ended, m.failed
+	case refuse:
+		d.place, d.want = ended, errSend.Error()
+	default:
+		d.entry = m.script.entries[before]
+	}
+	m.deliveries = append(m.deliveries, d)
+}
+
+func outcome(duplicate bool, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case duplicate:
+		return confirmedDuplicate
+	}
+	return confirmed
+}
+
+// some picks a delivery in that place, if there is one.
+func (m *model) some(pick int, in ...place) *delivery {
+	var found []*delivery
+	for _, d := range m.deliveries {
+		for _, p := range in {
+			if d.place == p && d.entry != nil {
+				found = append(found, d)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found[pick%len(found)]
+}
+
+func (m *model) move(from, to place, want func(*delivery) string) {
+	for _, d := range m.deliveries {
+		if d.place == from {
+			d.place = to
+			if to == ended {
+				d.want = want(d)
+			}
+		}
+	}
+}
+
+func (m *model) step(op, pick int) {
+	switch op {
+	case 0, 1, 2:
+		m.append(false)
+	case 3:
+		m.append(true)
+	case 4, 5, 6: // the server answers
+		if d := m.some(pick, published); d != nil {
+			d.place, d.ack = waiting, confirmed
+			if op == 6 {
+				d.ack = confirmedDuplicate
+			}
+			d.entry.answer(uint64(1+pick), op == 6, nil)
+		}
+	case 7:
+		if d := m.some(pick, published); d != nil {
+			d.place, d.want = ended, errServer.Error()
+			d.entry.answer(0, false, errServer)
+		}
+	case 8, 9: // the flush ends
+		if m.busy {
+			m.busy = false
+			m.move(flushing, ended, func(d *delivery) string { return d.ack })
+			m.script.flushed <- nil
+		}
+	case 10:
+		if m.busy {
+			m.busy = false
+			m.end(fmt.Errorf("%w: %w", errFailed, errDisk).Error())
+			m.script.flushed <- errDisk
+		}
+	case 11:
+		if d := m.some(pick, published, waiting, flushing); d != nil {
+			d.place, d.want = ended, context.Canceled.Error()
+			d.cancel()
+		}
+	}
+	synctest.Wait()
+	if m.script.busy && !m.busy {
+		m.busy = true
+		m.move(waiting, flushing, nil)
+	}
+}
+
+func (m *model) end(reason string) {
+	m.failed = reason
+	for _, p := range []place{published, waiting, flushing} {
+		m.move(p, ended, func(*delivery) string { return reason })
+	}
+}
+
+// check compares what each delivery was told with what it must have been told.
+func (m *model) check() error {
+	for i, d := range m.deliveries {
+		select {
+		case <-d.ended:
+			if d.place != ended || d.got != d.want {
+				return fmt.Errorf("delivery %d was told %q, must be told %q (place %d)", i, d.got, d.want, d.place)
+			}
+		default:
+			if d.place == ended {
+				return fmt.Errorf("delivery %d was told nothing, must be told %q", i, d.want)
+			}
+			if d.place == waiting && !m.busy && m.failed == "" {
+				return fmt.Errorf("delivery %d waits, and no flush is under way", i)
+			}
+		}
+	}
+	return nil
+}
+
+// Whatever the server and the disk do in whatever order, each delivery is told
+// its own result, and none that it is stored before a flush that began after the
+// server's answer has ended well.
+func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
+	t.Parallel()
+	type step struct{ Op, Pick int }
+	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+		return step{rapid.IntRange(0, 11).Draw(t, "op"), rapid.IntRange(0, 20).Draw(t, "pick")}
+	}), 1, 60)
+	rapid.Check(t, func(rt *rapid.T) {
+		plan := steps.Draw(rt, "steps")
+		var fault error
+		synctest.Test(t, func(*testing.T) {
+			s := &script{flushed: make(chan error)}
+			m := &model{script: s, committer: newCommitter(s)}
+			for i, step := range plan {
+				if m.step(step.Op, step.Pick); fault == nil {
+					if fault = m.check(); fault != nil {
+						fault = fmt.Errorf("after step %d: %w", i, fault)
+					}
+				}
+			}
+			// The end: a flush under way ends, everybody else is told that the log is closed.
+			if m.busy {
+				close(s.flushed)
+			}
+			m.committer.close()
+			for _, d := range m.deliveries {
+				<-d.ended
+				d.cancel()
+			}
+		})
+		if fault != nil {
+			rt.Fatal(fault)
+		}
+	})
+}
+
+func TestAReaderIsToldWhatIsDurable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{flushed: make(chan error)}
+		c := newCommitter(s)
+		defer c.close()
+		c.begin(7)
+		durable, err := c.confirm(t.Context(), 7)
+		require.NoError(t, err)
+		require.EqualValues(t, 7, durable, "what was there at the start needs no flush")
+
+		go func() { _, _ = c.append(t.Context(), &nats.Msg{}) }()
+		synctest.Wait()
+		s.entries[0].answer(8, false, nil)
+		asked := make(chan uint64)
+		go func() {
+			durable, _ := c.confirm(t.Context(), 8)
+			asked <- durable
+		}()
+		synctest.Wait()
+		require.True(t, s.busy)
+		s.flushed <- nil
+		require.EqualValues(t, 8, <-asked, "the flush under way covers it, since its answer came before")
+		synctest.Wait()
+		require.False(t, s.busy)
+
+		go func() { // a message the server shows before its answer has come here
+			durable, _ := c.confirm(t.Context(), 9)
+			asked <- durable
+		}()
+		synctest.Wait()
+		require.True(t, s.busy)
+		s.flushed <- nil
+		require.EqualValues(t, 9, <-asked)
+
+		go func() { _, err := c.confirm(t.Context(), 10); require.ErrorIs(t, err, errDisk); close(asked) }()
+		synctest.Wait()
+		s.flushed <- errDisk
+		<-asked
+		_, err = c.confirm(t.Context(), 7)
+		require.ErrorIs(t, err, errDisk)
+	})
+}

@@ -1,0 +1,58 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The server shows a message to readers before it is durable. A projector that
+// applied it would be ahead of the log after a power cut, and refuse the log. So
+// readers ask the process that writes, which answers when the message is durable.
+const (
+	durableService  = "payfold.durable" // of the writer's account
+	durableQuestion = "log.durable"     // the same, of the readers' account
+)
+
+// questionTimeout: a flush that takes longer is given up, and asked for anew.
+const questionTimeout = 5 * time.Second
+
+// answerReaders serves their questions until the connection is closed.
+func (l *Log) answerReaders() error {
+	l.confirm = l.committer.confirm
+	_, err := l.conn.Subscribe(durableService, func(m *nats.Msg) {
+		seq, err := strconv.ParseUint(string(m.Data), 10, 64)
+		if err != nil {
+			return
+		}
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), questionTimeout)
+			defer cancel()
+			if durable, err := l.committer.confirm(ctx, seq); err == nil {
+				_ = m.Respond(strconv.AppendUint(nil, durable, 10))
+			}
+		}()
+	})
+	if err != nil {
+		return fmt.Errorf("listen for readers: %w", err)
+	}
+	return nil
+}
+
+// ask is confirm from another process.
+func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	defer cancel()
+	answer, err := l.conn.RequestWithContext(ctx, durableQuestion, strconv.AppendUint(nil, seq, 10))
+	if err != nil {
+		return 0, fmt.Errorf("ask whether seq %d is durable: %w", seq, err)
+	}
+	durable, err = strconv.ParseUint(string(answer.Data), 10, 64)
+	if err != nil || durable < seq {
+		return 0, fmt.Errorf("asked whether seq %d is durable, the log says %q", seq, answer.Data)
+	}
+	return durable, nil
+}

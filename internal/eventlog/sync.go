@@ -1,0 +1,51 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// syncTree makes every file and folder below dir durable.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
+			err = syncFile(path)
+		}
+		return ignoreMissing(err)
+	})
+}
+
+// syncPath makes the names durable that lead to dir. A folder that may not be
+// read was not made by this user.
+func syncPath(dir string) error {
+	dir, err := filepath.Abs(dir)
+	for parent := filepath.Dir(dir); err == nil && parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		if err = syncFile(parent); errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+	}
+	return err
+}
+
+// ignoreMissing: the server removes temporary files while it runs.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("fsync %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package eventlog
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// syncData makes a file's bytes and its length durable, but not its times, which
+// would cost a second write.
+func syncData(file *os.File) error {
+	for {
+		if err := syscall.Fdatasync(int(file.Fd())); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,87 @@
+//go:build powercut
+
+package powercut_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testenv.RemovePrograms()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(code)
+}
+
+// cutsPerDisk: then a new one, which is empty.
+const cutsPerDisk = 15
+
+// TestNothingConfirmedIsLostWithThePower cuts the power POWER_CUTS times (20)
+// from POWER_SEED (the time).
+func TestNothingConfirmedIsLostWithThePower(t *testing.T) {
+	cuts, seed := number(t, "POWER_CUTS", 20), uint64(number(t, "POWER_SEED", int(time.Now().UnixNano()>>16)))
+	t.Logf("POWER_CUTS=%d POWER_SEED=%d", cuts, seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var total tally
+	for total.cuts < cuts {
+		m := newMachine(t, random)
+		for n := 0; n < cutsPerDisk && total.cuts < cuts && m.blocks < blocksPerDisk; n++ {
+			require.NoError(t, m.endure(&total))
+		}
+		require.NoError(t, m.look(&total))
+		m.powerOff()
+		m.disk = nil
+	}
+	t.Logf("%+v", total)
+}
+
+// TestWithoutSyncsThePowerTakesConfirmedEvents shows that the test above can
+// fail: the same program, with the syncs left to nats-server's own default.
+func TestWithoutSyncsThePowerTakesConfirmedEvents(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	var total tally
+	for range 20 {
+		m := newMachine(t, random)
+		m.settle() // a stream that is there for good
+		m.env = []string{"SYNC_VARIANT=never"}
+		var err error
+		for range 3 {
+			if err = m.endure(&total); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			err = m.look(&total)
+		}
+		m.powerOff()
+		if err != nil {
+			t.Logf("after %d cuts: %v", total.cuts, err)
+			return
+		}
+	}
+	t.Fatal("nothing was lost: this disk keeps what it need not")
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}

@@ -1,0 +1,97 @@
+package powercut
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Disk is one disk. Safe for concurrent use.
+type Disk struct {
+	mu      sync.Mutex
+	root    *inode
+	numbers atomic.Uint64
+
+	changes  int64 // writes, creations, moves and fsyncs that are left before the cut; 0: none is planned
+	dead     bool
+	cut      chan struct{} // closed by the cut
+	room     int64         // bytes that can still be written; below 0: any number
+	syncFail error         // of every fsync
+}
+
+// New returns an empty disk.
+func New() *Disk {
+	return newDisk(&inode{
+		folder: true, mode: 0o755, entries: map[string]*inode{}, durableEntries: map[string]*inode{},
+	})
+}
+
+func newDisk(root *inode) *Disk {
+	return &Disk{root: root, cut: make(chan struct{}), room: -1}
+}
+
+// CutAfter cuts the power at the n-th change from now, which does not happen
+// any more. The channel is closed then.
+func (d *Disk) CutAfter(n int64) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes = n
+	return d.cut
+}
+
+// Limit leaves room for that many bytes; below 0, for any number.
+func (d *Disk) Limit(room int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room = room
+}
+
+// FailSyncs makes every fsync from now on fail, and keep nothing.
+func (d *Disk) FailSyncs() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncFail = syscall.EIO
+}
+
+// look runs what changes nothing.
+func (d *Disk) look(f func() syscall.Errno) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead {
+		return syscall.EIO
+	}
+	return f()
+}
+
+// change runs what changes something, unless the power goes before.
+func (d *Disk) change(f func() syscall.Errno) syscall.Errno {
+	return d.look(func() syscall.Errno {
+		if d.changes > 0 {
+			if d.changes--; d.changes == 0 {
+				d.dead = true
+				close(d.cut)
+				return syscall.EIO
+			}
+		}
+		return f()
+	})
+}
+
+func (d *Disk) write(i *inode, w write) syscall.Errno {
+	if d.room >= 0 && !w.resize {
+		if d.room < int64(len(w.bytes)) {
+			return syscall.ENOSPC
+		}
+		d.room -= int64(len(w.bytes))
+	}
+	i.change(w)
+	return 0
+}
+
+func (d *Disk) sync(i *inode) syscall.Errno {
+	if d.syncFail != nil {
+		return syscall.EIO
+	}
+	i.sync()
+	return 0
+}

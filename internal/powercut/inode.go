@@ -1,0 +1,101 @@
+package powercut
+
+import (
+	"maps"
+	"time"
+)
+
+// inode is a file or a folder: what is there, what is durable, and the changes
+// between the two, in order.
+type inode struct {
+	number   uint64
+	mode     uint32 // permissions
+	modified time.Time
+
+	data    []byte
+	durable []byte
+	writes  []write
+
+	folder         bool
+	entries        map[string]*inode
+	durableEntries map[string]*inode
+	moves          []move
+}
+
+// write is one piece of bytes, or a new length.
+type write struct {
+	at     int64
+	bytes  []byte
+	resize bool // to at
+}
+
+// move sets names of one folder, all or none of them; nil removes one.
+type move map[string]*inode
+
+// sector is what a disk writes whole or not at all.
+const sector = 512
+
+func (w write) apply(data []byte) []byte {
+	if w.resize {
+		return resized(data, w.at)
+	}
+	if end := w.at + int64(len(w.bytes)); end > int64(len(data)) {
+		data = resized(data, end)
+	}
+	copy(data[w.at:], w.bytes)
+	return data
+}
+
+func resized(data []byte, length int64) []byte {
+	if length <= int64(len(data)) {
+		return data[:length]
+	}
+	return append(data, make([]byte, length-int64(len(data)))...)
+}
+
+// sectors splits a write where a disk would.
+func (w write) sectors() (pieces []write) {
+	if w.resize {
+		return []write{w}
+	}
+	for at, rest := w.at, w.bytes; len(rest) > 0; {
+		n := min(int64(len(rest)), sector-at%sector)
+		pieces = append(pieces, write{at: at, bytes: rest[:n]})
+		at, rest = at+n, rest[n:]
+	}
+	return pieces
+}
+
+func (m move) apply(entries map[string]*inode) {
+	for name, child := range m {
+		if child == nil {
+			delete(entries, name)
+		} else {
+			entries[name] = child
+		}
+	}
+}
+
+func (i *inode) change(w write) {
+	i.data = w.apply(i.data)
+	i.writes = append(i.writes, w)
+	i.modified = time.Now()
+}
+
+func (i *inode) rename(m move) {
+	m.apply(i.entries)
+	i.moves = append(i.moves, m)
+	i.modified = time.Now()
+}
+
+// sync is fsync: everything of this inode, and of no other, is durable.
+func (i *inode) sync() {
+	if i.folder {
+		i.durableEntries, i.moves = maps.Clone(i.entries), nil
+		return
+	}
+	for _, w := range i.writes {
+		i.durable = w.apply(i.durable)
+	}
+	i.writes = nil
+}

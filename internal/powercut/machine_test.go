@@ -1,0 +1,217 @@
+//go:build powercut
+
+package powercut_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+const secret = "whsec_0123456789abcdef"
+
+// tally is what a campaign has seen.
+type tally struct{ cuts, cutsAtStart, confirmed, shown, looks, found, blocks, setAside int }
+
+// machine runs the real ingest on a disk, until the power goes.
+type machine struct {
+	*world
+	t       *testing.T
+	random  *rand.Rand
+	env     []string
+	dir     string
+	disk    *powercut.Disk
+	unmount func() error
+	ingest  *testenv.Program
+	blocks  int // of the log, when it was looked at last
+}
+
+// blocksPerDisk bounds what a disk grows to, in memory: a block has 8 MB.
+const blocksPerDisk = 20
+
+func newMachine(t *testing.T, random *rand.Rand, env ...string) *machine {
+	m := &machine{
+		world: newWorld(&testenv.Provider{Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}, random.Uint64()),
+		t:     t, random: random, env: env, dir: t.TempDir(), disk: powercut.New(),
+	}
+	m.mount()
+	t.Cleanup(m.powerOff)
+	return m
+}
+
+func (m *machine) mount() {
+	var err error
+	m.unmount, err = m.disk.Mount(m.dir)
+	require.NoError(m.t, err)
+}
+
+func (m *machine) data() string { return filepath.Join(m.dir, "data") }
+
+// powerOff ends what runs, as the power does, and takes the disk away.
+func (m *machine) powerOff() {
+	if m.ingest != nil {
+		m.ingest.Kill()
+	}
+	m.provider.Client.CloseIdleConnections()
+	if m.unmount != nil {
+		require.NoError(m.t, m.unmount())
+		m.unmount = nil
+	}
+}
+
+// start starts ingest and waits until it receives; the error tells why it does not.
+func (m *machine) start(cut <-chan struct{}) error {
+	env := append([]string{
+		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
+		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s",
+	}, m.env...)
+	if len(m.env) > 0 {
+		m.ingest = testenv.StartVariant(m.t, "ingest", env)
+	} else {
+		m.ingest = testenv.Start(m.t, "ingest", env)
+	}
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		select {
+		case <-cut:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	line, err := m.ingest.Await(ctx, `msg="receiving deliveries" listen_addr=`)
+	if err != nil {
+		return fmt.Errorf("start ingest: %w\n%s", err, m.ingest.Output())
+	}
+	address, _, _ := strings.Cut(line, " ")
+	m.provider.URL = "http://" + address + "/api/payments/provider/webhook"
+	return nil
+}
+
+// settle starts ingest and stops it in order: all there is is durable then.
+func (m *machine) settle() {
+	require.NoError(m.t, m.start(nil))
+	m.ingest.Signal(syscall.SIGTERM)
+	require.Zero(m.t, m.ingest.Exit(m.t))
+}
+
+// endure starts ingest, looks whether everything confirmed is there, and cuts
+// the power under load, or at times before that.
+func (m *machine) endure(total *tally) error {
+	var cut <-chan struct{}
+	if early := m.random.IntN(5) == 0; early {
+		cut = m.disk.CutAfter(int64(1 + m.random.IntN(100)))
+	}
+	if err := m.start(cut); err != nil {
+		if !closed(cut) {
+			return err
+		}
+		total.cutsAtStart++
+		m.endCut(total)
+		return nil
+	}
+	if err := m.check(total); err != nil && !closed(cut) {
+		return err
+	}
+	if cut == nil {
+		cut = m.disk.CutAfter(m.someChanges())
+	}
+	err := m.loadUntil(cut)
+	m.endCut(total)
+	return err
+}
+
+// someChanges is 1 to about 3,000, or 1,500 where bodies are large, each order of
+// magnitude as often.
+func (m *machine) someChanges() int64 {
+	most := 3000.0
+	if m.large > 1 {
+		most = 1500
+	}
+	return int64(math.Exp(m.random.Float64() * math.Log(most)))
+}
+
+func closed(signal <-chan struct{}) bool {
+	select {
+	case <-signal:
+		return signal != nil
+	default:
+		return false
+	}
+}
+
+// endCut starts the machine again with what the disk has kept.
+func (m *machine) endCut(total *tally) {
+	m.powerOff()
+	total.cuts++
+	m.disk = m.disk.Survivor(m.random)
+	m.mount()
+}
+
+// look starts ingest once more and checks the log.
+func (m *machine) look(total *tally) error {
+	if err := m.start(nil); err != nil {
+		return err
+	}
+	total.confirmed += len(m.confirmed)
+	total.shown += len(m.shown)
+	return m.check(total)
+}
+
+var errEnough = errors.New("enough")
+
+// check reads the whole log as a projector does.
+func (m *machine) check(total *tally) error {
+	aside, err := filepath.Glob(filepath.Join(m.data(), "log", "unconfirmed-*"))
+	require.NoError(m.t, err)
+	blocks, err := filepath.Glob(filepath.Join(m.data(), "log/jetstream/PAYFOLD/streams", testenv.Stream, "msgs/*.blk"))
+	require.NoError(m.t, err)
+	total.setAside, total.blocks = max(total.setAside, len(aside)), max(total.blocks, len(blocks))
+	m.blocks = len(blocks)
+	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
+	require.NoError(m.t, err)
+	defer log.Close()
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	info, err := log.Info(ctx)
+	for errors.Is(err, eventlog.ErrDisconnected) && ctx.Err() == nil {
+		info, err = log.Info(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("look at the log: %w", err)
+	}
+	found := map[string]uint64{}
+	if info.Last > 0 {
+		err = log.Read(ctx, 1, func(message events.Message) error {
+			if err := m.compare(message); err != nil {
+				return err
+			}
+			found[message.ID] = message.Seq
+			if message.Seq == info.Last {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			return fmt.Errorf("read the log of %d messages: %w", info.Last, err)
+		}
+	}
+	total.looks++
+	total.found += len(found)
+	return m.complete(found)
+}

@@ -1,0 +1,86 @@
+package powercut
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+)
+
+// Survivor is the disk after the power comes back; random decides what of the
+// unsynced is left.
+func (d *Disk) Survivor(random *rand.Rand) *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := survivor{random: random, known: map[*inode]*inode{}}
+	return newDisk(s.inode(d.root))
+}
+
+type survivor struct {
+	random *rand.Rand
+	known  map[*inode]*inode // a file may have survived under two names
+}
+
+func (s *survivor) inode(old *inode) *inode {
+	if found := s.known[old]; found != nil {
+		return found
+	}
+	out := &inode{mode: old.mode, folder: old.folder, modified: old.modified}
+	s.known[old] = out
+	if old.folder {
+		entries := maps.Clone(old.durableEntries)
+		if entries == nil {
+			entries = map[string]*inode{}
+		}
+		for _, m := range some(s.random, old.moves) {
+			m.apply(entries)
+		}
+		out.entries = map[string]*inode{}
+		for name, child := range entries {
+			out.entries[name] = s.inode(child)
+		}
+		out.durableEntries = maps.Clone(out.entries)
+		return out
+	}
+	out.data = s.contents(old)
+	out.durable = bytes.Clone(out.data)
+	return out
+}
+
+func (s *survivor) contents(old *inode) []byte {
+	var pieces []write
+	for _, w := range old.writes {
+		pieces = append(pieces, w.sectors()...)
+	}
+	data := bytes.Clone(old.durable)
+	for _, w := range some(s.random, pieces) {
+		data = w.apply(data)
+	}
+	// The length may be there before the bytes are.
+	if len(data) < len(old.data) && s.random.IntN(4) == 0 {
+		data = resized(data, int64(len(data)+1+s.random.IntN(len(old.data)-len(data))))
+	}
+	return data
+}
+
+// some is what a cut leaves of changes: none, all, the first of them, or any.
+func some[T any](random *rand.Rand, changes []T) []T {
+	if len(changes) == 0 {
+		return nil
+	}
+	switch random.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		return changes
+	case 2:
+		return changes[:random.IntN(len(changes)+1)]
+	}
+	share := random.Float64()
+	var left []T
+	for _, change := range changes {
+		if random.Float64() < share {
+			left = append(left, change)
+		}
+	}
+	return left
+}
