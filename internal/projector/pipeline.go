@@ -13,8 +13,8 @@ import (
 // What is decoded at once: enough that hand-overs cost nothing, bounded in
 // bytes whatever the size of the bodies.
 const (
-	decodeMessages = 1000
-	decodeBytes    = 4 << 20
+	decodeMessages = 4000
+	decodeBytes    = 8 << 20
 )
 
 // decoded is some messages in a row, and the events of those that were chosen.

@@ -88,7 +88,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	defer bulk.Close()
 	begin = max(at.least(), info.First-1) // a log that was adopted begins late
 	r.Progress(begin, until)
-	return begin, decodeAll(ctx, r.Log, begin+1, until, r.choose(at), func(d decoded) error {
+	err = decodeAll(ctx, r.Log, begin+1, until, r.choose(at), func(d decoded) error {
 		for len(d.messages) > 0 {
 			part := d.cut(begin + size)
 			if err := bulk.Fold(ctx, part.events); err != nil {
@@ -105,4 +105,8 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		}
 		return nil
 	})
+	if err == nil && r.look == nil { // who only looks needs no more indexes
+		err = bulk.Finish(ctx)
+	}
+	return begin, err
 }

@@ -149,6 +149,15 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
+// Finish makes the indexes that Fold does without. Before that the tables are
+// complete, but slow to read.
+func (b *Bulk) Finish(ctx context.Context) error {
+	if _, err := b.writes.Exec(ctx, lateIndexes); err != nil {
+		return fmt.Errorf("make the indexes: %w", err)
+	}
+	return nil
+}
+
 func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {
 	var partitions []int32
 	var expected []int64

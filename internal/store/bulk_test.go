@@ -42,6 +42,10 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		for saved < len(log) {
 			saved = foldSome(ctx, r, s, rules, log, saved)
 		}
+		bulk, err := s.NewBulk(ctx, rules, 0)
+		require.NoError(r, err)
+		defer bulk.Close()
+		require.NoError(r, bulk.Finish(ctx))
 		requireSameTables(ctx, r, s, whole)
 		requireSound(ctx, r, s, len(log))
 		requireRows(ctx, r, s, "revenue_daily", whole.Revenue.Inserted())

@@ -111,7 +111,7 @@ create index reversal_payment on reversal (provider_payment_id);
 
 create table processed_event (
   event_id            text primary key,
-  stream_seq          bigint not null unique,
+  stream_seq          bigint not null,
   event_type          text,
   kind                text,
   user_id             text,
@@ -124,10 +124,6 @@ create table processed_event (
   received_at         timestamptz not null,
   check ((reason is not null) = (outcome = 'rejected'))
 );
-
-create index processed_event_user on processed_event (user_id, stream_seq) where user_id is not null;
-create index processed_event_subscription on processed_event (subscription_id, stream_seq) where subscription_id is not null;
-create index processed_event_payment on processed_event (provider_payment_id, stream_seq) where provider_payment_id is not null;
 
 create table duplicate_event (
   stream_seq bigint primary key,

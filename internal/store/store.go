@@ -21,6 +21,9 @@ import (
 // LiveSchema holds the tables that are served.
 const LiveSchema = "portal"
 
+//go:embed late_indexes.sql
+var lateIndexes string
+
 //go:embed portal.sql
 var derivedTables string
 
@@ -206,6 +209,7 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		{"create schema if not exists " + schema, nil},
 		{"set local search_path = " + schema, nil},
 		{derivedTables, nil},
+		{lateIndexes, nil},
 		{
 			"insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p",
 			[]any{partitions, want.LogID},

@@ -52,9 +52,13 @@ func (s *stretch) takeIndexes(ctx context.Context, schema string) error {
 		return fmt.Errorf("list the indexes: %w", err)
 	}
 	var drop, create string
+	var late bool
 	var drops []string
-	if _, err := pgx.ForEachRow(rows, []any{&drop, &create}, func() error {
-		drops, s.indexes = append(drops, drop), append(s.indexes, create)
+	if _, err := pgx.ForEachRow(rows, []any{&drop, &create, &late}, func() error {
+		drops = append(drops, drop)
+		if !late {
+			s.indexes = append(s.indexes, create)
+		}
 		return nil
 	}); err != nil {
 		return fmt.Errorf("list the indexes: %w", err)
