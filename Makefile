@@ -26,11 +26,13 @@ POWER_CUTS ?= 200
 test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
 
-bench: ## deliveries a second, events projected a second, delivery to visible row
+EVENTS ?= 200000
+bench: ## deliveries/s, delivery to visible row, and the ways to fold a log of EVENTS (200000) events
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
-	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend
+	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \
+	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 bench-ingest: ## ingest beside a handler that inserts into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

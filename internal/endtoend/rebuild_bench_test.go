@@ -1,0 +1,143 @@
+//go:build linux
+
+package endtoend
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// naiveEvents is how far the naive way is taken; it is slow enough to tell.
+const naiveEvents = 5000
+
+// BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop,
+// and the two things that none of them can do without, in turn.
+func BenchmarkRebuild(b *testing.B) {
+	count := 200_000
+	if text := os.Getenv("EVENTS"); text != "" {
+		var err error
+		count, err = strconv.Atoi(text)
+		require.NoError(b, err)
+	}
+	w := filled(b, count)
+	head := w.head(b)
+	ways := []*way{
+		{name: "live projection", take: func() int { w.projectLive(b, head); return int(head) }},
+		{name: "rebuild", take: func() int { w.mustRun(b, "rebuild"); return int(head) }},
+		{name: "verify", take: func() int { w.mustRun(b, "verify"); return int(head) }},
+		{name: "bare read of the stream", take: func() int { w.readAll(b, head); return int(head) }},
+		{name: "bare COPY of the rows", take: func() int { w.copyAll(b); return int(head) }},
+		{name: "one transaction an event", take: func() int { w.projectOneByOne(b); return naiveEvents }},
+	}
+	for range 3 {
+		w.database = testenv.Database(b)
+		for _, way := range ways {
+			began := time.Now()
+			way.rates = append(way.rates, float64(way.take())/time.Since(began).Seconds())
+		}
+	}
+	fmt.Printf("\n%d events of a shop, %d bytes each, medians of 3 rounds in turn, programs started anew\n\n", head, averageSize(count))
+	live := median(ways[0].rates)
+	for _, way := range ways {
+		fmt.Printf("%-28s %9.0f events/s %8.2f x live\n", way.name, median(way.rates), median(way.rates)/live)
+	}
+	fmt.Println()
+}
+
+type way struct {
+	name  string
+	take  func() int // returns how many events
+	rates []float64
+}
+
+// filled is an ingest that serves a log of that many events.
+func filled(b *testing.B, count int) *world {
+	b.Helper()
+	dir := b.TempDir()
+	log := &testenv.Log{Dir: dir}
+	log.Start(b, 64)
+	log.Fill(b, count, secret)
+	log.Stop(b)
+	return start(b, dir)
+}
+
+func averageSize(count int) int {
+	size := 0
+	for i := range min(count, 1000) {
+		size += len(testenv.ShopEvent(i))
+	}
+	return size / min(count, 1000)
+}
+
+func (w *world) projectLive(b *testing.B, head uint64) {
+	projector := w.startProjector(b)
+	w.awaitProjected(b)
+	projector.Kill()
+	require.EqualValues(b, head, ask[int64](b, w.database, "select min(position) from portal.checkpoint"))
+}
+
+// mustRun runs a command of the projector on the tables that are there.
+func (w *world) mustRun(b *testing.B, command string) {
+	program := w.startProjectorWith(b, command)
+	require.Zero(b, program.Exit(b), program.Output())
+}
+
+func (w *world) startProjectorWith(b *testing.B, args ...string) *testenv.Program {
+	return testenv.Start(b, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), args...)
+}
+
+func (w *world) readAll(b *testing.B, head uint64) {
+	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(b)})
+	require.NoError(b, err)
+	defer log.Close()
+	require.Eventually(b, func() bool { _, err := log.Info(b.Context()); return err == nil }, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	require.NoError(b, log.Read(ctx, 1, func(m events.Message) error {
+		if m.Seq == head {
+			cancel()
+		}
+		return nil
+	}))
+}
+
+// copyAll writes the rows of the live tables into tables without any index.
+func (w *world) copyAll(b *testing.B) {
+	ctx := context.Background()
+	connection, err := pgx.Connect(ctx, w.database)
+	require.NoError(b, err)
+	defer connection.Close(ctx)
+	for _, table := range derivedTables {
+		_, err := connection.Exec(ctx, "create table copy_of_"+table+" as select * from portal."+table+" limit 0")
+		require.NoError(b, err)
+		var rows bytes.Buffer
+		_, err = connection.PgConn().CopyTo(ctx, &rows, "copy portal."+table+" to stdout (format binary)")
+		require.NoError(b, err)
+		_, err = connection.PgConn().CopyFrom(ctx, &rows, "copy copy_of_"+table+" from stdin (format binary)")
+		require.NoError(b, err)
+	}
+}
+
+// projectOneByOne commits each event by itself, as one would without a log.
+func (w *world) projectOneByOne(b *testing.B) {
+	kept := w.database
+	defer func() { w.database = kept }()
+	w.database = testenv.Database(b)
+	projector := w.startProjector(b, "BATCH_SIZE=1")
+	for applied := int64(0); applied < naiveEvents; time.Sleep(10 * time.Millisecond) {
+		applied, _ = query[int64](b, w.database, "select coalesce(max(position), 0) from portal.checkpoint")
+	}
+	projector.Kill()
+}
