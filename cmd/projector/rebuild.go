@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -107,6 +108,8 @@ func (c *rebuildCommand) report(ctx context.Context, database *store.Store, stre
 		return json.NewEncoder(streams.Out).Encode(built)
 	case c.Promote:
 		fmt.Fprintf(streams.Out, "%s is live, with everything up to seq %d; the tables before are %s.\n", name, built.Position, store.PreviousSchema)
+	case len(c.With) > 0:
+		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d, with %s.\n", name, built.Position, strings.Join(c.With, ", "))
 	case c.asOf():
 		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d.\n", name, built.Position)
 	default:

@@ -53,7 +53,7 @@ func (b *Bulk) check(ctx context.Context) error {
 		return fmt.Errorf("read the schema's state: %w", err)
 	}
 	if inForce != b.rules.FoldID() {
-		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, b.loader.schema, inForce, b.rules.FoldID())
+		return otherRules(b.loader.schema, inForce, b.rules.FoldID())
 	}
 	b.positions, err = positions(ctx, b.reads)
 	return err

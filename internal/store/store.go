@@ -191,11 +191,19 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
-		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, s.schema, have.FoldID, want.FoldID)
+		return otherRules(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
 		return fmt.Errorf("schema %s was begun for another end of the log; drop it first", s.schema)
 	}
 	return nil
+}
+
+// otherRules says what to do about tables that were folded under other rules.
+func otherRules(schema, have, want string) error {
+	if schema == LiveSchema {
+		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
+	}
+	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or drop it", schema, have, want)
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

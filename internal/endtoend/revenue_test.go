@@ -1,0 +1,38 @@
+package endtoend
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestMoneyByDayBesideTheLiveTables(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t)
+	for i := range 60 {
+		w.deliver(t, testenv.ShopEvent(i))
+	}
+	rejected := `{"id":"evt_rejected","eventType":"checkout.completed","created_at":1767225600000,
+		"object":{"order":{"id":"o1","amount_paid":999,"currency":"USD"},"metadata":{"kind":"other"}}}`
+	w.deliver(t, rejected)
+	w.awaitProjected(t)
+	sales := func() {
+		w.answer(t, 0, "rebuild", "--schema", "sales", "--with", "revenue_daily")
+		require.Contains(t, w.answer(t, 0, "verify", "--schema", "sales", "--with", "revenue_daily"), "sales is what the log gives")
+		require.Zero(t, ask[int64](t, w.database, `select (select sum(amount) - sum(coalesce(refunded_amount, 0)) from portal.payment where kind is not null)
+			- (select sum(net) from sales.revenue_daily)`))
+	}
+	sales()
+	require.EqualValues(t, 999, ask[int64](t, w.database, "select rejected from sales.revenue_daily where currency = 'USD'"))
+	for i := range 60 {
+		w.deliver(t, testenv.ShopEvent(60+i))
+	}
+	w.awaitProjected(t)
+	sales() // goes on
+	require.Zero(t, ask[int64](t, w.database, "select count(*) from information_schema.tables where table_schema = 'portal' and table_name = 'revenue_daily'"))
+	require.Contains(t, w.answer(t, 1, "promote", "sales"), "was folded under")
+	require.Contains(t, w.answer(t, 2, "rebuild", "--with", "revenue"), "--with revenue: there is no such projection")
+}
