@@ -110,10 +110,11 @@ func TestOneInviterAtATime(t *testing.T) {
 func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	err := s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan []string) error {
-		_, err := s.pool.Exec(ctx, "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1::bigint::oid and pid <> pg_backend_pid()", int64(inviterLock+1))
+	err := s.HoldInviter(ctx, "acme/tool", func(working context.Context, _ <-chan []string) error {
+		_, err := s.pool.Exec(ctx, `select pg_terminate_backend(pid) from pg_locks join pg_database d on d.oid = database
+			where datname = current_database() and locktype = 'advisory' and classid = $1::bigint::oid and pid <> pg_backend_pid()`, int64(inviterLock+1))
 		require.NoError(t, err)
-		<-ctx.Done()
+		<-working.Done()
 		return nil
 	})
 	require.ErrorContains(t, err, "listen for changed licences")
@@ -122,9 +123,7 @@ func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(ctx context.Context, _ <-chan []string) error {
-		return nil
-	}))
+	require.NoError(t, s.HoldInviter(ctx, "acme/tool", func(context.Context, <-chan []string) error { return nil }))
 	config := inviterSession(s)
 	require.Equal(t, milliseconds(inviterIdle), config.RuntimeParams["idle_session_timeout"])
 	require.Greater(t, inviterIdle, 3*listenFor, "one that lives shows it in time")
