@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
@@ -111,6 +112,21 @@ func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
 			`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
 			"select balance from credits where user_id = 'u1'", 5,
 		},
+		"a payment and its refund end at nothing": {
+			pack("e1", "p1", "u1", 200),
+			`{"id":"e2","eventType":"refund.created","object":{"status":"succeeded","refund_amount":5,"transaction":{"id":"p1","amount_paid":5,"refunded_amount":5}}}`,
+			"select balance from credits where user_id = 'u1'", 0,
+		},
+		"a payment by its order and a refund by both names end at nothing": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","amount_paid":5},"metadata":{"kind":"one_time","user_id":"u1","credits":9}}}`,
+			`{"id":"e2","eventType":"refund.created","object":{"status":"succeeded","refund_amount":5,"transaction":{"id":"t1","order":"o1","amount_paid":5,"refunded_amount":5}}}`,
+			"select balance from credits where user_id = 'u1'", 0,
+		},
+		"a licence and its refund end revoked": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"pro","user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"dispute.created","object":{"transaction":{"id":"t1"}}}`,
+			"select count(*) from pro_license where status = 'revoked'", 1,
+		},
 		"the user comes apart from the payment": {
 			`{"id":"e1","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`,
 			`{"id":"e2","eventType":"checkout.completed","object":{"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
@@ -200,4 +216,38 @@ func number(ctx context.Context, t *testing.T, s *Store, sql string) int64 {
 	var n int64
 	require.NoError(t, s.pool.QueryRow(ctx, sql).Scan(&n))
 	return n
+}
+
+// The three events of a first payment, each at its own projector at the same moment.
+func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	for sale := range uint64(25) {
+		var group errgroup.Group
+		for i, body := range []string{
+			`{"id":"c%d","eventType":"checkout.completed","object":{"order":{"id":"o%[1]d","transaction":"t%[1]d","amount_paid":12,"currency":"EUR"},
+				"subscription":"s%[1]d","metadata":{"kind":"subscription","user_id":"u%[1]d","credits":100}}}`,
+			`{"id":"a%d","eventType":"subscription.active","object":{"id":"s%[1]d","last_transaction_id":"t%[1]d","metadata":{"user_id":"u%[1]d"}}}`,
+			`{"id":"p%d","eventType":"subscription.paid","object":{"id":"s%[1]d","last_transaction_id":"t%[1]d","metadata":{"user_id":"u%[1]d","credits":100}}}`,
+		} {
+			seq, before := 3*sale+uint64(i)+1, uint64(0)
+			if sale > 0 {
+				before = seq - 3
+			}
+			e := event(t, seq, fmt.Sprintf(body, sale))
+			group.Go(func() error {
+				_, err := s.Apply(ctx, anyMode, []events.Event{e}, Advance{From: from(i, before), To: seq})
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+	}
+	for rule, sql := range map[string]string{
+		"one grant":        "select count(*) from credit_ledger where entry = 'grant' and delta = 100",
+		"one payment":      "select count(*) from payment where transaction_id = 't' || substr(user_id, 2) and order_id = 'o' || substr(user_id, 2) and amount = 12",
+		"one subscription": "select count(*) from subscription where status = 'active' and subscription_id = 's' || substr(user_id, 2) and provider_payment_id = 't' || substr(user_id, 2)",
+	} {
+		require.EqualValues(t, 25, number(ctx, t, s, sql), rule)
+	}
+	require.EqualValues(t, 75, number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
