@@ -9,7 +9,8 @@ with gone as (
     where m.owner <> $1
       and (m.last_seen < clock_timestamp() - $3::interval
            or m.last_seen < clock_timestamp() - 3 * $4::interval
-              and not exists (select from pg_stat_activity a where a.application_name = $2::text || m.owner))
+              and not exists (select from pg_stat_activity a
+                              where a.datname = current_database() and a.application_name = $2::text || m.owner))
     order by m.owner
     for update skip locked
   )
@@ -20,4 +21,4 @@ with gone as (
 select pg_terminate_backend(a.pid)
 from gone
 join pg_stat_activity a on a.application_name = $2::text || gone.owner
-where a.usename = current_user
+where a.datname = current_database() and a.usename = current_user

@@ -99,7 +99,7 @@ func TestASilentMemberIsBuriedWithItsSessions(t *testing.T) {
 				require.NoError(t, session.Conn().Close(ctx))
 				other.pool.Reset()
 				require.Eventually(t, func() bool {
-					return number(ctx, t, s, "select count(*) from pg_stat_activity where application_name = 'payfold-projector other0'") == 0
+					return number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'payfold-projector other0'") == 0
 				}, 10*time.Second, 5*time.Millisecond)
 			}
 			// The clock is the database's: the past is moved, not the present.
