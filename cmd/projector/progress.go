@@ -66,7 +66,7 @@ func (p *progress) newBar() *progressbar.ProgressBar {
 
 func (p *progress) line(position uint64) {
 	rate := float64(position-p.first) / time.Since(p.began).Seconds()
-	left := float64(p.goal-position) / max(rate, 1)
+	left := float64(p.goal-min(position, p.goal)) / max(rate, 1)
 	if p.kind == "json" {
 		_ = json.NewEncoder(p.out).Encode(struct {
 			Position        uint64 `json:"position"`
