@@ -61,7 +61,7 @@ func (p *progress) at(position, until uint64) {
 func (p *progress) newBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions64(int64(p.goal), progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(p.what),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("events"),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 }
 
 func (p *progress) line(position uint64) {

@@ -3,6 +3,7 @@ package endtoend
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -188,27 +190,60 @@ func TestASecondCommandWaitsAndThenRefuses(t *testing.T) {
 	require.Zero(t, waits.Exit(t), waits.Output())
 }
 
-func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
+// blocked makes a rebuild wait in the middle, until the returned connection ends.
+func (w *world) blocked(t *testing.T) *pgx.Conn {
+	t.Helper()
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.do(t, "rebuild")
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
 	holder, err := pgx.Connect(t.Context(), w.database)
 	require.NoError(t, err)
-	defer holder.Close(context.Background())
+	t.Cleanup(func() { _ = holder.Close(context.Background()) })
 	_, err = holder.Exec(t.Context(), "begin; lock table portal_next.processed_event in share mode")
 	require.NoError(t, err)
-	p := w.command(t, "rebuild")
+	return holder
+}
+
+// awaitBlocked waits until a rebuild has come to where it is blocked.
+func (w *world) awaitBlocked(t *testing.T) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		return ask[bool](t, w.database, "select exists (select from pg_locks where not granted and relation = 'portal_next.processed_event'::regclass)")
 	}, 30*time.Second, 10*time.Millisecond)
+}
+
+func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	holder := w.blocked(t)
+	p := w.command(t, "rebuild")
+	w.awaitBlocked(t)
 	p.Signal(syscall.SIGINT)
 	require.Equal(t, 1, p.Exit(t), p.Output())
 	require.Contains(t, p.Output(), "interrupted; portal_next holds everything up to seq 1, and the same command goes on from there")
 	require.NoError(t, holder.Close(context.Background()))
 	require.Contains(t, w.do(t, "rebuild"), "up to seq 2")
 	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal_next.credits"))
+}
+
+// On a terminal there is a bar, and Ctrl-C there is what it is everywhere.
+func TestATerminalShowsABar(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.blocked(t)
+	rebuild := exec.CommandContext(t.Context(), testenv.Binary(t, "projector"), "rebuild")
+	rebuild.Env = append(w.env(), "DATABASE_URL="+w.database, "HOME="+os.Getenv("HOME"), "TERM=xterm")
+	terminal, err := pty.StartWithSize(rebuild, &pty.Winsize{Rows: 25, Cols: 100})
+	require.NoError(t, err)
+	defer terminal.Close()
+	w.awaitBlocked(t)
+	_, err = terminal.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	shown, _ := io.ReadAll(terminal) // ends with an error when the program has
+	require.Error(t, rebuild.Wait())
+	require.Equal(t, 1, rebuild.ProcessState.ExitCode())
+	require.Regexp(t, `rebuild portal_next.*(0|50)% `, string(shown))
+	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
 // otherBuild builds a projector whose rules have another version.
@@ -278,6 +313,8 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	load.await(t, between)
 	require.Equal(t, "rules 2, mode any", ask[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
 
+	// A migration that the old build does not know: they only add.
+	execute(t, w.database, "create table payfold.of_a_newer_build (x int); update payfold.schema_version set version = version + 1")
 	back := newly("promote", "portal_prev")
 	require.Equal(t, 1, back.Exit(t), back.Output())
 	require.Contains(t, back.Output(), `folded under "rules 1`)
@@ -287,6 +324,15 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	w.awaitShares(t, 2)
 	load.finish(t, w)
 	w.requireOneFold(t)
+}
+
+func execute(t *testing.T, dsn, sql string) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer connection.Close(context.Background())
+	_, err = connection.Exec(t.Context(), sql)
+	require.NoError(t, err)
 }
 
 func TestACatalogueIsChangedByARebuild(t *testing.T) {
