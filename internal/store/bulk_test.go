@@ -205,7 +205,7 @@ func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 			err = bulk.Save(ctx, 100, nil)
 		}
 		bulk.Close()
-		require.ErrorIs(t, err, context.Canceled)
+		require.Error(t, err)
 		require.Zero(t, number(whole, t, s, "select count(*) from processed_event"))
 	}
 }
