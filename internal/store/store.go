@@ -190,9 +190,9 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return s.createTables(ctx, tx, want, partitions, extras)
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
-	case s.schema != LiveSchema && (have.LogID != want.LogID || have.FoldID != want.FoldID):
-		return fmt.Errorf("schema %s was begun with %q on log %s, this command has %q and log %s; another --schema, or remove it: projector drop %s",
-			s.schema, have.FoldID, have.LogID, want.FoldID, want.LogID, s.schema)
+	case s.schema != LiveSchema && have.LogID != want.LogID:
+		return fmt.Errorf("schema %s was folded from log %s, this command has log %s; another --schema, or remove it: projector drop %s",
+			s.schema, have.LogID, want.LogID, s.schema)
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
@@ -208,7 +208,8 @@ func otherRules(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
 	}
-	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or drop it", schema, have, want)
+	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or remove it: projector drop %s",
+		schema, have, want, schema)
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
