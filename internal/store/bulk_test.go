@@ -126,24 +126,24 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 			}
 			if at[partition] > 0 {
 				_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(partition, 0), To: at[partition]})
-				require.NoError(t, err)
+				require.NoError(r, err)
 			}
 		}
 		bulk, err := s.NewBulk(ctx, anyMode, uint64(len(log)))
-		require.NoError(t, err)
+		require.NoError(r, err)
 		defer bulk.Close()
-		require.Equal(t, at, bulk.Positions())
+		require.Equal(r, at, bulk.Positions())
 		size := rapid.IntRange(1, len(log)).Draw(r, "stretch")
 		for begin := 0; begin < len(log); begin += size {
 			end := min(begin+size, len(log))
 			for i := begin; i < end; i++ {
 				if log[i].Seq > at[i%partitions] {
-					require.NoError(t, bulk.Fold(ctx, log[i:i+1]))
+					require.NoError(r, bulk.Fold(ctx, log[i:i+1]))
 				}
 			}
-			require.NoError(t, bulk.Save(ctx, uint64(end), nil))
+			require.NoError(r, bulk.Save(ctx, uint64(end), nil))
 			for partition, position := range bulk.Positions() {
-				require.Equal(t, max(uint64(end), at[partition]), position)
+				require.Equal(r, max(uint64(end), at[partition]), position)
 			}
 		}
 		requireSameTables(ctx, r, s, whole)
