@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
@@ -14,15 +17,16 @@ import (
 // as long as it is locked.
 type build struct {
 	sources
-	rules    projections.Rules
+	schema   string
 	info     eventlog.Info
 	progress *progress
-	logger   *slog.Logger
+	rebuild  projector.Rebuild
 	unlock   func()
 }
 
-func newBuild(ctx context.Context, s sources, rules projections.Rules, progress *progress, logger *slog.Logger) (*build, error) {
-	b := &build{sources: s, rules: rules, progress: progress, logger: logger}
+func newBuild(ctx context.Context, s sources, schema string, rules projections.Rules, progress *progress, logger *slog.Logger) (*build, error) {
+	b := &build{sources: s, schema: schema, progress: progress}
+	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.at}
 	var err error
 	if b.info, err = s.info(ctx); err != nil {
 		return nil, err
@@ -35,28 +39,37 @@ func newBuild(ctx context.Context, s sources, rules projections.Rules, progress 
 
 // run brings the schema's tables, which are there, up to that message.
 func (b *build) run(ctx context.Context, until uint64) error {
-	rebuild := projector.Rebuild{Log: b.log, Store: b.store, Rules: b.rules, Logger: b.logger, Progress: b.progress.at}
 	defer b.progress.end()
-	return rebuild.Run(ctx, until)
+	return b.left(ctx, b.rebuild.Run(ctx, until))
 }
 
-// promote makes the schema the live one. Most of what is missing is folded
-// before anybody has to wait.
-func (b *build) promote(ctx context.Context, acceptLogLoss bool) error {
-	info, err := b.log.Info(ctx)
+// promotion calls one of Promote's methods for the schema.
+func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*projector.Promote, context.Context) error) error {
+	live, err := b.store.Beside(ctx, store.LiveSchema)
 	if err != nil {
 		return err
 	}
-	if err := b.run(ctx, info.Last); err != nil {
+	defer live.Close()
+	defer b.progress.end()
+	return b.left(ctx, call(&projector.Promote{Rebuild: b.rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))
+}
+
+// askAfter is for one more question after the command was interrupted.
+const askAfter = time.Second
+
+// left says where work that was interrupted stands.
+func (b *build) left(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return b.store.Promote(ctx, store.Promotion{
-		FoldID: b.rules.FoldID(), First: info.First, AcceptLogLoss: acceptLogLoss,
-		CatchUp: func(ctx context.Context, head uint64) error {
-			if acceptLogLoss {
-				head = min(head, info.Last)
-			}
-			return b.run(ctx, head)
-		},
-	})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askAfter)
+	defer cancel()
+	schema, asked := b.store.SchemaNamed(ctx, b.schema)
+	switch {
+	case errors.Is(asked, store.ErrNoSchema):
+		return fmt.Errorf("interrupted after %s was promoted", b.schema)
+	case asked != nil:
+		return errors.New("interrupted; the same command goes on where it was")
+	}
+	return fmt.Errorf("interrupted; %s holds everything up to seq %d, and the same command goes on from there", schema.Name, schema.Position)
 }

@@ -61,12 +61,12 @@ func (p *progress) at(position, until uint64) {
 func (p *progress) newBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions64(int64(p.goal), progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(p.what),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("events"),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 }
 
 func (p *progress) line(position uint64) {
 	rate := float64(position-p.first) / time.Since(p.began).Seconds()
-	left := float64(p.goal-position) / max(rate, 1)
+	left := float64(p.goal-min(position, p.goal)) / max(rate, 1)
 	if p.kind == "json" {
 		_ = json.NewEncoder(p.out).Encode(struct {
 			Position        uint64 `json:"position"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -30,12 +31,12 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if _, err := s.store.SchemaNamed(ctx, c.Schema); err != nil {
 			return err
 		}
-		b, err := newBuild(ctx, s, c.rules, newProgress(streams, "promote "+c.Schema, c.JSON), logger)
+		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "promote "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err
 		}
 		defer b.unlock()
-		if err := b.promote(ctx, c.AcceptLogLoss); err != nil {
+		if err := b.promotion(ctx, c.AcceptLogLoss, (*projector.Promote).Run); err != nil {
 			return err
 		}
 		live, err := s.store.SchemaNamed(ctx, store.LiveSchema)

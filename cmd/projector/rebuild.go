@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	debug.SetGCPercent(gcPercent)
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
-		b, err := newBuild(ctx, s, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
+		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err
 		}
@@ -69,11 +70,16 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err := prepare(ctx, b.info.LogID, b.info.Partitions, c.rules); err != nil {
 			return err
 		}
+		if c.Promote { // what stands in the way is said before the work, not after
+			if err := b.promotion(ctx, false, (*projector.Promote).Check); err != nil {
+				return err
+			}
+		}
 		if err := b.run(ctx, until); err != nil {
 			return err
 		}
 		if c.Promote {
-			if err := b.promote(ctx, false); err != nil {
+			if err := b.promotion(ctx, false, (*projector.Promote).Run); err != nil {
 				return err
 			}
 		}

@@ -60,6 +60,20 @@ func checkIdentity(ctx context.Context, log log, tables *store.Store, info event
 	if len(checkpoints) != info.Partitions {
 		return nil, fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrLogLost, len(checkpoints), info.Partitions)
 	}
+	for _, c := range checkpoints {
+		if c.Position <= info.Last {
+			continue
+		}
+		// The log may have grown since, and others have gone on with it.
+		now, err := log.Info(asking)
+		if err != nil {
+			return nil, err
+		}
+		if now.LogID == info.LogID {
+			info.Last = now.Last
+		}
+		break
+	}
 	out := make(positions, len(checkpoints))
 	compared := map[uint64]bool{}
 	for i, c := range checkpoints {

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with what is folded
+	Stretch  uint64                       // how many messages are committed at once; 0: as many as are quickest
 
 	upto     positions            // what lies beyond is left out; nil: nothing does
 	look     func(events.Message) // called once with every message, by several at a time; may be nil
@@ -31,7 +33,7 @@ const stretchEvents = 250_000
 // Run goes on from where the tables stand up to that message of the log. After
 // an error they stand at some message before it, whole, and Run goes on there.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
-	size := uint64(stretchEvents)
+	size := r.stretch()
 	for {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
@@ -47,9 +49,11 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		if err := r.poisoned.add(ctx, r.Store, r.Logger, refused); err != nil {
 			return err
 		}
-		size = stretchEvents
+		size = r.stretch()
 	}
 }
+
+func (r *Rebuild) stretch() uint64 { return cmp.Or(r.Stretch, stretchEvents) }
 
 // choose looks at a message and says whether it is to be folded.
 func (r *Rebuild) choose(at positions) func(m events.Message) (bool, error) {
@@ -87,7 +91,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	}
 	defer bulk.Close()
 	begin = max(at.least(), info.First-1) // a log that was adopted begins late
-	r.Progress(begin, until)
+	r.Progress(min(begin, until), until)
 	err = decodeAll(ctx, r.Log, begin+1, until, r.choose(at), func(d decoded) error {
 		for len(d.messages) > 0 {
 			part := d.cut(begin + size)

@@ -17,8 +17,8 @@ var namesOfRows string
 // alone is what a loader knows of tables that nobody else writes: it need not
 // ask for what they cannot have, nor for what its state has by now.
 type alone struct {
-	written *bloom.BloomFilter // the names of all rows that the tables have; may say yes to others
-	any     bool               // whether they have any
+	any     bool               // whether they have any rows
+	written *bloom.BloomFilter // the names of all their rows; may say yes to others. nil: not known
 	asked   map[string]set     // by kind, the names looked for since the state was new
 }
 
@@ -29,9 +29,11 @@ const falsePositives = 0.01
 // are more, more is looked for in vain.
 const namesPerEvent = 3
 
-func newAlone(events uint64) *alone {
-	return &alone{written: bloom.NewWithEstimates(uint(max(events, 1_000)*namesPerEvent), falsePositives), asked: map[string]set{}}
-}
+// To read the names of eight events takes as long as to look for those of one
+// that may not be there, about.
+const readPerLook = 8
+
+func newAlone() *alone { return &alone{asked: map[string]set{}} }
 
 func (a *alone) ask(kind string, names set) []string {
 	if !a.any {
@@ -44,7 +46,7 @@ func (a *alone) ask(kind string, names set) []string {
 	}
 	fresh := set{}
 	for name := range names {
-		if _, done := asked[name]; !done && a.written.TestString(name) {
+		if _, done := asked[name]; !done && a.mayHave(name) {
 			fresh.add(name)
 		}
 	}
@@ -54,14 +56,27 @@ func (a *alone) ask(kind string, names set) []string {
 	return fresh.list()
 }
 
+func (a *alone) mayHave(name string) bool { return a.written == nil || a.written.TestString(name) }
+
 // wrote: the state's rows are in the tables now, and the next state is a new one.
 func (a *alone) wrote(state *projections.State) {
-	state.EachName(func(name string) { a.written.AddString(name) })
+	if a.written != nil {
+		state.EachName(func(name string) { a.written.AddString(name) })
+	}
 	a.any, a.asked = true, map[string]set{}
 }
 
-// resume reads the names of the rows that are in the tables already.
-func (a *alone) resume(ctx context.Context, connection *pgx.Conn) error {
+// resume looks at what is in the tables, which stand at position and are to be
+// brought up to until. The names of their rows are read where that pays: a
+// promotion that adds the last few events keeps others waiting.
+func (a *alone) resume(ctx context.Context, connection *pgx.Conn, position, until uint64) error {
+	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&a.any); err != nil {
+		return fmt.Errorf("look for rows: %w", err)
+	}
+	if a.any && until < position+position/readPerLook {
+		return nil
+	}
+	a.written = bloom.NewWithEstimates(uint(max(until, 1_000)*namesPerEvent), falsePositives)
 	rows, err := connection.Query(ctx, namesOfRows)
 	if err != nil {
 		return fmt.Errorf("read the names of what is there: %w", err)
@@ -69,7 +84,6 @@ func (a *alone) resume(ctx context.Context, connection *pgx.Conn) error {
 	var name string
 	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
 		a.written.AddString(name)
-		a.any = true
 		return nil
 	})
 	if err != nil {

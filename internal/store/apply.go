@@ -130,7 +130,10 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 	var moved int64
 	statements := &pgx.Batch{}
 	if schema == LiveSchema {
+		// A promotion is bounded by itself, and to wait for it is no fault.
+		statements.Queue("set local lock_timeout = 0")
 		statements.Queue("select pg_advisory_xact_lock_shared($1)", int64(promoteLock))
+		statements.Queue("set local lock_timeout to default")
 	}
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })

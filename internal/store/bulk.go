@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,10 +27,9 @@ type Bulk struct {
 	positions     map[int]uint64
 }
 
-// NewBulk prepares for a log of about that many events; where there are more it
-// is slower.
-func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, events uint64) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, loader: loader{schema: s.schema, alone: newAlone(events)}}
+// NewBulk prepares for folding about up to that message; beyond it is slower.
+func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64) (_ *Bulk, err error) {
+	b := &Bulk{rules: rules, loader: loader{schema: s.schema, alone: newAlone()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -43,7 +43,7 @@ func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, events uin
 	if err := b.check(ctx); err != nil {
 		return nil, err
 	}
-	return b, b.loader.alone.resume(ctx, b.reads.Conn())
+	return b, b.loader.alone.resume(ctx, b.reads.Conn(), b.least(), until)
 }
 
 func (b *Bulk) check(ctx context.Context) error {
@@ -75,6 +75,14 @@ func positions(ctx context.Context, q querier) (map[int]uint64, error) {
 		return nil, fmt.Errorf("read the checkpoints: %w", err)
 	}
 	return out, nil
+}
+
+func (b *Bulk) least() uint64 {
+	least := uint64(math.MaxUint64)
+	for _, position := range b.positions {
+		least = min(least, position)
+	}
+	return least
 }
 
 // Close gives up what is not saved.
@@ -117,8 +125,9 @@ func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
 	return refusal(b.stretch.write(drain(state)))
 }
 
-// Save commits everything folded and moves all partitions on to position, whose
-// message has that digest. ErrFenced where somebody else moved them.
+// Save commits everything folded and moves the partitions that are not there yet
+// on to position, whose message has that digest. ErrFenced where somebody else
+// moved them.
 func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err
@@ -142,8 +151,8 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	b.stretch = nil
-	for partition := range b.positions {
-		b.positions[partition] = position
+	for partition, at := range b.positions {
+		b.positions[partition] = max(at, position)
 	}
 	b.loader.alone.wrote(state)
 	return nil
@@ -162,7 +171,9 @@ func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []by
 	var partitions []int32
 	var expected []int64
 	for partition, at := range b.positions {
-		partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
+		if at < position {
+			partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
+		}
 	}
 	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest)
 	if err != nil {

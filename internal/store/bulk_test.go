@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +98,116 @@ func requireRevenue(ctx context.Context, t require.TestingT, s *Store) {
 	require.NoError(t, s.pool.QueryRow(ctx, `select (select count(*) from processed_event where outcome = 'rejected' and event_type in ('checkout.completed', 'subscription.paid'))
 		- (select coalesce(sum(rejected_events), 0) from revenue_daily)`).Scan(&wrong))
 	require.Zero(t, wrong, "what was rejected")
+}
+
+// Partitions that stand at different places are each folded from there, and none
+// goes back, whatever the stretches and whether few events are missing or most.
+func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	rapid.Check(t, func(r *rapid.T) {
+		reset(ctx, t, s, anyMode)
+		whole := projections.NewState()
+		var log []events.Event
+		for i, body := range shop(r) {
+			// Each partition is a shop of its own: what shares names shares a partition.
+			body = ofPartition(body, i%partitions)
+			log = append(log, event(t, uint64(i+1), body))
+			anyMode.Fold(whole, log[i])
+		}
+		at := map[int]uint64{}
+		for partition := range partitions {
+			at[partition] = uint64(rapid.IntRange(0, len(log)).Draw(r, "position"))
+			var batch []events.Event
+			for i, e := range log {
+				if i%partitions == partition && e.Seq <= at[partition] {
+					batch = append(batch, e)
+				}
+			}
+			if at[partition] > 0 {
+				_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(partition, 0), To: at[partition]})
+				require.NoError(r, err)
+			}
+		}
+		bulk, err := s.NewBulk(ctx, anyMode, uint64(len(log)))
+		require.NoError(r, err)
+		defer bulk.Close()
+		require.Equal(r, at, bulk.Positions())
+		size := rapid.IntRange(1, len(log)).Draw(r, "stretch")
+		for begin := 0; begin < len(log); begin += size {
+			end := min(begin+size, len(log))
+			for i := begin; i < end; i++ {
+				if log[i].Seq > at[i%partitions] {
+					require.NoError(r, bulk.Fold(ctx, log[i:i+1]))
+				}
+			}
+			require.NoError(r, bulk.Save(ctx, uint64(end), nil))
+			for partition, position := range bulk.Positions() {
+				require.Equal(r, max(uint64(end), at[partition]), position)
+			}
+		}
+		requireSameTables(ctx, r, s, whole)
+		requireSound(ctx, r, s, len(log))
+	})
+}
+
+// ofPartition marks the names in a body, so that no other partition has them.
+func ofPartition(body string, partition int) string {
+	for _, name := range []string{"u", "t", "o", "s", "e"} {
+		for i := 9; i > 0; i-- {
+			body = strings.ReplaceAll(body, fmt.Sprintf(`"%s%d`, name, i), fmt.Sprintf(`"%s%d_%d`, name, partition, i))
+		}
+	}
+	return body
+}
+
+// A payment that is found by one name and then by its other one has its ledger once.
+func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	refund := `{"id":"e%d","eventType":"refund.created","object":{"refund_amount":%d,%s}}`
+	log := []events.Event{
+		event(t, 1, `{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":10},`+
+			`"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`),
+		event(t, 2, fmt.Sprintf(refund, 2, 1, `"transaction":{"id":"t1","amount_paid":10}`)),
+		event(t, 3, fmt.Sprintf(refund, 3, 2, `"order":"o1"`)),
+	}
+	whole := projections.NewState()
+	bulk, err := s.NewBulk(ctx, anyMode, 3)
+	require.NoError(t, err)
+	defer bulk.Close()
+	for i, e := range log {
+		anyMode.Fold(whole, e)
+		require.NoError(t, bulk.Fold(ctx, log[i:i+1]))
+		if i == 0 {
+			require.NoError(t, bulk.Save(ctx, 1, nil))
+		}
+	}
+	require.NoError(t, bulk.Save(ctx, 3, nil))
+	requireSameTables(ctx, t, s, whole)
+	require.EqualValues(t, 70, number(ctx, t, s, "select balance from credits"))
+}
+
+// Ctrl-C in the middle of a stretch is an error, never a loss or a panic.
+func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
+	t.Parallel()
+	whole, s := setup(t)
+	for range 20 {
+		bulk, err := s.NewBulk(whole, anyMode, 1000)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(whole)
+		require.NoError(t, bulk.Fold(ctx, []events.Event{event(t, 1, pack("e1", "p1", "u1", 1))}))
+		cancel()
+		for seq := uint64(2); err == nil && seq < 100; seq++ {
+			err = bulk.Fold(ctx, []events.Event{event(t, seq, pack(fmt.Sprintf("e%d", seq), "p", "u1", 1))})
+		}
+		if err == nil {
+			err = bulk.Save(ctx, 100, nil)
+		}
+		bulk.Close()
+		require.Error(t, err)
+		require.Zero(t, number(whole, t, s, "select count(*) from processed_event"))
+	}
 }
 
 func indexesOf(t *testing.T, s *Store) (list string) {

@@ -62,10 +62,13 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	query(first, "payment", "provider_payment_id = any($1) or transaction_id = any($1) or (first_of_order and order_id = any($1))",
 		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)},
 		func(r projections.Payment) {
+			named.users.add(r.UserID)
+			if _, here := state.Payments.Get(r.ProviderPaymentID); here {
+				return // found by its other name before, with its ledger lines
+			}
 			state.LoadPayment(r)
 			found.add(r.ProviderPaymentID)
 			owners.add(r.UserID)
-			named.users.add(r.UserID)
 		})
 	if err := from.SendBatch(ctx, first).Close(); err != nil {
 		return fmt.Errorf("load what the events name: %w", err)

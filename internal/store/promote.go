@@ -9,13 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
-
-//go:embed outside_dependents.sql
-var outsideDependents string
-
-//go:embed copy_grants.sql
-var copyGrants string
 
 // promoteLock is shared by every batch on the live tables and held alone by a
 // promotion: a transaction open across the renaming would write half into each
@@ -25,9 +20,14 @@ const promoteLock = 0x7061_7966_6f6c_6403
 // ErrNotPromoted says why a promotion was refused; nothing was changed.
 var ErrNotPromoted = errors.New("not promoted")
 
-// snapshotWait bounds the waiting for readers whose snapshot is older than the
-// candidate's rows; batches wait meanwhile.
-const snapshotWait = 5 * time.Second
+// What a promotion waits for, at most, while batches wait for it. Together it is
+// less than a batch waits (projector.applyTimeout), and a promotion that freezes
+// loses its session, and so its lock, not much later.
+const (
+	batchWait    = 5 * time.Second  // for the batches under way, and for readers of the schema to be dropped
+	catchUpWait  = 10 * time.Second // for the last events to be folded
+	snapshotWait = 5 * time.Second  // for readers whose snapshot is older than the candidate's rows
+)
 
 // Promotion says what to promote a schema with.
 type Promotion struct {
@@ -41,47 +41,83 @@ type Promotion struct {
 	AcceptLogLoss bool
 }
 
+// CheckPromotion says what stands in the way already now: ErrNotPromoted.
+func (s *Store) CheckPromotion(ctx context.Context, p Promotion) error {
+	candidate, err := s.SchemaNamed(ctx, s.schema)
+	if err != nil {
+		return err
+	}
+	live, err := s.SchemaNamed(ctx, LiveSchema)
+	if err != nil {
+		return err
+	}
+	if err := p.check(candidate, live); err != nil {
+		return err
+	}
+	return s.checkObjects(ctx, s.pool)
+}
+
 // Promote makes the store's schema the live one and keeps the one before as
-// PreviousSchema. While no batch can commit it calls CatchUp; then one
-// transaction renames both. Readers see the one or the other, whole.
-// ErrNotPromoted where it must not be; then nothing has changed.
+// PreviousSchema, which replaces an older one. While no batch can commit it
+// calls CatchUp; then one transaction renames both. Readers see the one or the
+// other, whole. ErrNotPromoted where it must not be; then nothing has changed.
 func (s *Store) Promote(ctx context.Context, p Promotion) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	// Long readers are waited for before anybody has to wait for them.
+	if err := s.CheckPromotion(ctx, p); err != nil {
+		return err
+	}
+	if err := s.waitForSnapshots(ctx, 0); err != nil {
+		return err
+	}
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := bound(ctx, tx); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(promoteLock)); err != nil {
 			return fmt.Errorf("wait for the batches under way: %w", err)
 		}
-		candidate, err := s.SchemaNamed(ctx, s.schema)
-		if err != nil {
+		if err := s.CheckPromotion(ctx, p); err != nil {
 			return err
 		}
-		live, err := s.SchemaNamed(ctx, LiveSchema)
-		if err != nil {
+		if err := s.catchUp(ctx, tx, p.CatchUp); err != nil {
 			return err
 		}
-		if err := p.check(candidate, live); err != nil {
-			return err
-		}
-		var head int64
-		if err := tx.QueryRow(ctx, "select max(position) from "+in(LiveSchema, "checkpoint")).Scan(&head); err != nil {
-			return fmt.Errorf("read the live checkpoints: %w", err)
-		}
-		if err := p.CatchUp(ctx, uint64(head)); err != nil {
-			return err
-		}
-		steps := []func(context.Context, pgx.Tx) error{
-			func(ctx context.Context, tx pgx.Tx) error { return s.checkBeginning(ctx, tx, p.First) },
-			s.checkPositions, s.checkDependents, s.waitForSnapshots, s.copyGrants, s.swap,
-		}
-		if p.AcceptLogLoss {
-			steps = steps[2:]
-		}
-		for _, step := range steps {
-			if err := step(ctx, tx); err != nil {
+		if !p.AcceptLogLoss {
+			if err := s.checkBeginning(ctx, tx, p.First); err != nil {
+				return err
+			}
+			if err := s.checkPositions(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return nil
+		if err := s.waitForSnapshots(ctx, tx.Conn().PgConn().PID()); err != nil {
+			return err
+		}
+		if err := s.copyRights(ctx, tx); err != nil {
+			return err
+		}
+		return s.swap(ctx, tx)
 	})
+	if timedOut(err) {
+		return fmt.Errorf("%w: %w", ErrNotPromoted, err)
+	}
+	return err
+}
+
+// bound keeps a promotion that waits or freezes from holding others up.
+func bound(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
+		milliseconds(batchWait), milliseconds(2*catchUpWait))
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return nil
+}
+
+// timedOut: somebody holds a lock for longer than lock_timeout.
+func timedOut(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "55P03"
 }
 
 func (p Promotion) check(candidate, live Schema) error {
@@ -114,6 +150,22 @@ func (s *Store) checkBeginning(ctx context.Context, tx pgx.Tx, first uint64) err
 	return nil
 }
 
+// catchUp brings the candidate up to every live position; nobody moves those now.
+func (s *Store) catchUp(ctx context.Context, tx pgx.Tx, to func(context.Context, uint64) error) error {
+	var head int64
+	if err := tx.QueryRow(ctx, "select max(position) from "+in(LiveSchema, "checkpoint")).Scan(&head); err != nil {
+		return fmt.Errorf("read the live checkpoints: %w", err)
+	}
+	slow := fmt.Errorf("%w: the last events were not folded within %s", ErrNotPromoted, catchUpWait)
+	ctx, cancel := context.WithTimeoutCause(ctx, catchUpWait, slow)
+	defer cancel()
+	err := to(ctx, uint64(head))
+	if err != nil && errors.Is(context.Cause(ctx), slow) {
+		return slow
+	}
+	return err
+}
+
 // checkPositions: a promotion never goes back in time.
 func (s *Store) checkPositions(ctx context.Context, tx pgx.Tx) error {
 	var behind int
@@ -129,37 +181,25 @@ func (s *Store) checkPositions(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// checkDependents: views and foreign keys of others would follow the old tables.
-func (s *Store) checkDependents(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, outsideDependents, LiveSchema)
-	if err != nil {
-		return fmt.Errorf("look for dependent objects: %w", err)
-	}
-	dependents, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("look for dependent objects: %w", err)
-	}
-	if len(dependents) > 0 {
-		return fmt.Errorf("%w: objects outside depend on the live tables and would stay with the old ones: %s",
-			ErrNotPromoted, strings.Join(dependents, ", "))
-	}
-	return nil
-}
+//go:embed snapshots.sql
+var oldSnapshots string
 
 // waitForSnapshots waits until no transaction is left that could not see the
-// candidate's rows, and so would read empty tables after the renaming.
-func (s *Store) waitForSnapshots(ctx context.Context, tx pgx.Tx) error {
-	var marker uint32
-	if err := s.pool.QueryRow(ctx, "select (pg_current_xact_id()::text::numeric % 4294967296)::bigint").Scan(&marker); err != nil {
+// candidate's rows, and so would read empty tables after the renaming; but the
+// promotion's own session has only old ones. It asks
+// outside the promotion's transaction: within one, Postgres goes on to show the
+// sessions as they were at the first look.
+func (s *Store) waitForSnapshots(ctx context.Context, but uint32) error {
+	var marker int64
+	var since time.Time
+	err := s.pool.QueryRow(ctx, "select (pg_current_xact_id()::text::numeric % 4294967296)::bigint, clock_timestamp()").Scan(&marker, &since)
+	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
 	ticker := time.NewTicker(lockTry)
 	defer ticker.Stop()
 	for waited := time.Duration(0); ; waited += lockTry {
-		rows, err := tx.Query(ctx, `select format('pid %s (%s) since %s', pid, application_name, xact_start)
-			from pg_stat_activity
-			where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-			  and backend_xmin is not null and age(backend_xmin) >= age($1::text::xid)`, fmt.Sprint(marker))
+		rows, err := s.pool.Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(promoteLock), int64(but))
 		if err != nil {
 			return fmt.Errorf("look for old snapshots: %w", err)
 		}
@@ -179,43 +219,4 @@ func (s *Store) waitForSnapshots(ctx context.Context, tx pgx.Tx) error {
 		case <-ticker.C:
 		}
 	}
-}
-
-// copyGrants gives the candidate's tables the grants of the live ones.
-func (s *Store) copyGrants(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, copyGrants, LiveSchema, s.schema)
-	if err != nil {
-		return fmt.Errorf("read the grants: %w", err)
-	}
-	grants, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("read the grants: %w", err)
-	}
-	for _, grant := range grants {
-		if _, err := tx.Exec(ctx, grant); err != nil {
-			return fmt.Errorf("carry a grant over (%s): %w", grant, err)
-		}
-	}
-	return nil
-}
-
-// asideSchema exists within the promoting transaction only.
-const asideSchema = "portal_aside"
-
-// swap renames the live schema to the previous one and the candidate to the live one.
-func (s *Store) swap(ctx context.Context, tx pgx.Tx) error {
-	if s.schema != PreviousSchema {
-		if err := dropSchema(ctx, tx, PreviousSchema); err != nil {
-			return err
-		}
-	}
-	for _, step := range [][2]string{{LiveSchema, asideSchema}, {s.schema, LiveSchema}, {asideSchema, PreviousSchema}} {
-		if _, err := tx.Exec(ctx, "alter schema "+quoted(step[0])+" rename to "+quoted(step[1])); err != nil {
-			return fmt.Errorf("rename schema %s: %w", step[0], err)
-		}
-		if _, err := tx.Exec(ctx, "update payfold.schema_state set schema_name = $2 where schema_name = $1", step[0], step[1]); err != nil {
-			return fmt.Errorf("rename schema %s: %w", step[0], err)
-		}
-	}
-	return nil
 }

@@ -52,7 +52,14 @@ func CheckName(name string) error {
 }
 
 // Schemas lists the sets of derived tables, by name.
-func (s *Store) Schemas(ctx context.Context) ([]Schema, error) { return schemas(ctx, s.pool) }
+func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
+	for range maxMoves { // one of them may go or be renamed meanwhile
+		if list, err = schemas(ctx, s.pool); !isMissing(err) {
+			break
+		}
+	}
+	return list, err
+}
 
 // querier is a pool or a transaction.
 type querier interface {
@@ -101,6 +108,8 @@ func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 }
 
 // Drop removes the store's set of derived tables, which must not be live.
+// Whatever else lies in the schema goes with it; what depends on it from outside
+// is a reason to refuse.
 func (s *Store) Drop(ctx context.Context) error {
 	if s.schema == LiveSchema {
 		return fmt.Errorf("%w: %s", ErrLive, s.schema)
@@ -108,15 +117,28 @@ func (s *Store) Drop(ctx context.Context) error {
 	if _, err := s.SchemaNamed(ctx, s.schema); err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return dropSchema(ctx, tx, s.schema) })
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		others, err := othersObjects(ctx, tx, s.schema, s.schema, outside)
+		if err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			return fmt.Errorf("schema %s is used from outside: %s", s.schema, strings.Join(others, ", "))
+		}
+		return dropSchema(ctx, tx, s.schema)
+	})
 }
 
 func dropSchema(ctx context.Context, tx pgx.Tx, name string) error {
+	gone, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name)
+	if err != nil {
+		return fmt.Errorf("forget schema %s: %w", name, err)
+	}
+	if gone.RowsAffected() == 0 {
+		return nil // whatever bears that name is not ours
+	}
 	if _, err := tx.Exec(ctx, "drop schema if exists "+quoted(name)+" cascade"); err != nil {
 		return fmt.Errorf("drop schema %s: %w", name, err)
-	}
-	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name); err != nil {
-		return fmt.Errorf("forget schema %s: %w", name, err)
 	}
 	return nil
 }

@@ -74,6 +74,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// longer than a lease.
 		"lock_timeout":                        milliseconds(c.LeaseTime / 2),
 		"idle_in_transaction_session_timeout": milliseconds(c.LeaseTime * 4 / 5),
+		// Each call has its own deadline; a stretch of a rebuild has none.
+		"statement_timeout": "0",
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
 	} {
@@ -188,12 +190,15 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return s.createTables(ctx, tx, want, partitions, extras)
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
+	case s.schema != LiveSchema && have.LogID != want.LogID:
+		return fmt.Errorf("schema %s was folded from log %s, this command has log %s; another --schema, or remove it: projector drop %s",
+			s.schema, have.LogID, want.LogID, s.schema)
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
 		return otherRules(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
-		return fmt.Errorf("schema %s was begun for another end of the log; drop it first", s.schema)
+		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
 	}
 	return nil
 }
@@ -203,12 +208,16 @@ func otherRules(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
 	}
-	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or drop it", schema, have, want)
+	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or remove it: projector drop %s",
+		schema, have, want, schema)
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+	if err := s.checkEmpty(ctx, tx); err != nil {
+		return err
+	}
 	schema := quoted(s.schema)
 	steps := []struct {
 		sql  string
@@ -237,6 +246,21 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
 		}
+	}
+	return nil
+}
+
+// checkEmpty: a schema that somebody else filled would be promoted and dropped
+// with what is in it. The live one may be there, with grants.
+func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
+	var used bool
+	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
+		where n.nspname = $1 and d.classid <> 'pg_default_acl'::regclass)`, s.schema).Scan(&used)
+	if err != nil {
+		return fmt.Errorf("look into schema %s: %w", s.schema, err)
+	}
+	if used && s.schema != LiveSchema {
+		return fmt.Errorf("schema %s is there already and is not payfold's", s.schema)
 	}
 	return nil
 }

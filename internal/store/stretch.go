@@ -17,7 +17,8 @@ type stretch struct {
 	tx      pgx.Tx
 	rows    chan []change
 	writing *errgroup.Group // of one goroutine, which alone uses tx until it has ended
-	ended   <-chan struct{} // closed when writing failed or ctx ended
+	ended   <-chan struct{} // closed when writing failed or the caller's context ended
+	cause   func() error    // of that
 	closed  bool
 	indexes []string // statements that make the indexes again
 }
@@ -42,12 +43,12 @@ func beginStretch(ctx context.Context, tx pgx.Tx, schema string, empty bool) (*s
 		}
 		return nil
 	})
-	s.writing, s.ended = writing, ctx.Done()
+	s.writing, s.ended, s.cause = writing, ctx.Done(), func() error { return context.Cause(ctx) }
 	return s, nil
 }
 
 func (s *stretch) takeIndexes(ctx context.Context, schema string) error {
-	rows, err := s.tx.Query(ctx, indexesSQL, schema)
+	rows, err := s.tx.Query(ctx, indexesSQL, quoted(schema))
 	if err != nil {
 		return fmt.Errorf("list the indexes: %w", err)
 	}
@@ -77,13 +78,17 @@ func (s *stretch) run(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// write hands rows over; they are written in this order.
+// write hands rows over; they are written in this order. After an error there
+// is only flush.
 func (s *stretch) write(rows []change) error {
 	select {
 	case s.rows <- rows:
 		return nil
 	case <-s.ended:
-		return s.flush()
+		if err := s.flush(); err != nil {
+			return err
+		}
+		return s.cause()
 	}
 }
 

@@ -63,9 +63,15 @@ type Program struct {
 // but PATH, HOME and env. It is killed when the test ends.
 func Start(t testing.TB, program string, env []string, args ...string) *Program {
 	t.Helper()
+	return StartCommand(t, exec.Command(Binary(t, program), args...), env)
+}
+
+// Binary is the path of a program that was built for the tests.
+func Binary(t testing.TB, program string) string {
+	t.Helper()
 	dir, err := programs()
 	require.NoError(t, err)
-	return StartCommand(t, exec.Command(filepath.Join(dir, program), args...), env)
+	return filepath.Join(dir, program)
 }
 
 // StartVariant is Start for a build that heeds SYNC_VARIANT and FLUSH_DELAY.

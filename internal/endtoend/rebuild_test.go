@@ -1,0 +1,367 @@
+package endtoend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// command starts a command of the projector.
+func (w *world) command(t testing.TB, args ...string) *testenv.Program {
+	t.Helper()
+	return testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), args...)
+}
+
+// do runs a command that must succeed and returns what it says.
+func (w *world) do(t testing.TB, args ...string) string {
+	t.Helper()
+	p := w.command(t, args...)
+	require.Zero(t, p.Exit(t), p.Output())
+	return p.Output()
+}
+
+// refused runs a command that must fail and say why.
+func (w *world) refused(t testing.TB, reason string, args ...string) {
+	t.Helper()
+	p := w.command(t, args...)
+	require.Equal(t, 1, p.Exit(t), p.Output())
+	require.Contains(t, p.Output(), reason)
+}
+
+// watch reads a customer's balance again and again, in transactions of that
+// isolation, until stop, which returns what went wrong. A balance that was
+// there never goes, and never falls.
+func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.database)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "prepare balance as select coalesce(sum(balance), 0)::bigint from credits")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		defer conn.Close(context.Background())
+		last, reads := int64(0), 0
+		for ctx.Err() == nil {
+			err := pgx.BeginTxFunc(context.Background(), conn, pgx.TxOptions{IsoLevel: level}, func(tx pgx.Tx) error {
+				for range 3 {
+					var prepared, direct, spendable int64
+					err := tx.QueryRow(context.Background(), "execute balance", pgx.QueryExecModeSimpleProtocol).Scan(&prepared)
+					if err != nil {
+						return err
+					}
+					err = tx.QueryRow(context.Background(), "select coalesce(sum(balance), 0)::bigint, (select coalesce(sum(balance), 0)::bigint from credit_balance) from credits").
+						Scan(&direct, &spendable)
+					if err != nil {
+						return err
+					}
+					if prepared < last || direct < prepared || spendable < last {
+						return fmt.Errorf("after %d reads: %d, then %d prepared, %d direct, %d spendable", reads, last, prepared, direct, spendable)
+					}
+					last = direct
+					reads++
+				}
+				return nil
+			})
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t, quick, "BATCH_SIZE=20")
+	w.startProjector(t, quick)
+	w.awaitShares(t, 2)
+	load := startLoad(t, w)
+	load.await(t, between)
+	var watches []func() error
+	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+		watches = append(watches, w.watch(t, level))
+	}
+	require.Contains(t, w.do(t, "rebuild", "--promote"), "portal is live")
+	load.await(t, between)
+	require.Contains(t, w.do(t, "promote", "portal_prev"), "portal_prev is live as portal")
+	w.do(t, "rebuild")
+	load.await(t, between)
+	w.do(t, "rebuild", "--promote")
+	load.await(t, between)
+	for _, stop := range watches {
+		require.NoError(t, stop())
+	}
+	load.finish(t, w)
+	w.requireOneFold(t)
+	require.Zero(t, ask[int64](t, w.database, "select count(*) from payfold.poison"))
+}
+
+// Killed at any moment, the command ends what it began when it is run again.
+func TestARebuildThatIsKilledIsRunAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t, quick)
+	load := startLoad(t, w)
+	load.await(t, between)
+	for range 8 {
+		killed := w.command(t, "rebuild", "--promote")
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // the moment of the kill, not a wait
+		killed.Kill()
+		load.await(t, 10)
+	}
+	w.do(t, "rebuild", "--promote")
+	load.finish(t, w)
+	w.requireOneFold(t)
+}
+
+func TestTheTablesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10), pack("evt_2", "pay_2", "u_1", 5))
+	w.awaitProjected(t)
+	moment := time.Now()
+	w.deliver(t, pack("evt_3", "pay_3", "u_1", 1))
+	w.awaitProjected(t)
+	require.Contains(t, w.do(t, "rebuild", "--until-seq", "1", "--schema", "first"), "as of seq 1")
+	require.Contains(t, w.do(t, "rebuild", "--until", moment.Format(time.RFC3339Nano), "--schema", "second"), "as of seq 2")
+	require.Contains(t, w.do(t, "rebuild", "--until-seq", "0", "--schema", "zero"), "as of seq 0")
+	w.do(t, "rebuild", "--until-seq", "1", "--schema", "first") // is there
+	for schema, balance := range map[string]int64{"first": 10, "second": 15, "portal": 16, "zero": 0} {
+		require.Equal(t, balance, ask[int64](t, w.database, "select coalesce(sum(balance), 0)::bigint from "+schema+".credits"), schema)
+	}
+	w.refused(t, "as of seq 1", "promote", "first")
+	require.EqualValues(t, 10, ask[int64](t, w.database, "select balance from first.credits"), "still as of seq 1")
+	w.refused(t, "projector drop first", "rebuild", "--until-seq", "2", "--schema", "first")
+	w.refused(t, "live already", "promote", "portal")
+	w.refused(t, "is live", "drop", "portal")
+	w.refused(t, "no such schema", "promote", "nothing")
+	w.refused(t, "no such schema", "drop", "payfold")
+	w.refused(t, "the log ends at seq 3", "rebuild", "--until-seq", "4", "--schema", "fourth")
+	require.Equal(t, 2, w.command(t, "rebuild", "--schema", `x"; drop schema portal`).Exit(t))
+	require.Equal(t, 2, w.command(t, "rebuild", "--until-seq", "1", "--promote").Exit(t))
+	list := w.do(t, "schemas")
+	for _, schema := range []string{"first", "second", "zero", "portal"} {
+		require.Contains(t, list, schema)
+	}
+	w.do(t, "drop", "first")
+	require.NotContains(t, w.do(t, "schemas"), "first")
+}
+
+// A schema is worked on by one command at a time.
+func TestASecondCommandWaitsAndThenRefuses(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.do(t, "rebuild")
+	holder, err := pgx.Connect(t.Context(), w.database)
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), "select pg_advisory_lock($1, hashtext('portal_next'))", 0x7061_7966)
+	require.NoError(t, err)
+	second, dropping, third := w.command(t, "rebuild"), w.command(t, "drop", "portal_next"), w.command(t, "rebuild", "--schema", "other")
+	require.Zero(t, third.Exit(t), third.Output())
+	for _, p := range []*testenv.Program{second, dropping} {
+		require.Equal(t, 1, p.Exit(t), p.Output())
+		require.Contains(t, p.Output(), "another command works on schema portal_next")
+	}
+	waits := w.command(t, "rebuild")
+	require.NoError(t, holder.Close(context.Background()))
+	require.Zero(t, waits.Exit(t), waits.Output())
+}
+
+// blocked makes a rebuild wait in the middle, until the returned connection ends.
+func (w *world) blocked(t *testing.T) *pgx.Conn {
+	t.Helper()
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.do(t, "rebuild")
+	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
+	holder, err := pgx.Connect(t.Context(), w.database)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = holder.Close(context.Background()) })
+	_, err = holder.Exec(t.Context(), "begin; lock table portal_next.processed_event in share mode")
+	require.NoError(t, err)
+	return holder
+}
+
+// awaitBlocked waits until a rebuild has come to where it is blocked.
+func (w *world) awaitBlocked(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return ask[bool](t, w.database, "select exists (select from pg_locks where not granted and relation = 'portal_next.processed_event'::regclass)")
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	holder := w.blocked(t)
+	p := w.command(t, "rebuild")
+	w.awaitBlocked(t)
+	p.Signal(syscall.SIGINT)
+	require.Equal(t, 1, p.Exit(t), p.Output())
+	require.Contains(t, p.Output(), "interrupted; portal_next holds everything up to seq 1, and the same command goes on from there")
+	require.NoError(t, holder.Close(context.Background()))
+	require.Contains(t, w.do(t, "rebuild"), "up to seq 2")
+	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal_next.credits"))
+}
+
+// On a terminal there is a bar, and Ctrl-C there is what it is everywhere.
+func TestATerminalShowsABar(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.blocked(t)
+	rebuild := exec.CommandContext(t.Context(), testenv.Binary(t, "projector"), "rebuild")
+	rebuild.Env = append(w.env(), "DATABASE_URL="+w.database, "HOME="+os.Getenv("HOME"), "TERM=xterm")
+	terminal, err := pty.StartWithSize(rebuild, &pty.Winsize{Rows: 25, Cols: 100})
+	require.NoError(t, err)
+	defer terminal.Close()
+	w.awaitBlocked(t)
+	_, err = terminal.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	shown, _ := io.ReadAll(terminal) // ends with an error when the program has
+	require.Error(t, rebuild.Wait())
+	require.Equal(t, 1, rebuild.ProcessState.ExitCode())
+	require.Regexp(t, `rebuild portal_next.*(0|50)% `, string(shown))
+	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
+}
+
+// otherBuild builds a projector whose rules have another version.
+func otherBuild(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	replace := []string{}
+	for file, change := range map[string][2]string{
+		"internal/projections/fold.go": {`const RulesVersion = "1"`, `const RulesVersion = "2"`},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		changed := strings.Replace(string(text), change[0], change[1], 1)
+		require.NotEqual(t, string(text), changed, file)
+		copied := filepath.Join(dir, filepath.Base(file))
+		require.NoError(t, os.WriteFile(copied, []byte(changed), 0o600))
+		replace = append(replace, fmt.Sprintf("%q: %q", filepath.Join(root, file), copied))
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, []byte(`{"Replace": {`+strings.Join(replace, ", ")+`}}`), 0o600))
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "projector"), "github.com/payfold/payfold/cmd/projector")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return filepath.Join(dir, "projector")
+}
+
+// New rules are deployed beside the old build's replicas, which then stop, and
+// the old build takes them back.
+func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
+	t.Parallel()
+	binary := otherBuild(t)
+	w := setup(t)
+	newly := func(args ...string) *testenv.Program {
+		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, quick))
+	}
+	ready := func(p *testenv.Program) string {
+		return "http://" + attribute(p.WaitFor(t, `msg="the projector starts"`), "admin_addr") + "/readyz"
+	}
+	becomes := func(url string, status int) {
+		require.Eventually(t, func() bool { return statusOf(t, url) == status }, 30*time.Second, 10*time.Millisecond, "%s is not %d", url, status)
+	}
+	first, second := w.startProjector(t, quick), w.startProjector(t, quick)
+	oldReady := ready(first)
+	w.awaitShares(t, 2)
+	load := startLoad(t, w)
+	load.await(t, between)
+
+	third := newly()
+	third.WaitFor(t, "projector rebuild --promote")
+	newReady := ready(third)
+	becomes(newReady, 503)
+	w.refused(t, "no such schema", "promote", "portal_next")
+	built := newly("rebuild")
+	require.Zero(t, built.Exit(t), built.Output())
+	w.refused(t, `this command has "rules 1`, "promote", "portal_next")
+	w.refused(t, "projector drop portal_next", "rebuild")
+	promoted := newly("rebuild", "--promote")
+	require.Zero(t, promoted.Exit(t), promoted.Output())
+	for _, p := range []*testenv.Program{first, second} {
+		p.WaitFor(t, "projector rebuild --promote")
+	}
+	becomes(oldReady, 503)
+	becomes(newReady, 200)
+	w.awaitShares(t, 1)
+	load.await(t, between)
+	require.Equal(t, "rules 2, mode any", ask[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
+
+	// A migration that the old build does not know: they only add.
+	execute(t, w.database, "create table payfold.of_a_newer_build (x int); update payfold.schema_version set version = version + 1")
+	back := newly("promote", "portal_prev")
+	require.Equal(t, 1, back.Exit(t), back.Output())
+	require.Contains(t, back.Output(), `folded under "rules 1`)
+	w.do(t, "promote", "portal_prev")
+	becomes(oldReady, 200)
+	becomes(newReady, 503)
+	w.awaitShares(t, 2)
+	load.finish(t, w)
+	w.requireOneFold(t)
+}
+
+func execute(t *testing.T, dsn, sql string) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	defer connection.Close(context.Background())
+	_, err = connection.Exec(t.Context(), sql)
+	require.NoError(t, err)
+}
+
+func TestACatalogueIsChangedByARebuild(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	file := filepath.Join(t.TempDir(), "catalogue.yaml")
+	sells := func(credits int) {
+		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "version: 1\nproducts:\n  pack: {kind: one_time, credits: %d}\n", credits), 0o600))
+	}
+	sells(3)
+	w.startProjector(t, "CATALOGUE_FILE="+file)
+	w.deliver(t, `{"id":"evt_1","eventType":"checkout.completed","object":{"provider_payment_id":"pay_1","metadata":{"kind":"one_time","user_id":"u_1","product_key":"pack"}}}`)
+	w.awaitProjected(t)
+	sells(4)
+	rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "CATALOGUE_FILE="+file), "rebuild", "--promote", "--json")
+	require.Zero(t, rebuild.Exit(t), rebuild.Output())
+	require.Contains(t, rebuild.Output(), `"name":"portal"`)
+	require.EqualValues(t, 4, ask[int64](t, w.database, "select balance from portal.credits"))
+}
+
+// A database that was lost is filled by a rebuild before a projector ever ran.
+func TestARebuildFillsAnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.do(t, "rebuild", "--promote")
+	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
+	w.startProjector(t)
+	w.awaitProjected(t)
+	w.requireAllAccounted(t)
+	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal.credits"))
+}

@@ -1,0 +1,100 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Promote makes the tables of a rebuild the live ones, beside live projectors
+// and readers. store.Promotion says what it refuses.
+type Promote struct {
+	Rebuild                    // of the tables to be promoted
+	Live          *store.Store // on the same database
+	AcceptLogLoss bool
+}
+
+// fewEvents are folded while the live projectors wait; more than that are folded
+// before, however often it takes.
+const fewEvents = 10_000
+
+// mostRounds bounds that where events come more quickly than they are folded.
+const mostRounds = 10
+
+// Check says what is in the way already now, as Run would: store.ErrNotPromoted.
+func (p *Promote) Check(ctx context.Context) error {
+	info, err := p.Log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.ensureLive(ctx, info); err != nil {
+		return err
+	}
+	if err := p.Store.CheckPromotion(ctx, p.promotion(info)); err != nil {
+		return err
+	}
+	return p.checkLive(ctx, info)
+}
+
+// Run brings the tables up to the head and makes them live. After an error the
+// live tables are as they were; the others may have come further.
+func (p *Promote) Run(ctx context.Context) error {
+	if err := p.Check(ctx); err != nil {
+		return err
+	}
+	for round, position := 0, uint64(0); ; round++ {
+		info, err := p.Log.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.Rebuild.Run(ctx, info.Last); err != nil {
+			return err
+		}
+		if info.Last-position <= fewEvents || round == mostRounds {
+			return p.Store.Promote(ctx, p.promotion(info))
+		}
+		position = info.Last
+	}
+}
+
+func (p *Promote) promotion(info eventlog.Info) store.Promotion {
+	return store.Promotion{FoldID: p.Rules.FoldID(), First: info.First, AcceptLogLoss: p.AcceptLogLoss, CatchUp: p.catchUp}
+}
+
+func (p *Promote) catchUp(ctx context.Context, head uint64) error {
+	info, err := p.Log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if head > info.Last && !p.AcceptLogLoss {
+		return fmt.Errorf("%w: the log ends at seq %d, the live tables hold seq %d; --accept-log-loss gives up what the log has lost",
+			store.ErrNotPromoted, info.Last, head)
+	}
+	return p.Rebuild.Run(ctx, min(head, info.Last))
+}
+
+// ensureLive makes empty live tables where there are none, so that a database
+// that was lost can be filled by a rebuild.
+func (p *Promote) ensureLive(ctx context.Context, info eventlog.Info) error {
+	_, err := p.Live.SchemaNamed(ctx, store.LiveSchema)
+	if !errors.Is(err, store.ErrNoSchema) {
+		return err
+	}
+	return p.Live.Prepare(ctx, info.LogID, info.Partitions, p.Rules)
+}
+
+// checkLive: what the live tables hold must be in the log still, for the
+// candidate has nothing else.
+func (p *Promote) checkLive(ctx context.Context, info eventlog.Info) error {
+	if p.AcceptLogLoss {
+		return nil
+	}
+	_, err := checkIdentity(ctx, p.Log, p.Live, info)
+	if errors.Is(err, ErrLogLost) {
+		return fmt.Errorf("%w: of the live tables: %w; --accept-log-loss gives up what the log has lost", store.ErrNotPromoted, err)
+	}
+	return err
+}

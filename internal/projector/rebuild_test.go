@@ -1,0 +1,242 @@
+package projector_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+const shopSecret = "whsec_0123456789abcdef"
+
+// open opens a schema of the world's database, prepared where it is beside the live one.
+func (w *world) open(ctx context.Context, t *testing.T, schema string) *store.Store {
+	t.Helper()
+	database, err := store.Open(ctx, store.Config{DSN: w.dsn, Schema: schema, Owner: "command"})
+	require.NoError(t, err)
+	t.Cleanup(database.Close)
+	if schema != store.LiveSchema && schema != store.PreviousSchema {
+		info, err := w.log.Info(ctx)
+		require.NoError(t, err)
+		require.NoError(t, database.Prepare(ctx, info.LogID, info.Partitions, anyRules))
+	}
+	return database
+}
+
+func (w *world) rebuild(t *testing.T, into *store.Store, stretch uint64) projector.Rebuild {
+	return projector.Rebuild{
+		Log: w.log.Reader(t), Store: into, Rules: anyRules, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Stretch: stretch,
+	}
+}
+
+func (w *world) head(ctx context.Context, t *testing.T) uint64 {
+	t.Helper()
+	info, err := w.log.Info(ctx)
+	require.NoError(t, err)
+	return info.Last
+}
+
+var tables = []string{
+	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "reversal", "processed_event", "duplicate_event",
+}
+
+// requireSame compares all rows of two schemas, byte for byte.
+func (w *world) requireSame(ctx context.Context, t *testing.T, one, other string) {
+	t.Helper()
+	for _, table := range tables {
+		require.Zero(t, w.number(ctx, t, fmt.Sprintf(`select count(*) from
+			(select r::text from %[1]s.%[3]s r except all select r::text from %[2]s.%[3]s r) x`, one, other, table)), table)
+		require.Equal(t, w.number(ctx, t, "select count(*) from "+one+"."+table), w.number(ctx, t, "select count(*) from "+other+"."+table), table)
+	}
+}
+
+// live fills the log with a shop's events and lets a projector apply them.
+func (w *world) live(ctx context.Context, t *testing.T, count int) (stop func() error) {
+	t.Helper()
+	w.log.Fill(t, count, shopSecret)
+	stop = w.start(ctx, t, 100)
+	require.Eventually(t, func() bool {
+		var exists bool
+		return w.db.QueryRow(ctx, "select to_regclass('portal.checkpoint') is not null").Scan(&exists) == nil && exists
+	}, 30*time.Second, 5*time.Millisecond)
+	w.waitApplied(ctx, t)
+	return stop
+}
+
+func TestAnyStretchAndAnyStopGivesTheLiveTables(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.live(ctx, t, 1500)
+	info, err := w.log.Info(ctx)
+	require.NoError(t, err)
+	for _, stretch := range []uint64{0, 7, 333} {
+		schema := fmt.Sprintf("by_%d", stretch)
+		into := w.open(ctx, t, schema)
+		for stops := 0; ; stops++ {
+			stopped, stop := context.WithCancel(ctx)
+			rebuild := w.rebuild(t, into, stretch)
+			var left atomic.Int64
+			left.Store(rand.Int64N(40))
+			rebuild.Progress = func(_, _ uint64) {
+				if left.Add(-1) == 0 && stops < 6 {
+					stop()
+				}
+			}
+			err := rebuild.Run(stopped, info.Last)
+			stop()
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		w.requireSame(ctx, t, "portal", schema)
+	}
+}
+
+// What the database refuses of the tables that are built is found, also among
+// many, and rejected in every fold from then on.
+func TestARebuildFindsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, stretch := range []uint64{0, 50} {
+		t.Run(fmt.Sprint("stretch ", stretch), func(t *testing.T) {
+			t.Parallel()
+			ctx, w := setup(t)
+			w.log.Fill(t, 400, shopSecret)
+			into := w.open(ctx, t, "portal_next")
+			_, err := w.db.Exec(ctx, `
+				alter table portal_next.processed_event add constraint no_97 check (stream_seq not in (97, 98) or outcome = 'rejected');
+				create function portal_next.refuse() returns trigger language plpgsql as $$
+				begin
+					if new.stream_seq = 251 then raise 'not this one'; end if;
+					return new;
+				end $$;
+				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
+			require.NoError(t, err)
+			rebuild := w.rebuild(t, into, stretch)
+			require.NoError(t, rebuild.Run(ctx, w.head(ctx, t)))
+			require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select (select count(*) from portal_next.processed_event) + (select count(*) from portal_next.duplicate_event)"))
+			refused := w.number(ctx, t, "select count(*) from payfold.poison")
+			require.Positive(t, refused)
+			require.LessOrEqual(t, refused, int64(3))
+			require.Equal(t, refused, w.number(ctx, t, "select count(*) from portal_next.processed_event where reason = 'internal'"))
+			w.live(ctx, t, 1)
+			rest := w.rebuild(t, into, stretch)
+			require.NoError(t, rest.Run(ctx, w.head(ctx, t)))
+			other := w.open(ctx, t, "other")
+			again := w.rebuild(t, other, 0)
+			require.NoError(t, again.Run(ctx, w.head(ctx, t)))
+			w.requireSame(ctx, t, "portal_next", "other")
+		})
+	}
+}
+
+// The tables before stand wherever their partitions stood when they were
+// replaced; to go back they are caught up, each partition from its own place.
+func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.live(ctx, t, 300)
+	require.NoError(t, stop())
+	live := w.open(ctx, t, store.LiveSchema)
+	// As if one projector had gone on and another one not: the last 100 messages
+	// are there for half of the partitions.
+	half := w.open(ctx, t, "half")
+	first := w.rebuild(t, half, 0)
+	require.NoError(t, first.Run(ctx, 200))
+	w.applyOdd(ctx, t, half, 200, 290)
+	require.Positive(t, w.number(ctx, t, "select count(distinct position) - 1 from half.checkpoint"))
+	promote := projector.Promote{Rebuild: w.rebuild(t, half, 13), Live: live}
+	require.NoError(t, promote.Run(ctx))
+	w.requireSame(ctx, t, "portal", "portal_prev")
+	require.Zero(t, w.number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.head(ctx, t))))
+}
+
+// applyOdd applies what lies between of every other partition.
+func (w *world) applyOdd(ctx context.Context, t *testing.T, into *store.Store, after, until uint64) {
+	t.Helper()
+	reader, from := w.log.Reader(t), map[int]uint64{}
+	for partition := 1; partition < 8; partition += 2 {
+		from[partition] = after
+	}
+	require.Eventually(t, func() bool { _, err := reader.Info(ctx); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	var batch []events.Event
+	var last events.Message
+	for seq := after + 1; seq <= until; seq++ {
+		m, err := reader.Message(ctx, seq)
+		require.NoError(t, err)
+		if _, mine := from[m.Partition]; mine {
+			batch = append(batch, events.Decode(m))
+		}
+		last = m
+	}
+	_, err := into.Apply(ctx, anyRules, batch, store.Advance{From: from, To: until, Digest: last.Digest()})
+	require.NoError(t, err)
+}
+
+// The log has lost what the live tables hold, and has something else there.
+func TestALogThatIsNotTheLiveTablesIsNotPromotedSilently(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.live(ctx, t, 50)
+	require.NoError(t, stop())
+	live, next := w.open(ctx, t, store.LiveSchema), w.open(ctx, t, "portal_next")
+	_, err := w.db.Exec(ctx, "update portal.checkpoint set position_digest = 'of another message' where position = (select max(position) from portal.checkpoint)")
+	require.NoError(t, err)
+	promote := projector.Promote{Rebuild: w.rebuild(t, next, 0), Live: live}
+	require.ErrorIs(t, promote.Run(ctx), store.ErrNotPromoted)
+	_, err = w.db.Exec(ctx, "update portal.checkpoint set position = 99")
+	require.NoError(t, err)
+	err = promote.Run(ctx)
+	require.ErrorIs(t, err, store.ErrNotPromoted)
+	require.ErrorContains(t, err, "--accept-log-loss")
+	promote.AcceptLogLoss = true
+	require.NoError(t, promote.Run(ctx))
+	require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select max(position) from portal.checkpoint"))
+}
+
+// Live projectors go on through one promotion after the other.
+func TestEventsArriveThroughPromotions(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.live(ctx, t, 20)
+	w.start(ctx, t, 5)
+	live := w.open(ctx, t, store.LiveSchema)
+	stop := make(chan struct{})
+	ended := make(chan int, 1)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				ended <- i
+				return
+			default:
+				w.log.Deliver(t, pack(fmt.Sprint("x", i), fmt.Sprint("x", i), "u1", 1))
+			}
+		}
+	}()
+	for round := range 4 {
+		next := w.open(ctx, t, "portal_next")
+		promote := projector.Promote{Rebuild: w.rebuild(t, next, uint64(500+round)), Live: live}
+		require.NoError(t, promote.Run(ctx))
+	}
+	close(stop)
+	delivered := <-ended
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, delivered, w.number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+	info, err := w.log.Info(ctx)
+	require.NoError(t, err)
+	whole := w.open(ctx, t, "whole")
+	rebuild := w.rebuild(t, whole, 0)
+	require.NoError(t, rebuild.Run(ctx, info.Last))
+	w.requireSame(ctx, t, "portal", "whole")
+	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.poison"))
+}
