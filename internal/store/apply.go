@@ -135,6 +135,7 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 		statements.Queue("select pg_advisory_xact_lock_shared($1)", int64(promoteLock))
 		statements.Queue("set local lock_timeout to default")
 	}
+	statements.Queue(byKeys)
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
 	statements.Queue(advanceCheckpoints, partitions, expected, int64(advance.To), advance.Digest).
@@ -150,6 +151,11 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 	}
 	return nil
 }
+
+// byKeys is for a transaction that only looks for rows by their keys, many at
+// once. While tables fill, Postgres does not know yet how selective that is and
+// would read them whole, a thousand times.
+const byKeys = "select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
 
 // isConflict: another transaction won, and the same batch can be folded again
 // on what it committed.

@@ -113,7 +113,13 @@ func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
 	}
 	state := b.loader.state
 	if b.loader.alone.any {
-		if err := b.loader.load(ctx, b.reads, batch); err != nil {
+		err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, byKeys); err != nil {
+				return err
+			}
+			return b.loader.load(ctx, tx, batch)
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 			state.LoadSubscription(r)
 			named.users.add(r.UserID)
 		})
-	query(first, "payment", "provider_payment_id = any($1) or transaction_id = any($1) or (first_of_order and order_id = any($1))",
+	query(first, "payment", "provider_payment_id in ("+namedPayments+")",
 		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)},
 		func(r projections.Payment) {
 			named.users.add(r.UserID)
@@ -84,10 +84,11 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		func(r projections.Credits) { state.Credits.Load(r.UserID, r) })
 	query(second, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
-	query(second, "subscription_state", "user_id = any($1)", l.lock("subscription_id"), []any{users}, state.LoadSubscription)
-	const belonging = "user_id is null and subscription_id = any($1) or user_id = any($2) and kind = 'pro'"
-	query(second, "payment", belonging, l.lock("provider_payment_id"), []any{subscriptions, users}, state.LoadPayment)
-	query(second, "reversal", "provider_payment_id = any($3) or provider_payment_id in (select provider_payment_id from payment where "+belonging+")", "",
+	// The index is of rows with a user only, and Postgres does not infer that of a long list.
+	query(second, "subscription_state", "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
+		l.lock("subscription_id"), []any{users}, state.LoadSubscription)
+	query(second, "payment", "provider_payment_id in ("+belongingPayments+")", l.lock("provider_payment_id"), []any{subscriptions, users}, state.LoadPayment)
+	query(second, "reversal", "provider_payment_id in (select unnest($3::text[]) union all "+belongingPayments+")", "",
 		[]any{subscriptions, users, found.list()}, state.LoadReversal)
 	if named.reversals || l.alone != nil {
 		query(second, "credit_ledger", "user_id = any($1) and provider_payment_id = any($2)", "",
@@ -98,6 +99,16 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	}
 	return nil
 }
+
+// Each condition by its own index: an "or" of them is answered by walking through
+// the whole key when rows are wanted in its order.
+const (
+	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
+		union all select provider_payment_id from payment where transaction_id = any($1)
+		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
+	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
+		union all select provider_payment_id from payment where user_id = any($2) and kind = 'pro'`
+)
 
 func (l *loader) lock(key string) string {
 	if l.alone != nil {

@@ -21,5 +21,5 @@ cross join lateral (
   limit 1
 ) later
 where state.schema_name = $1
-  and exists (select from processed_event where stream_seq > $2)
+  and (select max(stream_seq) from processed_event) > $2 -- "exists" may read all of it where there is none
 on conflict do nothing

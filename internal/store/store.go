@@ -78,6 +78,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"statement_timeout": "0",
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
+		// A batch looks for a thousand keys in pages that are mostly in memory. With
+		// the default, made for disks that spin, Postgres reads whole tables instead.
+		"random_page_cost": "1.1",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}

@@ -27,6 +27,9 @@ type stretch struct {
 // away: to make them once, at the end, is quicker than to keep them up.
 func beginStretch(ctx context.Context, tx pgx.Tx, schema string, empty bool) (*stretch, error) {
 	s := &stretch{tx: tx, rows: make(chan []change, 1)}
+	if _, err := tx.Exec(ctx, byKeys); err != nil {
+		return nil, err
+	}
 	if empty {
 		if err := s.takeIndexes(ctx, schema); err != nil {
 			return nil, err
