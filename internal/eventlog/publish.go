@@ -131,7 +131,7 @@ func readStored(data []byte) (seq uint64) {
 	rest, isAnswer := bytes.CutPrefix(data, []byte(`{"stream":"`))
 	stream, rest, hasSeq := bytes.Cut(rest, []byte(`","seq":`))
 	digits, isWhole := bytes.CutSuffix(bytes.TrimLeft(rest, " "), []byte("}"))
-	if !isAnswer || !hasSeq || !isWhole || len(stream) == 0 || bytes.ContainsAny(stream, `"\\`) {
+	if !isAnswer || !hasSeq || !isWhole || len(stream) == 0 || bytes.ContainsAny(stream, `"\\`) || bytes.HasPrefix(digits, []byte("0")) {
 		return 0
 	}
 	seq, err := strconv.ParseUint(string(digits), 10, 64)
