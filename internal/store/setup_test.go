@@ -20,7 +20,7 @@ const partitions = 4
 
 func setup(t *testing.T) (context.Context, *Store) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)
