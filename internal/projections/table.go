@@ -28,9 +28,6 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 	return none, false
 }
 
-// Len is how many rows there are.
-func (t *Table[K, R]) Len() int { return len(t.rows) }
-
 // Drain lists the new rows, which the caller will write, and keeps their keys
 // alone. It is for rows of which nothing but their being there is read again.
 func (t *Table[K, R]) Drain() []R {

@@ -23,8 +23,8 @@ type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	loader        loader
-	stretch       *stretch // nil between Save and the next Fold
-	positions     map[int]uint64
+	stretch       *stretch       // nil between Save and the next Fold
+	positions     map[int]uint64 // where the tables stand, by partition
 }
 
 // NewBulk prepares for folding about up to that message; beyond it is slower.
@@ -97,10 +97,6 @@ func (b *Bulk) Close() {
 		}
 	}
 }
-
-// Positions is where the tables stand, by partition: they hold every message up
-// to there. The caller must not change it.
-func (b *Bulk) Positions() map[int]uint64 { return b.positions }
 
 // Fold folds events of the log that the tables don't hold yet, in order. The
 // error may be a RefusedError.
@@ -214,16 +210,9 @@ func (b *Bulk) begin(ctx context.Context) error {
 }
 
 func (b *Bulk) loadPoison(ctx context.Context) error {
-	rows, err := b.reads.Query(ctx, "select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1", b.loader.schema)
-	if err != nil {
-		return fmt.Errorf("read the refused events: %w", err)
-	}
-	var seq int64
-	_, err = pgx.ForEachRow(rows, []any{&seq}, func() error {
-		b.loader.state.Poison[uint64(seq)] = true
-		return nil
-	})
-	if err != nil {
+	all := &pgx.Batch{}
+	queuePoison(all, b.loader.schema, b.loader.state, 0, math.MaxInt64)
+	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
 	}
 	return nil

@@ -64,7 +64,7 @@ func foldSome(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules
 	bulk, err := s.NewBulk(ctx, rules, uint64(len(log)))
 	require.NoError(r, err)
 	defer bulk.Close()
-	for _, position := range bulk.Positions() {
+	for _, position := range bulk.positions {
 		require.EqualValues(r, saved, position)
 	}
 	for at := saved; at < len(log); {
@@ -132,7 +132,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 		bulk, err := s.NewBulk(ctx, anyMode, uint64(len(log)))
 		require.NoError(r, err)
 		defer bulk.Close()
-		require.Equal(r, at, bulk.Positions())
+		require.Equal(r, at, bulk.positions)
 		size := rapid.IntRange(1, len(log)).Draw(r, "stretch")
 		for begin := 0; begin < len(log); begin += size {
 			end := min(begin+size, len(log))
@@ -142,7 +142,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 				}
 			}
 			require.NoError(r, bulk.Save(ctx, uint64(end), nil))
-			for partition, position := range bulk.Positions() {
+			for partition, position := range bulk.positions {
 				require.Equal(r, max(uint64(end), at[partition]), position)
 			}
 		}

@@ -96,7 +96,7 @@ func SubscriptionOf(e projections.ProcessedEvent) string {
 
 func paymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
 	return rowsOf[projections.Payment](ctx, tx, "payment", `
-		where provider_payment_id = any($1) or transaction_id = any($1) or (first_of_order and order_id = any($1))
+		where provider_payment_id in (`+namedPayments+`)
 		order by stream_seq`, names)
 }
 

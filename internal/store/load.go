@@ -44,14 +44,9 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	subscriptions := l.ask("subscription", named.subscriptions)
 	found, owners := set{}, set{} // payments, and their users
 	first := &pgx.Batch{}
-	first.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
-		l.schema, int64(batch[0].Seq), int64(batch[len(batch)-1].Seq)).Query(func(rows pgx.Rows) error {
-		poison, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		for _, seq := range poison {
-			state.Poison[uint64(seq)] = true
-		}
-		return err
-	})
+	if l.alone == nil { // else all that is refused came with the new state
+		queuePoison(first, l.schema, state, batch[0].Seq, batch[len(batch)-1].Seq)
+	}
 	query(first, "processed_event", "event_id = any($1)", "", []any{l.ask("event", named.events)},
 		func(r projections.ProcessedEvent) { state.Events.Load(r.EventID, r) })
 	query(first, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{subscriptions},
@@ -98,6 +93,18 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		return fmt.Errorf("load what belongs to them: %w", err)
 	}
 	return nil
+}
+
+// queuePoison asks for the refused events of a part of the log.
+func queuePoison(batch *pgx.Batch, schema string, state *projections.State, from, until uint64) {
+	batch.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
+		schema, int64(from), int64(until)).Query(func(rows pgx.Rows) error {
+		poison, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		for _, seq := range poison {
+			state.Poison[uint64(seq)] = true
+		}
+		return err
+	})
 }
 
 // Each condition by its own index: an "or" of them is answered by walking through
