@@ -22,7 +22,7 @@ type invitationsListCommand struct{ readFlags }
 
 // Run lists all invitations, the oldest licence first.
 func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		list, err := s.Invitations(ctx)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ type invitationsRetryCommand struct {
 // Run takes up again what will not be sent by itself; exit status 3 where there
 // is nothing of the kind.
 func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.read(ctx, c.Logger(streams.Err), func(ctx context.Context, s *store.Store) error {
+	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		repositories, err := s.RetryInvitations(ctx, c.User, time.Now())
 		if err != nil {
 			return err
