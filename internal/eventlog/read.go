@@ -15,8 +15,9 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// ErrDisconnected: there is no connection to the log at present. It ends a Read:
-// what the server is after it comes back must be checked before anything is
+// ErrDisconnected: there is no connection to the log at present, or the server
+// has forgotten the reader, as one does that was restored or whose stream was made
+// anew. It ends a Read: what the server is then must be checked before anything is
 // read from it.
 var ErrDisconnected = errors.New("not connected to the log")
 
@@ -41,6 +42,7 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	if err != nil {
 		return fmt.Errorf("create a reader: %w", err)
 	}
+	reader := consumer.CachedInfo().Name
 	iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes))
 	if err != nil {
 		return fmt.Errorf("start a reader: %w", err)
@@ -70,9 +72,12 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
-		out, err := decode(m)
+		out, to, err := decode(m)
 		if err != nil {
 			return err
+		}
+		if to != reader { // the client has made another one, on whatever is there now
+			return fmt.Errorf("%w: the server has forgotten the reader", ErrDisconnected)
 		}
 		if out.Seq != next {
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
@@ -122,12 +127,13 @@ func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64
 	return info.First + uint64(n) - 1, failed
 }
 
-func decode(m jetstream.Msg) (events.Message, error) {
+func decode(m jetstream.Msg) (out events.Message, reader string, err error) {
 	meta, err := m.Metadata()
 	if err != nil {
-		return events.Message{}, fmt.Errorf("read a message's metadata: %w", err)
+		return events.Message{}, "", fmt.Errorf("read a message's metadata: %w", err)
 	}
-	return build(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
+	out, err = build(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
+	return out, meta.Consumer, err
 }
 
 func build(seq uint64, subject string, header nats.Header, body []byte, stored time.Time) (events.Message, error) {

@@ -42,6 +42,6 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (Waiting
 	if err != nil {
 		return Waiting{}, fmt.Errorf("read the oldest message of partition %d: %w", partition, err)
 	}
-	out.Oldest, err = decode(first)
+	out.Oldest, _, err = decode(first)
 	return out, err
 }
