@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/projections"
 )
@@ -21,7 +22,9 @@ var sumsSQL string
 // Snapshot is the tables of one schema at one moment, however long it is looked
 // at. Not for concurrent use.
 type Snapshot struct {
+	store  *Store
 	tx     pgx.Tx
+	tables uint32 // that the schema's name leads to
 	Schema Schema
 }
 
@@ -31,18 +34,25 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	all, err := schemas(ctx, tx)
+	snapshot, err := s.freeze(ctx, tx)
 	if err != nil {
 		_ = tx.Rollback(ctx)
 		return nil, err
 	}
-	for _, schema := range all {
-		if schema.Name == s.schema {
-			return &Snapshot{tx, schema}, nil
-		}
+	return snapshot, nil
+}
+
+func (s *Store) freeze(ctx context.Context, tx pgx.Tx) (*Snapshot, error) {
+	all, err := schemas(ctx, tx)
+	if err != nil {
+		return nil, err
 	}
-	_ = tx.Rollback(ctx)
-	return nil, fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+	i := slices.IndexFunc(all, func(schema Schema) bool { return schema.Name == s.schema })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+	}
+	tables, err := s.tables(ctx, tx)
+	return &Snapshot{s, tx, tables, all[i]}, err
 }
 
 // Close ends it.
@@ -76,7 +86,8 @@ const (
 )
 
 // Compare calls found with every row that differs from the tables of right,
-// which nobody writes. Memory stays bounded whatever there is.
+// which nobody writes. Memory stays bounded whatever there is. Where the tables
+// are replaced meanwhile, what was found means nothing, and the error says so.
 func (s *Snapshot) Compare(ctx context.Context, right *Store, rules projections.Rules, found func(Difference)) error {
 	other, err := right.pool.Acquire(ctx)
 	if err != nil {
@@ -92,6 +103,9 @@ func (s *Snapshot) Compare(ctx context.Context, right *Store, rules projections.
 		same, err := c.sameSum(ctx, name, columns)
 		if err == nil && !same {
 			err = c.walk(ctx, name, columns)
+		}
+		if err == nil && !same {
+			err = s.store.unmoved(ctx, s.tx, s.tables)
 		}
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", name, err)
@@ -111,13 +125,11 @@ type comparison struct {
 func (c *comparison) sameSum(ctx context.Context, table string, columns []column) (bool, error) {
 	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", names(columns, ""), table)
 	var left, right string
-	if err := c.left.QueryRow(ctx, sql, c.seed).Scan(&left); err != nil {
-		return false, err
-	}
-	if err := c.right.QueryRow(ctx, sql, c.seed).Scan(&right); err != nil {
-		return false, err
-	}
-	return left == right, nil
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return c.left.QueryRow(ctx, sql, c.seed).Scan(&left) })
+	both.Go(func() error { return c.right.QueryRow(ctx, sql, c.seed).Scan(&right) })
+	err := both.Wait()
+	return left == right, err
 }
 
 // walk goes through both tables side by side, in the order of their keys.
@@ -229,5 +241,5 @@ func (s *Snapshot) Sums(ctx context.Context) ([]Sum, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}
-	return sums, nil
+	return sums, s.store.unmoved(ctx, s.tx, s.tables)
 }

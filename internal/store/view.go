@@ -15,7 +15,7 @@ var (
 	// ErrUnknown: the tables have nothing of what was asked for.
 	ErrUnknown = errors.New("nothing is known of it")
 
-	errMoved = errors.New("the tables were replaced while they were read")
+	errMoved = errors.New("the tables were replaced while they were read, and what was found means nothing: ask again")
 )
 
 // maxMoves bounds the readings of one view: a promotion is one moment, and two
@@ -35,20 +35,25 @@ func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) err
 			if err := read(ctx, tx); err != nil {
 				return err
 			}
-			// Taking a lock is what makes a session hear of renamings.
-			if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "processed_event")+" in access share mode"); err != nil {
-				return fmt.Errorf("find the tables again: %w", err)
-			}
-			if after, err := s.tables(ctx, tx); err != nil || after != before {
-				return errors.Join(err, errMoved)
-			}
-			return nil
+			return s.unmoved(ctx, tx, before)
 		})
 		if (errors.Is(err, errMoved) || isMissing(err)) && attempt < maxMoves {
 			continue
 		}
 		return err
 	}
+}
+
+// unmoved is errMoved where the schema's name does not lead to these tables any more.
+func (s *Store) unmoved(ctx context.Context, tx pgx.Tx, tables uint32) error {
+	// Taking a lock is what makes a session hear of renamings.
+	if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "processed_event")+" in access share mode"); err != nil {
+		return fmt.Errorf("find the tables again: %w", err)
+	}
+	if now, err := s.tables(ctx, tx); err != nil || now != tables {
+		return errors.Join(err, errMoved)
+	}
+	return nil
 }
 
 // tables says which tables the schema's name leads to now, whatever the
