@@ -16,7 +16,7 @@ type adoptCommand struct {
 
 // Run is for after a disaster: the log is lost, and the tables are not.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.with(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
+	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		info, err := s.info(ctx)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -61,6 +62,25 @@ func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slo
 	return f.withStore(ctx, config, logger, func(ctx context.Context, database *store.Store) error {
 		return work(ctx, sources{log, database})
 	})
+}
+
+// withTables is with for what works with tables that are there: where nobody has
+// made a private Postgres yet, it makes none.
+func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
+	if err := f.expectDatabase(); err != nil {
+		return err
+	}
+	return f.with(ctx, config, logger, work)
+}
+
+func (f *sourceFlags) expectDatabase() error {
+	if f.DatabaseURL != "" {
+		return nil
+	}
+	if _, err := localpg.DSN(f.DataDir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database in %s yet: start a projector, or set DATABASE_URL", f.DataDir)
+	}
+	return nil
 }
 
 // connect returns at once, also when the log is away.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"time"
 
-	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -29,10 +27,8 @@ var errNoAnswer = errors.New("the database does not answer")
 // read calls work with the tables. Where nobody has made a private Postgres yet,
 // it makes none.
 func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
-	if f.DatabaseURL == "" {
-		if _, err := localpg.DSN(f.DataDir); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no database in %s yet: start a projector, or set DATABASE_URL", f.DataDir)
-		}
+	if err := f.expectDatabase(); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -18,7 +18,7 @@ type schemasCommand struct {
 
 // Run lists the sets of tables.
 func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.with(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
+	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		schemas, err := s.store.Schemas(ctx)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ type dropCommand struct {
 
 // Run drops it, where nobody works on it.
 func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.with(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		unlock, err := s.store.LockSchema(ctx)
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	debug.SetGCPercent(gcPercent)
 	logger := c.QuietLogger(streams.Err)
-	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
 		if _, err := s.info(ctx); err != nil {
 			return err
 		}

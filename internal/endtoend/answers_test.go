@@ -145,7 +145,9 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 
 	fresh := *w
 	fresh.dir = t.TempDir()
-	program := testenv.Start(t, "projector", fresh.env(), "status")
-	require.Equal(t, 1, program.Exit(t), "it makes no private Postgres")
-	require.Contains(t, program.Output(), "there is no database in")
+	for _, command := range []string{"status", "explain evt_1", "schemas", "promote portal_next", "drop portal_next", "adopt-log", "verify", "invitations"} {
+		program := testenv.Start(t, "projector", append(fresh.env(), "PROVIDER_WEBHOOK_SECRET="+secret), strings.Fields(command)...)
+		require.Equal(t, 1, program.Exit(t), "%s makes no private Postgres: %s", command, program.Output())
+		require.Contains(t, program.Output(), "there is no database in", command)
+	}
 }
