@@ -3,7 +3,6 @@ package projector
 import (
 	"context"
 	"runtime"
-	"sort"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,35 +12,31 @@ import (
 // What is decoded at once: enough that hand-overs cost nothing, bounded in
 // bytes whatever the size of the bodies.
 const (
-	decodeMessages = 4000
+	decodeMessages = 2000
 	decodeBytes    = 8 << 20
 )
 
-// decoded is some messages in a row, and the events of those that were chosen.
-type decoded struct {
-	messages []events.Message
-	events   []events.Event
-}
+// decodeAhead is how much waits for the fold, in decoded batches: while a stretch
+// is saved, the next ones are decoded. Their bodies are gone by then.
+const decodeAhead = 32
 
-// cut takes off what does not go beyond that sequence.
-func (d *decoded) cut(until uint64) decoded {
-	m := sort.Search(len(d.messages), func(i int) bool { return d.messages[i].Seq > until })
-	e := sort.Search(len(d.events), func(i int) bool { return d.events[i].Seq > until })
-	part := decoded{d.messages[:m], d.events[:e]}
-	d.messages, d.events = d.messages[m:], d.events[e:]
-	return part
+// decoded is some messages in a row.
+type decoded struct {
+	last   events.Message
+	events []events.Event // of those that were chosen
 }
 
 // decodeAll reads the messages from one sequence up to another, decodes those
-// that choose wants on all cores and hands them to fold, in the order of the log. It returns when
-// fold has had the last, or with the first error.
-func decodeAll(ctx context.Context, log log, from, until uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
+// that choose wants on all cores and hands them to fold, in the order of the log; a
+// batch ends after every size messages at the latest. It returns when fold has had
+// the last, or with the first error.
+func decodeAll(ctx context.Context, log log, from, until, size uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
 	if from > until {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	p := pipeline{choose: choose, order: make(chan chan decoded, runtime.GOMAXPROCS(0)), work: make(chan job)}
-	group.Go(func() error { return p.read(ctx, log, from, until) })
+	p := pipeline{choose: choose, order: make(chan chan decoded, decodeAhead), work: make(chan job)}
+	group.Go(func() error { return p.read(ctx, log, from, until, size) })
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(p.decode)
 	}
@@ -69,7 +64,7 @@ type job struct {
 
 func (p *pipeline) decode() error {
 	for j := range p.work {
-		out := decoded{j.messages, make([]events.Event, 0, len(j.messages))}
+		out := decoded{j.messages[len(j.messages)-1], make([]events.Event, 0, len(j.messages))}
 		for _, m := range j.messages {
 			chosen, err := p.choose(m)
 			if err != nil {
@@ -85,22 +80,23 @@ func (p *pipeline) decode() error {
 	return nil
 }
 
-func (p *pipeline) read(ctx context.Context, log log, from, until uint64) error {
+func (p *pipeline) read(ctx context.Context, log log, from, until, size uint64) error {
 	defer close(p.order)
 	defer close(p.work)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	waiting, size := []events.Message(nil), 0
+	waiting, bytes := []events.Message(nil), 0
 	err := log.Read(reading, from, func(m events.Message) error {
-		waiting, size = append(waiting, m), size+len(m.Body)
-		if m.Seq < until && len(waiting) < decodeMessages && size < decodeBytes {
+		waiting, bytes = append(waiting, m), bytes+len(m.Body)
+		ends := m.Seq == until || (m.Seq-from+1)%size == 0
+		if !ends && len(waiting) < decodeMessages && bytes < decodeBytes {
 			return nil
 		}
 		if m.Seq == until {
 			stop() // Read returns after this message
 		}
 		some := waiting
-		waiting, size = make([]events.Message, 0, decodeMessages), 0
+		waiting, bytes = make([]events.Message, 0, decodeMessages), 0
 		return p.hand(ctx, some)
 	})
 	if err == nil {

@@ -27,8 +27,9 @@ type Rebuild struct {
 }
 
 // stretchEvents is how much of the log is folded in memory before it is
-// committed: about 0.3 GB of state, and what a rebuild that is killed does again.
-const stretchEvents = 250_000
+// committed: about 0.1 GB of state, and what a rebuild that is killed does again.
+// A larger state saves Postgres some work and costs this process as much.
+const stretchEvents = 100_000
 
 // Run goes on from where the tables stand up to that message of the log. After
 // an error they stand at some message before it, whole, and Run goes on there.
@@ -92,21 +93,17 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	defer bulk.Close()
 	begin = max(at.least(), info.First-1) // a log that was adopted begins late
 	r.Progress(min(begin, until), until)
-	err = decodeAll(ctx, r.Log, begin+1, until, r.choose(at), func(d decoded) error {
-		for len(d.messages) > 0 {
-			part := d.cut(begin + size)
-			if err := bulk.Fold(ctx, part.events); err != nil {
+	err = decodeAll(ctx, r.Log, begin+1, until, size, r.choose(at), func(d decoded) error {
+		if err := bulk.Fold(ctx, d.events); err != nil {
+			return err
+		}
+		if d.last.Seq == until || d.last.Seq == begin+size {
+			if err := bulk.Save(ctx, d.last.Seq, d.last.Digest()); err != nil {
 				return err
 			}
-			last := part.messages[len(part.messages)-1]
-			if last.Seq == until || last.Seq == begin+size {
-				if err := bulk.Save(ctx, last.Seq, last.Digest()); err != nil {
-					return err
-				}
-				begin = last.Seq
-			}
-			r.Progress(last.Seq, until)
+			begin = d.last.Seq
 		}
+		r.Progress(d.last.Seq, until)
 		return nil
 	})
 	if err == nil && r.look == nil { // who only looks needs no more indexes
