@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -15,14 +16,27 @@ import (
 // half as often as usual makes each delivery cheaper, for about 20 MB.
 const gcPercent = 200
 
+// spareThreads: one thread is nearly always inside a write or an fsync of the log,
+// and the core it leaves is given to another only after a while. Go no longer
+// follows a change of the container's CPU limit then; a restart does.
+const spareThreads = 1
+
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(cli.Main(ctx, &grammar{}, "ingest", "payfold ingest: signed payment events in, an append-only log out.", os.Args[1:], streams))
+}
+
+// tune sets what the environment leaves open.
+func tune() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+	}
 }
 
 type grammar struct {
