@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 )
@@ -53,30 +54,26 @@ func refuse(w http.ResponseWriter, a answer) {
 	}{a.title, a.status, a.detail})
 }
 
-// confirm writes {"status":…,"id":…}. Neither needs quoting: the id is clean
-// (events.CleanID), but for quotes, backslashes and what JSON escapes for HTML.
+// confirm writes {"status":…,"id":…}. The status needs no quoting.
 func confirm(w http.ResponseWriter, status, id string) {
 	w.Header()["Content-Type"] = jsonType
-	text := make([]byte, 0, 256)
-	text = append(text, `{"status":"`...)
-	text = append(text, status...)
-	text = append(text, `","id":`...)
-	text = appendQuoted(text, id)
-	_, _ = w.Write(append(text, '}', '\n')) // who hung up does not hear it
+	_, _ = io.WriteString(w, `{"status":"`+status+`","id":`+quoted(id)+"}\n") // who hung up does not hear it
 }
 
 // jsonType is shared by all answers: nobody changes it.
 var jsonType = []string{"application/json"}
 
-func appendQuoted(text []byte, id string) []byte {
-	if strings.ContainsAny(id, `"\<>&`) {
-		quoted, err := json.Marshal(id)
-		if err != nil {
-			panic(err) // it is a string
-		}
-		return append(text, quoted...)
+// quoted is the id as JSON. It is clean (events.CleanID), but for quotes,
+// backslashes and what JSON escapes for HTML.
+func quoted(id string) string {
+	if !strings.ContainsAny(id, `"\<>&`) {
+		return `"` + id + `"`
 	}
-	return append(append(append(text, '"'), id...), '"')
+	text, err := json.Marshal(id)
+	if err != nil {
+		panic(err) // it is a string
+	}
+	return string(text)
 }
 
 func write(w http.ResponseWriter, status int, body any) {
