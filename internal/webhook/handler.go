@@ -89,7 +89,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	}
 	duplicate, err := h.store(r, events.Delivery{
 		Event: event, Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
-		TraceParent: traceHeader(r, "traceparent"), TraceState: traceHeader(r, "tracestate"),
+		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	})
 	if err != nil {
 		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", event.ID, "error", err)
@@ -198,6 +198,12 @@ func readAll(body io.Reader, announced int64) ([]byte, error) {
 		}
 	}
 }
+
+// The W3C's headers, as net/http writes them: other spellings it converts each time.
+const (
+	traceParent = "Traceparent"
+	traceState  = "Tracestate"
+)
 
 // maxTrace is the W3C's limit for tracestate.
 const maxTrace = 512
