@@ -42,7 +42,11 @@ func decodeAll(ctx context.Context, log log, from, until, size uint64, choose fu
 	}
 	group.Go(func() error {
 		for result := range p.order {
-			if err := fold(<-result); err != nil {
+			batch, decoded := <-result
+			if !decoded {
+				return nil // who closed it has the error
+			}
+			if err := fold(batch); err != nil {
 				return err
 			}
 		}
