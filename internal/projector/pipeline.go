@@ -42,8 +42,8 @@ func decodeAll(ctx context.Context, log log, from, until, size uint64, choose fu
 	}
 	group.Go(func() error {
 		for result := range p.order {
-			batch, decoded := <-result
-			if !decoded {
+			batch, whole := <-result
+			if !whole {
 				return nil // who closed it has the error
 			}
 			if err := fold(batch); err != nil {
