@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -313,6 +314,35 @@ func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
 	var timeout string
 	require.NoError(t, hasty.pool.QueryRow(ctx, "show lock_timeout").Scan(&timeout))
 	require.Equal(t, "500ms", timeout)
+}
+
+// A promotion whose process freezes under its lock says nothing to Postgres any
+// more, which then ends its session: the batch that waits goes on, and the
+// promotion has changed nothing when it wakes.
+func TestAPromotionThatFreezesLosesItsLock(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	apply(ctx, t, s, 3)
+	next := beside(ctx, t, s, 3)
+	frozen, thawed, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	thaw := sync.OnceFunc(func() { close(thawed) })
+	defer thaw()
+	p := promotion(t, next)
+	p.CatchUp = func(context.Context, uint64) error {
+		close(frozen)
+		<-thawed
+		return nil
+	}
+	go func() { ended <- next.Promote(ctx, p) }()
+	<-frozen
+	waiting, cancel := context.WithTimeout(ctx, 30*time.Second) // a batch waits no longer, see projector.applyTimeout
+	defer cancel()
+	_, err := s.Apply(waiting, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{From: from(0, 3), To: 4})
+	require.NoError(t, err)
+	thaw()
+	require.Error(t, <-ended)
+	require.EqualValues(t, 4, number(ctx, t, s, "select balance from portal.credits"))
+	require.EqualValues(t, 3, number(ctx, t, s, "select balance from portal_next.credits"))
 }
 
 // Where the new transactions of a busy portal begin while an old one writes, all
