@@ -57,7 +57,7 @@ func TestALaterEventOfAPaymentNeedsOnlyItsName(t *testing.T) {
 	for _, kind := range []string{KindOneTime, KindSubscription, KindPro} {
 		s := fold(t, checkout("e1", `"order":"o1",`+ofKind(kind, pack)), paid("e2", `"last_transaction_id":"t1"`), checkout("e3", `"order":"o1"`))
 		require.Equal(t, map[string]string{"e1": "applied", "e2": "duplicate_payment", "e3": "duplicate_payment"}, outcomes(s))
-		later, _ := s.Events.Get("e3")
+		later := recorded(t, s, "e3")
 		require.Equal(t, []string{kind, "u1", "t1"}, []string{later.Kind, later.UserID, later.ProviderPaymentID})
 	}
 }

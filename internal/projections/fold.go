@@ -36,7 +36,7 @@ func (r Rules) FoldID() string {
 // whose rows the database has refused before is rejected, with nothing recorded
 // but what every event has.
 func (r Rules) Fold(s *State, e events.Event) {
-	if _, seen := s.Events.Get(e.ID); seen {
+	if s.Events.Has(e.ID) {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
 		return
 	}

@@ -62,7 +62,7 @@ func TestAnOrderAloneMeansItsFirstTransaction(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", `"order":{"id":"o1","transaction":"t1"},`+buyer),
 		checkout("e2", `"order":{"id":"o1","transaction":"t2"},`+buyer), checkout("e3", `"order":"o1"`))
-	row, _ := s.Events.Get("e3")
+	row := recorded(t, s, "e3")
 	require.Equal(t, []string{"t1", "duplicate_payment"}, []string{row.ProviderPaymentID, row.Outcome})
 }
 

@@ -27,8 +27,44 @@ type DuplicateEvent struct {
 	EventID   string `db:"event_id"`
 }
 
+// Events is the ids of the events a fold may have seen before, and the records of
+// those it adds.
+type Events struct {
+	seen  map[string]struct{}
+	added []ProcessedEvent
+}
+
+// Load says that the database has an event of that id.
+func (e *Events) Load(id string) {
+	if e.seen == nil {
+		e.seen = map[string]struct{}{}
+	}
+	e.seen[id] = struct{}{}
+}
+
+// Has says whether an event of that id was seen before.
+func (e *Events) Has(id string) bool {
+	_, seen := e.seen[id]
+	return seen
+}
+
+// Inserted lists the new records.
+func (e *Events) Inserted() []ProcessedEvent { return e.added }
+
+// Drain lists the new records, which the caller will write.
+func (e *Events) Drain() []ProcessedEvent {
+	out := e.added
+	e.added = make([]ProcessedEvent, 0, len(out))
+	return out
+}
+
+func (e *Events) add(row ProcessedEvent) {
+	e.Load(row.EventID)
+	e.added = append(e.added, row)
+}
+
 func (s *State) record(f *facts, outcome Outcome, reason Reason) {
-	s.Events.Put(f.ID, ProcessedEvent{
+	s.Events.add(ProcessedEvent{
 		EventID:           f.ID,
 		StreamSeq:         int64(f.Seq),
 		EventType:         f.Type,

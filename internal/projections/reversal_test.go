@@ -87,7 +87,7 @@ func TestAReversalNeedsAName(t *testing.T) {
 func TestAReversalNeedsNoUserAndNoKindOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1","metadata":{"kind":"pro","user_id":"u2"}`))
-	row, _ := s.Events.Get("r1")
+	row := recorded(t, s, "r1")
 	require.Equal(t, "u1", row.UserID)
 	require.Equal(t, "one_time", row.Kind)
 	require.Zero(t, balanceOf(t, s, "u1"))

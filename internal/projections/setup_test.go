@@ -129,3 +129,11 @@ var kindOf = regexp.MustCompile(`"kind": ?"[a-z_]+"`)
 func ofKind(kind, body string) string {
 	return kindOf.ReplaceAllString(body, `"kind":"`+kind+`"`)
 }
+
+// recorded is what became of an event.
+func recorded(t *testing.T, s *State, id string) ProcessedEvent {
+	t.Helper()
+	i := slices.IndexFunc(s.Events.Inserted(), func(e ProcessedEvent) bool { return e.EventID == id })
+	require.NotEqual(t, -1, i, id)
+	return s.Events.Inserted()[i]
+}

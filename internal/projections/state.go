@@ -13,7 +13,7 @@ package projections
 //
 // Load* puts what the database has; Fold changes it.
 type State struct {
-	Events        Table[string, ProcessedEvent]
+	Events        Events
 	Duplicates    []DuplicateEvent
 	Payments      Table[string, Payment]
 	Ledger        Ledger
@@ -54,7 +54,7 @@ func NewState() *State {
 // EachName calls do with every name under which the state's rows may be looked
 // for; with some more than once, and with empty ones.
 func (s *State) EachName(do func(name string)) {
-	for id := range s.Events.rows {
+	for id := range s.Events.seen {
 		do(id)
 	}
 	for id, row := range s.Payments.rows {

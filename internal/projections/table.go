@@ -28,18 +28,6 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 	return none, false
 }
 
-// Drain lists the new rows, which the caller will write, and keeps their keys
-// alone. It is for rows of which nothing but their being there is read again.
-func (t *Table[K, R]) Drain() []R {
-	out := t.Inserted()
-	written := &row[R]{loaded: true}
-	for _, key := range t.changed {
-		t.rows[key] = written
-	}
-	t.changed = nil
-	return out
-}
-
 // Put inserts or changes a row.
 func (t *Table[K, R]) Put(key K, value R) {
 	entry := t.entry(key)

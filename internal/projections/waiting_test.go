@@ -75,7 +75,7 @@ func TestAnEventOfAKnownSubscriptionIsItsUsers(t *testing.T) {
 	} {
 		s := fold(t, checkout("e1", start), body)
 		require.Equal(t, []string{"e2 gives u1 50 subscription for t1"}, grants(s))
-		row, _ := s.Events.Get("e2")
+		row := recorded(t, s, "e2")
 		require.Equal(t, []string{"u1", KindSubscription}, []string{row.UserID, row.Kind})
 	}
 }

@@ -47,8 +47,13 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	if l.alone == nil { // else all that is refused came with the new state
 		queuePoison(first, l.schema, state, batch[0].Seq, batch[len(batch)-1].Seq)
 	}
-	query(first, "processed_event", "event_id = any($1)", "", []any{l.ask("event", named.events)},
-		func(r projections.ProcessedEvent) { state.Events.Load(r.EventID, r) })
+	first.Queue("select event_id from processed_event where event_id = any($1)", l.ask("event", named.events)).Query(func(rows pgx.Rows) error {
+		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		for _, id := range seen {
+			state.Events.Load(id)
+		}
+		return err
+	})
 	query(first, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{subscriptions},
 		func(r projections.SubscriptionState) {
 			state.LoadSubscription(r)
