@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -42,16 +41,11 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 
 func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
-// gcPercent lets the heap grow to three times the state: a rebuild allocates
-// much that is garbage at once, and the default would spend a third of its time
-// on looking through the state for it.
-const gcPercent = 200
-
 // Run builds the tables and returns when they hold all that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
-	debug.SetGCPercent(gcPercent)
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+		inBackground()
 		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -54,9 +53,9 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 
 // Run prints every difference, and ends with status 3 where there is one.
 func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
-	debug.SetGCPercent(gcPercent)
 	logger := c.QuietLogger(streams.Err)
 	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+		inBackground()
 		if _, err := s.info(ctx); err != nil {
 			return err
 		}
