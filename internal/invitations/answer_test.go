@@ -290,6 +290,7 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 				t.Parallel()
 				w := setup(t)
 				w.buy(t, "u1", "pay1", "octo")
+				reply := reply // of this case alone
 				reply.Acts = acts
 				w.github.Script("octo", reply)
 				r := w.inviter(t)
