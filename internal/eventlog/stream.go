@@ -134,7 +134,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	return Info{
 		LogID:      have.Config.Metadata[metaLogID],
 		Partitions: partitions,
-		First:      have.State.FirstSeq,
+		First:      max(have.State.FirstSeq, 1), // the server says 0 of a new stream
 		Last:       have.State.LastSeq,
 	}, nil
 }

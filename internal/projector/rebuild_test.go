@@ -45,6 +45,17 @@ func (w *world) head(ctx context.Context, t *testing.T) uint64 {
 	return info.Last
 }
 
+// There is nothing to wait for.
+func TestARebuildOfAnEmptyLogEnds(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	info, err := w.log.Info(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 0}, []uint64{info.First, info.Last})
+	rebuild := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
+	require.NoError(t, rebuild.Run(ctx, 0))
+}
+
 var tables = []string{
 	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "reversal", "processed_event", "duplicate_event",
 }
