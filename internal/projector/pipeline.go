@@ -23,13 +23,14 @@ const decodeAhead = 32
 // decoded is some messages in a row.
 type decoded struct {
 	last   events.Message
+	ends   bool           // a stretch: after size messages, or with the very last
 	events []events.Event // of those that were chosen
 }
 
 // decodeAll reads the messages from one sequence up to another, decodes those
-// that choose wants on all cores and hands them to fold, in the order of the log; a
-// batch ends after every size messages at the latest. It returns when fold has had
-// the last, or with the first error.
+// that choose wants on all cores and hands them to fold, in the order of the log. After
+// every size messages a stretch ends, and a batch with it. It returns when fold has
+// had the last, or with the first error.
 func decodeAll(ctx context.Context, log log, from, until, size uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
 	if from > until {
 		return nil
@@ -63,12 +64,13 @@ type pipeline struct {
 
 type job struct {
 	messages []events.Message
+	ends     bool
 	result   chan decoded // has room for it
 }
 
 func (p *pipeline) decode() error {
 	for j := range p.work {
-		out := decoded{j.messages[len(j.messages)-1], make([]events.Event, 0, len(j.messages))}
+		out := decoded{j.messages[len(j.messages)-1], j.ends, make([]events.Event, 0, len(j.messages))}
 		for _, m := range j.messages {
 			chosen, err := p.choose(m)
 			if err != nil {
@@ -101,7 +103,7 @@ func (p *pipeline) read(ctx context.Context, log log, from, until, size uint64) 
 		}
 		some := waiting
 		waiting, bytes = make([]events.Message, 0, decodeMessages), 0
-		return p.hand(ctx, some)
+		return p.hand(ctx, some, ends)
 	})
 	if err == nil {
 		err = ctx.Err()
@@ -109,8 +111,8 @@ func (p *pipeline) read(ctx context.Context, log log, from, until, size uint64) 
 	return err
 }
 
-func (p *pipeline) hand(ctx context.Context, messages []events.Message) error {
-	j := job{messages, make(chan decoded, 1)}
+func (p *pipeline) hand(ctx context.Context, messages []events.Message, ends bool) error {
+	j := job{messages, ends, make(chan decoded, 1)}
 	select {
 	case p.order <- j.result:
 	case <-ctx.Done():

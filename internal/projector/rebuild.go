@@ -97,7 +97,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		if err := bulk.Fold(ctx, d.events); err != nil {
 			return err
 		}
-		if d.last.Seq == until || d.last.Seq == begin+size {
+		if d.ends {
 			if err := bulk.Save(ctx, d.last.Seq, d.last.Digest()); err != nil {
 				return err
 			}

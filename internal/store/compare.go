@@ -47,12 +47,12 @@ func (s *Store) freeze(ctx context.Context, tx pgx.Tx) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(schema Schema) bool { return schema.Name == s.schema })
-	if i < 0 {
-		return nil, fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+	schema, err := schemaIn(all, s.schema)
+	if err != nil {
+		return nil, err
 	}
 	tables, err := s.tables(ctx, tx)
-	return &Snapshot{s, tx, tables, all[i]}, err
+	return &Snapshot{s, tx, tables, schema}, err
 }
 
 // Close ends it.
@@ -104,14 +104,11 @@ func (s *Snapshot) Compare(ctx context.Context, right *Store, rules projections.
 		if err == nil && !same {
 			err = c.walk(ctx, name, columns)
 		}
-		if err == nil && !same {
-			err = s.store.unmoved(ctx, s.tx, s.tables)
-		}
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", name, err)
 		}
 	}
-	return nil
+	return s.store.unmoved(ctx, s.tx, s.tables)
 }
 
 type comparison struct {

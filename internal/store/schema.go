@@ -99,6 +99,10 @@ func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 	if err != nil {
 		return Schema{}, err
 	}
+	return schemaIn(schemas, name)
+}
+
+func schemaIn(schemas []Schema, name string) (Schema, error) {
 	for _, schema := range schemas {
 		if schema.Name == name {
 			return schema, nil
