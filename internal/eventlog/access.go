@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
+func logFolder(dataDir string) string   { return filepath.Join(dataDir, "log") }
 func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.token") }
 func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
 

@@ -7,10 +7,12 @@
 // Append returns nil only when the message is durable: with the embedded server
 // after an fsync that began after its answer, and that all appends under way
 // share; with a cluster after the acknowledgement of a quorum. Read delivers every
-// message from a sequence on, in order, without gaps, when it is durable.
+// message from a sequence on, in order, without gaps, when it is durable; ReadUntil
+// does so up to another one, out of the server's files where it can.
 //
 //	committer.go          answers, flushes, and who is told what when
 //	publish.go            messages out, answers in, without waiting in between
 //	store.go, probe.go    what is known of the server's files, and the proof of it
+//	blocks.go             messages out of these files
 //	durable.go            readers of other processes ask what is durable
 package eventlog

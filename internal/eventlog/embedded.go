@@ -67,7 +67,7 @@ func StartEmbedded(config EmbeddedConfig) (*Server, error) {
 }
 
 func (s *Server) start() error {
-	root := filepath.Join(s.config.DataDir, "log")
+	root := logFolder(s.config.DataDir)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}

@@ -27,6 +27,9 @@ type Log struct {
 	// server shows nothing before that.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
+	// files is where the server of this machine keeps its messages; nil elsewhere.
+	files *store
+
 	// health says why the server stores nothing any more; nil where it cannot be asked.
 	health func() error
 
@@ -66,6 +69,7 @@ func Connect(config Config) (*Log, error) {
 	l, err := connect(url, config.Stream, flush, config.Logger, options...)
 	if err == nil && config.URL == "" {
 		l.confirm = l.ask
+		l.files = newStore(logFolder(config.DataDir), writerAccount, config.Stream)
 	}
 	return l, err
 }

@@ -30,11 +30,11 @@ const pullBytes = 8 << 20
 // as soon as they are durable. It blocks until ctx ends (nil), deliver fails
 // (its error), or the connection is lost (ErrDisconnected).
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
-	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
-	defer l.conn.RemoveStatusListener(lost)
-	if !l.conn.IsConnected() {
-		return ErrDisconnected
+	ctx, stop, err := l.whileConnected(ctx)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	consumer, err := l.js.OrderedConsumer(ctx, l.name, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:   max(from, 1),
@@ -47,18 +47,8 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	if err != nil {
 		return fmt.Errorf("start a reader: %w", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-lost:
-			cancel(ErrDisconnected)
-		case <-ctx.Done():
-		}
-		iterator.Stop()
-	}()
-	defer func() { cancel(nil); <-done }()
+	defer iterator.Stop()
+	defer context.AfterFunc(ctx, iterator.Stop)()
 
 	durable := uint64(0)
 	for next := max(from, 1); ; next++ {
@@ -94,6 +84,28 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 			return err
 		}
 	}
+}
+
+// whileConnected returns a context that ends with ErrDisconnected when the
+// connection does. stop gives free what it holds.
+func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(), _ error) {
+	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	if !l.conn.IsConnected() {
+		l.conn.RemoveStatusListener(lost)
+		return nil, nil, ErrDisconnected
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-lost:
+			cancel(ErrDisconnected)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		l.conn.RemoveStatusListener(lost)
+	}, nil
 }
 
 // Message returns the message at seq, asked of the stream's leader: a replica

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// store is the embedded server's folder of message blocks, of which this file
-// alone knows the layout: 1.blk, 2.blk, …, the newest being written, the others
+// store is the embedded server's folder of message blocks, of which this file and
+// blocks.go alone know the layout: 1.blk, 2.blk, …, the newest being written, the others
 // never again, and index.db, which saves the server reading them all.
 //
 // The server writes a message into its block before it acknowledges it, and
@@ -23,6 +23,7 @@ import (
 type store struct {
 	root    string // of the server
 	account string
+	stream  string
 	dir     string // of the blocks
 	mark    string
 
@@ -43,7 +44,7 @@ const (
 
 func newStore(root, account, stream string) *store {
 	return &store{
-		root: root, account: account, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
+		root: root, account: account, stream: stream, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
 		mark: filepath.Join(root, "flushed"),
 	}
 }

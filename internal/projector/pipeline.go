@@ -22,8 +22,8 @@ const decodeAhead = 32
 
 // decoded is some messages in a row.
 type decoded struct {
-	last   events.Message
-	ends   bool           // a stretch: after size messages, or with the very last
+	seq    uint64         // of the last
+	digest []byte         // of the last, where a stretch ends: after size messages, or with the very last
 	events []events.Event // of those that were chosen
 }
 
@@ -70,7 +70,11 @@ type job struct {
 
 func (p *pipeline) decode() error {
 	for j := range p.work {
-		out := decoded{j.messages[len(j.messages)-1], j.ends, make([]events.Event, 0, len(j.messages))}
+		last := j.messages[len(j.messages)-1]
+		out := decoded{seq: last.Seq, events: make([]events.Event, 0, len(j.messages))}
+		if j.ends {
+			out.digest = last.Digest()
+		}
 		for _, m := range j.messages {
 			chosen, err := p.choose(m)
 			if err != nil {
@@ -89,26 +93,17 @@ func (p *pipeline) decode() error {
 func (p *pipeline) read(ctx context.Context, log log, from, until, size uint64) error {
 	defer close(p.order)
 	defer close(p.work)
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
 	waiting, bytes := []events.Message(nil), 0
-	err := log.Read(reading, from, func(m events.Message) error {
+	return log.ReadUntil(ctx, from, until, func(m events.Message) error {
 		waiting, bytes = append(waiting, m), bytes+len(m.Body)
 		ends := m.Seq == until || (m.Seq-from+1)%size == 0
 		if !ends && len(waiting) < decodeMessages && bytes < decodeBytes {
 			return nil
 		}
-		if m.Seq == until {
-			stop() // Read returns after this message
-		}
 		some := waiting
 		waiting, bytes = make([]events.Message, 0, decodeMessages), 0
 		return p.hand(ctx, some, ends)
 	})
-	if err == nil {
-		err = ctx.Err()
-	}
-	return err
 }
 
 func (p *pipeline) hand(ctx context.Context, messages []events.Message, ends bool) error {

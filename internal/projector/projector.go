@@ -23,6 +23,7 @@ type log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 	Read(ctx context.Context, from uint64, deliver func(events.Message) error) error
+	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
 // Config is what a projector works with.

@@ -97,13 +97,13 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		if err := bulk.Fold(ctx, d.events); err != nil {
 			return err
 		}
-		if d.ends {
-			if err := bulk.Save(ctx, d.last.Seq, d.last.Digest()); err != nil {
+		if d.digest != nil {
+			if err := bulk.Save(ctx, d.seq, d.digest); err != nil {
 				return err
 			}
-			begin = d.last.Seq
+			begin = d.seq
 		}
-		r.Progress(d.last.Seq, until)
+		r.Progress(d.seq, until)
 		return nil
 	})
 	if err == nil && r.look == nil { // who only looks needs no more indexes

@@ -1,0 +1,281 @@
+package eventlog
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// foreign is a message that ingest did not write.
+func foreign(t *testing.T, l *Log, headers nats.Header, body string) {
+	t.Helper()
+	_, err := l.conn.RequestMsg(&nats.Msg{Subject: subject(1), Header: headers, Data: []byte(body)}, 10*time.Second)
+	require.NoError(t, err)
+}
+
+// reader is a connection as of another process of this machine.
+func reader(t *testing.T, dir string) *Log {
+	t.Helper()
+	l, err := Connect(Config{DataDir: dir, Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	require.Eventually(t, l.conn.IsConnected, 10*time.Second, time.Millisecond)
+	return l
+}
+
+type readRange func(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
+
+// collectRange returns the messages with their digests for bodies.
+func collectRange(t *testing.T, read readRange, from, until uint64) (out []events.Message, err error) {
+	t.Helper()
+	err = read(t.Context(), from, until, func(m events.Message) error {
+		m.Body = m.Digest()
+		out = append(out, m)
+		return nil
+	})
+	return out, err
+}
+
+// fromServer is what the server says, whatever lies in the files.
+func fromServer(t *testing.T, l *Log, from, until uint64) []events.Message {
+	t.Helper()
+	asking := &Log{conn: l.conn, js: l.js, name: l.name, confirm: l.confirm}
+	out, err := collectRange(t, asking.ReadUntil, from, until)
+	require.NoError(t, err)
+	require.Len(t, out, int(until-from+1))
+	return out
+}
+
+// filled is a log of several blocks, with messages of all kinds.
+func filled(t *testing.T, dir string) (*Server, *Log, uint64) {
+	t.Helper()
+	s, l := embedded(t, dir)
+	add(t, l, "first", 10)
+	foreign(t, l, nil, `no headers`)
+	foreign(t, l, nats.Header{"nats-msg-id": {"other case"}, "Payfold-Key": {" padded\t ", "second"}, "Payfold-Signature": {""}}, `{}`)
+	foreign(t, l, nats.Header{"Payfold-Received-At": {"not a time"}}, `{}`)
+	for i := range 40 {
+		add(t, l, fmt.Sprint("e", i), 200_000+rand.IntN(500_000))
+	}
+	for i := range 500 {
+		add(t, l, fmt.Sprint("small", i), rand.IntN(3_000))
+	}
+	blocks, err := s.store.blocks()
+	require.NoError(t, err)
+	require.Greater(t, len(blocks), 2)
+	info, err := l.Info(t.Context())
+	require.NoError(t, err)
+	return s, l, info.Last
+}
+
+func TestTheFilesGiveWhatTheServerGives(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing, last := filled(t, dir)
+	defer stop(t, s, writing)
+	l := reader(t, dir)
+	want := fromServer(t, l, 1, last)
+	for range 10 {
+		from := 1 + rand.Uint64N(last)
+		until := from + rand.Uint64N(last-from+1)
+		got, err := collectRange(t, l.readFiles, from, until)
+		require.NoError(t, err)
+		require.Equal(t, want[from-1:until], got)
+	}
+}
+
+func TestTheFilesOfALogThatBeginsLate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	writing, err := s.Connect()
+	require.NoError(t, err)
+	defer stop(t, s, writing)
+	require.NoError(t, writing.EnsureStream(t.Context(), StreamConfig{
+		Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute, FirstSeq: 500,
+	}, slog.New(slog.DiscardHandler)))
+	add(t, writing, "a", 10)
+	add(t, writing, "b", 10)
+	l := reader(t, dir)
+	got, err := collectRange(t, l.readFiles, 500, 501)
+	require.NoError(t, err)
+	require.Equal(t, fromServer(t, l, 500, 501), got)
+	_, err = collectRange(t, l.readFiles, 499, 501)
+	require.ErrorIs(t, err, errUnlike)
+}
+
+func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	l := reader(t, dir)
+	ended := make(chan error, 1)
+	go func() {
+		for i := range 300 {
+			body := fmt.Appendf(nil, `{"id":"e%d","eventType":"t","object":{"pad":"%0*d"}}`, i, rand.IntN(50_000), 0)
+			event, err := events.Parse(body)
+			if err == nil {
+				_, err = writing.Append(t.Context(), events.Delivery{Event: event, Body: body})
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	for read := 0; read < 300; {
+		info, err := l.Info(t.Context())
+		require.NoError(t, err)
+		got, err := collectRange(t, l.readFiles, uint64(read)+1, info.Last)
+		if info.Last > uint64(read) {
+			require.NoError(t, err)
+		}
+		for _, m := range got {
+			require.Equal(t, fmt.Sprint("e", read), m.ID)
+			read++
+		}
+	}
+	require.NoError(t, <-ended)
+}
+
+// Whatever is wrong with the files, the server has the last word.
+func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing, last := filled(t, dir)
+	defer stop(t, s, writing)
+	l := reader(t, dir)
+	want := fromServer(t, l, 1, last)
+	served := l.files
+	for name, spoil := range map[string]func(s *store){
+		"a bit":              func(s *store) { edit(t, s.block(1), func(b []byte) []byte { b[len(b)/2] ^= 4; return b }) },
+		"the end of a block": func(s *store) { edit(t, s.block(1), func(b []byte) []byte { return b[:len(b)-5] }) },
+		"a record's length":  func(s *store) { edit(t, s.block(2), func(b []byte) []byte { b[2] = 0xff; return b }) },
+		"a block":            func(s *store) { require.NoError(t, os.Remove(s.block(2))) },
+		"all blocks":         func(s *store) { require.NoError(t, os.RemoveAll(s.dir)) },
+		"another order":      func(s *store) { require.NoError(t, os.Rename(s.block(1), s.block(9))) },
+		"another stream":     func(s *store) { s.stream = "OTHER" },
+	} {
+		l.files = aside(t, served)
+		_, err := collectRange(t, l.readFiles, 1, last)
+		require.NoError(t, err, name)
+		spoil(l.files)
+		_, err = collectRange(t, l.readFiles, 1, last)
+		require.ErrorIs(t, err, errUnlike, name)
+		got, err := collectRange(t, l.ReadUntil, 1, last)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+}
+
+// The files of a log that was put in the place of the one that the server serves.
+func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	s2, writing2 := embedded(t, other)
+	defer stop(t, s2, writing2)
+	for i := range 3 {
+		add(t, writing, fmt.Sprint("e", i), 10)
+		add(t, writing2, fmt.Sprint("f", i), 10)
+	}
+	l := reader(t, dir)
+	l.files = newStore(logFolder(other), writerAccount, "PAYMENTS")
+	read, err := collectRange(t, l.readFiles, 1, 3)
+	require.ErrorIs(t, err, errUnlike)
+	require.Empty(t, read)
+	got, err := collectRange(t, l.ReadUntil, 1, 3)
+	require.NoError(t, err)
+	require.Equal(t, fromServer(t, l, 1, 3), got)
+}
+
+func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	for i := range 3 {
+		add(t, writing, fmt.Sprint("e", i), 10)
+	}
+	l := reader(t, dir)
+	errMine := errors.New("mine")
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, files := range []*store{l.files, nil} {
+		l.files = files
+		require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return errMine }), errMine)
+		require.NoError(t, l.ReadUntil(t.Context(), 3, 2, func(events.Message) error { return errMine }))
+	}
+	err := l.ReadUntil(ctx, 1, 3, func(events.Message) error { cancel(); return nil })
+	require.ErrorIs(t, err, context.Canceled)
+	l.files = reader(t, dir).files
+	require.ErrorIs(t, l.ReadUntil(ctx, 1, 3, func(events.Message) error { return nil }), context.Canceled)
+	stop(t, s, writing)
+	require.Eventually(t, func() bool { return !l.conn.IsConnected() }, 10*time.Second, time.Millisecond)
+	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return nil }), ErrDisconnected)
+}
+
+// aside copies the blocks, so that the server keeps its own.
+func aside(t *testing.T, s *store) *store {
+	t.Helper()
+	copied := *s
+	copied.dir = t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(copied.dir, "msgs"), os.DirFS(s.dir)))
+	copied.dir = filepath.Join(copied.dir, "msgs")
+	return &copied
+}
+
+func edit(t *testing.T, file string, change func([]byte) []byte) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, change(content), fs.FileMode(0o600)))
+}
+
+// sameSum takes "00000000" for every checksum, so that what is behind it is tried.
+type sameSum struct{ hash.Hash64 }
+
+func (sameSum) Sum64() uint64 { return 0x3030303030303030 }
+
+func FuzzARecordIsReadOrRefused(f *testing.F) {
+	checksum := sameSum{(&store{stream: "PAYMENTS"}).checksum(1)}
+	stored := func(length uint32, subject, header, body string) []byte {
+		out := binary.LittleEndian.AppendUint32(nil, length)
+		out = append(out, "\x07\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"...)
+		out = binary.LittleEndian.AppendUint16(out, uint16(len(subject)))
+		return append(append(append(append(out, subject...), header...), body...), "00000000"...)
+	}
+	f.Add([]byte{})
+	f.Add(stored(42, "payments.1", "", "{}"))
+	f.Add(stored(60|hasHeader, "payments.1", "\x0e\x00\x00\x00NATS/1.0\r\n\r\n\x00", "{}"))
+	f.Add(stored(20, "payments.1", "", ""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for len(data) > 0 {
+			r, size, err := parseRecord(data, checksum)
+			if err != nil || size == 0 {
+				return
+			}
+			require.LessOrEqual(t, fixedLength+len(r.subject)+len(r.header)+len(r.body)+checksumLength, size)
+			if m, err := r.message(); err == nil {
+				require.Equal(t, r.body, m.Body)
+			}
+			data = data[size:]
+		}
+	})
+}
