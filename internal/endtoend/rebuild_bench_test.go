@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 )
@@ -38,6 +37,7 @@ func BenchmarkRebuild(b *testing.B) {
 		{name: "rebuild", take: func() int { w.mustRun(b, "rebuild"); return int(head) }},
 		{name: "verify", take: func() int { w.mustRun(b, "verify"); return int(head) }},
 		{name: "bare read of the stream", take: func() int { w.readAll(b, head); return int(head) }},
+		{name: "bare read of its files", take: func() int { w.readFiles(b, head); return int(head) }},
 		{name: "bare COPY of the rows", take: func() int { w.copyAll(b); return int(head) }},
 		{name: "one transaction an event", take: func() int { w.projectOneByOne(b); return naiveEvents }},
 	}
@@ -98,11 +98,10 @@ func (w *world) startProjectorWith(b *testing.B, args ...string) *testenv.Progra
 	return testenv.Start(b, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), args...)
 }
 
+// readAll has the server send every message.
 func (w *world) readAll(b *testing.B, head uint64) {
-	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(b)})
-	require.NoError(b, err)
+	log, _ := w.connect(b)
 	defer log.Close()
-	require.Eventually(b, func() bool { _, err := log.Info(b.Context()); return err == nil }, time.Minute, time.Millisecond)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	require.NoError(b, log.Read(ctx, 1, func(m events.Message) error {
@@ -111,6 +110,13 @@ func (w *world) readAll(b *testing.B, head uint64) {
 		}
 		return nil
 	}))
+}
+
+// readFiles takes every message from the server's files, as a rebuild does.
+func (w *world) readFiles(b *testing.B, head uint64) {
+	log, _ := w.connect(b)
+	defer log.Close()
+	require.NoError(b, log.ReadUntil(b.Context(), 1, head, func(events.Message) error { return nil }))
 }
 
 // copyAll writes the rows of the live tables into tables without any index.

@@ -89,15 +89,22 @@ func (w *world) deliver(t testing.TB, bodies ...string) {
 // head is the newest sequence of the log.
 func (w *world) head(t testing.TB) uint64 {
 	t.Helper()
+	log, info := w.connect(t)
+	defer log.Close()
+	return info.Last
+}
+
+// connect waits for the log. Who calls it closes the connection.
+func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
+	t.Helper()
 	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
 	require.NoError(t, err)
-	defer log.Close()
 	var info eventlog.Info
 	require.Eventually(t, func() bool {
 		info, err = log.Info(t.Context())
 		return err == nil
 	}, 30*time.Second, 10*time.Millisecond)
-	return info.Last
+	return log, info
 }
 
 // awaitProjected waits until every message of the log is applied, for as long as

@@ -12,13 +12,13 @@ import (
 // What is decoded at once: enough that hand-overs cost nothing, bounded in
 // bytes whatever the size of the bodies.
 const (
-	decodeMessages = 2000
-	decodeBytes    = 8 << 20
+	decodeMessages = 5000
+	decodeBytes    = 16 << 20
 )
 
 // decodeAhead is how much waits for the fold, in decoded batches: while a stretch
 // is saved, the next ones are decoded. Their bodies are gone by then.
-const decodeAhead = 32
+const decodeAhead = 13
 
 // decoded is some messages in a row.
 type decoded struct {
