@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -60,6 +61,9 @@ type entry struct {
 	err       error
 }
 
+// asks says that nothing is appended: a reader wants to know.
+func (e *entry) asks() bool { return e.message == nil }
+
 var (
 	errClosed = errors.New("the log is closed")
 	errFailed = errors.New("the log cannot store any more")
@@ -92,7 +96,8 @@ func (c *committer) append(ctx context.Context, m *nats.Msg) (duplicate bool, er
 }
 
 // confirm returns when the message at seq, which the server has shown to a
-// reader, is durable; up to which sequence everything is, then.
+// reader, is durable; up to which sequence everything is, then. Who asks for what
+// the server has not shown deceives himself and nobody else.
 func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
 	c.mu.Lock()
 	durable := c.durable
@@ -104,7 +109,7 @@ func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
 			return 0, err
 		}
 		c.mu.Lock()
-		durable = c.durable
+		durable = max(c.durable, seq)
 		c.mu.Unlock()
 	}
 	return durable, c.failure()
@@ -136,7 +141,9 @@ func (e *entry) answer(seq uint64, duplicate bool, err error) {
 func (c *committer) wait(e *entry) {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
-	c.seen = max(c.seen, e.seq)
+	if !e.asks() {
+		c.seen = max(c.seen, e.seq)
+	}
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:
@@ -178,7 +185,15 @@ func (c *committer) commit() error {
 	if len(group) == 0 {
 		return nil // the flush before took them along
 	}
-	if err := c.flush(); err != nil {
+	err := c.flush()
+	if errors.Is(err, errNoBlock) && !slices.ContainsFunc(group, func(e *entry) bool { return !e.asks() }) {
+		for _, e := range group { // about a log without any message
+			e.err = err
+			close(e.result)
+		}
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -186,7 +201,7 @@ func (c *committer) commit() error {
 	// Readers that asked meanwhile for what this flush covers need no other.
 	rest := c.waiting[:0]
 	for _, e := range c.waiting {
-		if e.message == nil && e.seq <= seen {
+		if e.asks() && e.seq <= seen {
 			group = append(group, e)
 		} else {
 			rest = append(rest, e)

@@ -42,6 +42,9 @@ const (
 	markSynced = "synced"
 )
 
+// errNoBlock: the server has not stored anything yet. It leaves the flush as it was.
+var errNoBlock = errors.New("no message block")
+
 func newStore(root, account, stream string) *store {
 	return &store{
 		root: root, account: account, stream: stream, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
@@ -116,7 +119,7 @@ func (s *store) open() error {
 		return err
 	}
 	if len(blocks) == 0 {
-		return fmt.Errorf("no message block in %s", s.dir)
+		return fmt.Errorf("%w in %s", errNoBlock, s.dir)
 	}
 	// The stream's own files and folders, too, where it is new.
 	if err := syncTree(s.root); err != nil {
