@@ -47,11 +47,11 @@ func (s *store) read(ctx context.Context, from, until uint64, deliver func(event
 				continue
 			}
 			m, err := r.message()
-			if err != nil || r.seq > next {
-				return fmt.Errorf("%w: seq %d instead of %d: %v", errUnlike, r.seq, next, err)
+			if err != nil || r.seq != next {
+				return fmt.Errorf("%w: seq %d where %d should be: %v", errUnlike, r.seq, next, err)
 			}
-			if err := context.Cause(ctx); err != nil {
-				return err
+			if ctx.Err() != nil {
+				return whyEnded(ctx)
 			}
 			if err := deliver(m); err != nil {
 				return err

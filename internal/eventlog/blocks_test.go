@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
@@ -48,6 +49,17 @@ func collectRange(t *testing.T, read readRange, from, until uint64) (out []event
 		return nil
 	})
 	return out, err
+}
+
+// inFiles is ReadUntil that never asks the server for the messages.
+func inFiles(l *Log) readRange {
+	return func(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+		info, err := l.Info(ctx)
+		if err != nil {
+			return err
+		}
+		return l.readFiles(ctx, info, from, until, deliver)
+	}
 }
 
 // fromServer is what the server says, whatever lies in the files.
@@ -92,7 +104,7 @@ func TestTheFilesGiveWhatTheServerGives(t *testing.T) {
 	for range 10 {
 		from := 1 + rand.Uint64N(last)
 		until := from + rand.Uint64N(last-from+1)
-		got, err := collectRange(t, l.readFiles, from, until)
+		got, err := collectRange(t, inFiles(l), from, until)
 		require.NoError(t, err)
 		require.Equal(t, want[from-1:until], got)
 	}
@@ -112,10 +124,10 @@ func TestTheFilesOfALogThatBeginsLate(t *testing.T) {
 	add(t, writing, "a", 10)
 	add(t, writing, "b", 10)
 	l := reader(t, dir)
-	got, err := collectRange(t, l.readFiles, 500, 501)
+	got, err := collectRange(t, inFiles(l), 500, 501)
 	require.NoError(t, err)
 	require.Equal(t, fromServer(t, l, 500, 501), got)
-	_, err = collectRange(t, l.readFiles, 499, 501)
+	_, err = collectRange(t, inFiles(l), 499, 501)
 	require.ErrorIs(t, err, errUnlike)
 }
 
@@ -143,7 +155,7 @@ func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
 	for read := 0; read < 300; {
 		info, err := l.Info(t.Context())
 		require.NoError(t, err)
-		got, err := collectRange(t, l.readFiles, uint64(read)+1, info.Last)
+		got, err := collectRange(t, inFiles(l), uint64(read)+1, info.Last)
 		if info.Last > uint64(read) {
 			require.NoError(t, err)
 		}
@@ -174,10 +186,10 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 		"another stream":     func(s *store) { s.stream = "OTHER" },
 	} {
 		l.files = aside(t, served)
-		_, err := collectRange(t, l.readFiles, 1, last)
+		_, err := collectRange(t, inFiles(l), 1, last)
 		require.NoError(t, err, name)
 		spoil(l.files)
-		_, err = collectRange(t, l.readFiles, 1, last)
+		_, err = collectRange(t, inFiles(l), 1, last)
 		require.ErrorIs(t, err, errUnlike, name)
 		got, err := collectRange(t, l.ReadUntil, 1, last)
 		require.NoError(t, err, name)
@@ -199,7 +211,7 @@ func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 	}
 	l := reader(t, dir)
 	l.files = newStore(logFolder(other), writerAccount, "PAYMENTS")
-	read, err := collectRange(t, l.readFiles, 1, 3)
+	read, err := collectRange(t, inFiles(l), 1, 3)
 	require.ErrorIs(t, err, errUnlike)
 	require.Empty(t, read)
 	got, err := collectRange(t, l.ReadUntil, 1, 3)
@@ -217,18 +229,115 @@ func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
 	l := reader(t, dir)
 	errMine := errors.New("mine")
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, files := range []*store{l.files, nil} {
 		l.files = files
 		require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return errMine }), errMine)
 		require.NoError(t, l.ReadUntil(t.Context(), 3, 2, func(events.Message) error { return errMine }))
 	}
-	err := l.ReadUntil(ctx, 1, 3, func(events.Message) error { cancel(); return nil })
-	require.ErrorIs(t, err, context.Canceled)
-	l.files = reader(t, dir).files
-	require.ErrorIs(t, l.ReadUntil(ctx, 1, 3, func(events.Message) error { return nil }), context.Canceled)
+	for _, files := range []*store{nil, reader(t, dir).files} {
+		l.files = files
+		err := l.ReadUntil(ctx, 1, 3, func(events.Message) error { cancel(); return nil })
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, ErrDisconnected)
+	}
 	stop(t, s, writing)
 	require.Eventually(t, func() bool { return !l.conn.IsConnected() }, 10*time.Second, time.Millisecond)
 	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return nil }), ErrDisconnected)
+}
+
+// A reader goes on with no other server than the one it began with.
+func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	s, writing := embedded(t, dir)
+	for i := range 30 {
+		add(t, writing, fmt.Sprint("a", i), 500_000)
+	}
+	s2, writing2 := embedded(t, other)
+	for i := range 60 {
+		add(t, writing2, fmt.Sprint("b", i), 10)
+	}
+	stop(t, s2, writing2)
+	l := reader(t, dir)
+	second := l.files.begin(2)
+	require.Less(t, second, uint64(30))
+	err := l.ReadUntil(t.Context(), 1, 30, func(m events.Message) error {
+		require.Equal(t, fmt.Sprint("a", m.Seq-1), m.ID)
+		if m.Seq == second-1 {
+			stop(t, s, writing)
+			require.NoError(t, os.Rename(logFolder(dir), logFolder(dir)+".old"))
+			require.NoError(t, os.Rename(logFolder(other), logFolder(dir)))
+			s, writing = embedded(t, dir)
+			require.Eventually(t, func() bool { _, err := l.Info(t.Context()); return err == nil }, 10*time.Second, time.Millisecond)
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, ErrDisconnected)
+	stop(t, s, writing)
+}
+
+// What the server has deleted may still lie in its files.
+func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	writing, err := s.Connect()
+	require.NoError(t, err)
+	defer stop(t, s, writing)
+	deletable := StreamConfig{Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute}.jetstream()
+	deletable.DenyDelete = false
+	stream, err := writing.js.CreateStream(t.Context(), deletable)
+	require.NoError(t, err)
+	for i := range 10 {
+		add(t, writing, fmt.Sprint("e", i), 10)
+	}
+	l := reader(t, dir)
+	require.NoError(t, stream.DeleteMsg(t.Context(), 5))
+	_, err = collectRange(t, inFiles(l), 1, 10)
+	require.ErrorIs(t, err, errUnlike)
+	_, err = collectRange(t, l.ReadUntil, 1, 10)
+	require.ErrorContains(t, err, "skips from seq 4 to 6")
+}
+
+// A server that says nothing of a message it has is not waited for without end.
+func TestASilentServerEndsABoundedRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	add(t, writing, "e1", 10)
+	l := reader(t, dir)
+	err := l.receive(t.Context(), 2, func(events.Message) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
+	require.ErrorIs(t, err, nats.ErrTimeout)
+}
+
+// Whoever has the token can ask whether anything is durable.
+func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	writing, err := s.Connect()
+	require.NoError(t, err)
+	l := reader(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = l.ask(ctx, 1_000_000)
+	require.Error(t, err)
+	require.NoError(t, writing.committer.failure())
+	stop(t, s, writing)
+
+	s, writing = embedded(t, dir)
+	defer stop(t, s, writing)
+	add(t, writing, "e1", 10)
+	_, err = reader(t, dir).ask(t.Context(), 1_000_000)
+	require.NoError(t, err)
+	durable, err := reader(t, dir).ask(t.Context(), 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, durable)
+	require.ErrorContains(t, reader(t, dir).ReadUntil(t.Context(), 1, 2, func(events.Message) error { return nil }), "ends at seq 1")
 }
 
 // aside copies the blocks, so that the server keeps its own.

@@ -27,7 +27,8 @@ type Log struct {
 	// server shows nothing before that.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
-	// files is where the server of this machine keeps its messages; nil elsewhere.
+	// files is where the server of this machine keeps its messages; nil where
+	// there is none, and in its own process.
 	files *store
 
 	// health says why the server stores nothing any more; nil where it cannot be asked.

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ const pullBytes = 8 << 20
 // as soon as they are durable. It blocks until ctx ends (nil), deliver fails
 // (its error), or the connection is lost (ErrDisconnected).
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
+	return l.receive(ctx, from, deliver)
+}
+
+// receive is Read, with limits to how long it waits for a message.
+func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
 		return err
@@ -40,24 +46,21 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		OptStartSeq:   max(from, 1),
 	})
 	if err != nil {
-		return fmt.Errorf("create a reader: %w", err)
+		return cmp.Or(disconnected(ctx), fmt.Errorf("create a reader: %w", err))
 	}
 	reader := consumer.CachedInfo().Name
 	iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes))
 	if err != nil {
-		return fmt.Errorf("start a reader: %w", err)
+		return cmp.Or(disconnected(ctx), fmt.Errorf("start a reader: %w", err))
 	}
 	defer iterator.Stop()
 	defer context.AfterFunc(ctx, iterator.Stop)()
 
 	durable := uint64(0)
 	for next := max(from, 1); ; next++ {
-		m, err := iterator.Next()
+		m, err := iterator.Next(limits...)
 		if ctx.Err() != nil {
-			if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
-				return cause
-			}
-			return nil
+			return disconnected(ctx)
 		}
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
@@ -73,10 +76,11 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
 		}
 		if l.confirm != nil && out.Seq > durable {
-			switch durable, err = l.confirm(ctx, out.Seq); {
-			case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrDisconnected):
-				return nil
-			case err != nil:
+			durable, err = l.confirm(ctx, out.Seq)
+			if err != nil && ctx.Err() != nil {
+				return disconnected(ctx)
+			}
+			if err != nil {
 				return fmt.Errorf("%w: %w", ErrDisconnected, err)
 			}
 		}
@@ -108,9 +112,19 @@ func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(
 	}, nil
 }
 
+// disconnected is the error of a ctx that ended with the connection, else nil.
+func disconnected(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
+		return cause
+	}
+	return nil
+}
+
 // Message returns the message at seq, asked of the stream's leader: a replica
 // that lags would not have it yet. (The client's newer interface asks any replica.)
 func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	js, err := l.conn.JetStream()
 	if err != nil {
 		return events.Message{}, fmt.Errorf("use JetStream: %w", err)

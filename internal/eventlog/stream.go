@@ -40,6 +40,7 @@ type Info struct {
 	Partitions int
 	First      uint64 // sequence of the oldest message; Last+1 in an empty log
 	Last       uint64 // head; 0 in an empty new log
+	Messages   uint64 // how many there are
 }
 
 // EnsureStream creates the stream where it is missing. Where it exists it stays
@@ -136,5 +137,6 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Partitions: partitions,
 		First:      max(have.State.FirstSeq, 1), // the server says 0 of a new stream
 		Last:       have.State.LastSeq,
+		Messages:   have.State.Msgs,
 	}, nil
 }
