@@ -58,13 +58,15 @@ func (a *alone) ask(kind string, names set) []string {
 
 func (a *alone) mayHave(name string) bool { return a.written == nil || a.written.TestString(name) }
 
-// wrote: the state's rows are in the tables now, and the next state is a new one.
-func (a *alone) wrote(state *projections.State) {
+// learn notes the names of a state whose rows are being written into the tables.
+func (a *alone) learn(state *projections.State) {
 	if a.written != nil {
 		state.EachName(func(name string) { a.written.AddString(name) })
 	}
-	a.any, a.asked = true, map[string]set{}
 }
+
+// renew: the tables have some rows, and the next state is a new one.
+func (a *alone) renew() { a.any, a.asked = true, map[string]set{} }
 
 // resume looks at what is in the tables, which stand at position and are to be
 // brought up to until. The names of their rows are read where that pays: a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -135,6 +136,9 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 		return err
 	}
 	stretch, state := b.stretch, b.loader.state
+	var learning sync.WaitGroup // while Postgres has the work
+	learning.Go(func() { b.loader.alone.learn(state) })
+	defer learning.Wait()
 	if err := stretch.flush(); err != nil {
 		return refusal(err)
 	}
@@ -156,7 +160,7 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	for partition, at := range b.positions {
 		b.positions[partition] = max(at, position)
 	}
-	b.loader.alone.wrote(state)
+	b.loader.alone.renew()
 	return nil
 }
 

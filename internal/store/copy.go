@@ -1,10 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -14,25 +14,53 @@ import (
 // copyIn writes new rows with COPY. The binary format has no text to escape,
 // and neither side spends time on writing and reading digits.
 func copyIn[R any](ctx context.Context, connection *pgconn.PgConn, table string, rows []R) error {
+	if len(rows) == 0 {
+		return nil
+	}
 	columns := columnsOf[R]()
 	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", table, names(columns, ""))
-	var out []byte
-	for len(rows) > 0 {
-		some := rows[:min(copyAtOnce, len(rows))]
-		rows = rows[len(some):]
-		out = appendRows(out[:0], columns, some)
-		if _, err := connection.CopyFrom(ctx, bytes.NewReader(out), sql); err != nil {
-			return fmt.Errorf("copy into %s: %w", table, err)
-		}
+	if _, err := connection.CopyFrom(ctx, newCopyReader(columns, rows), sql); err != nil {
+		return fmt.Errorf("copy into %s: %w", table, err)
 	}
 	return nil
 }
 
-// copyAtOnce bounds what one statement holds in memory.
-const copyAtOnce = 10_000
+// copyReader writes rows in COPY's binary format while it is read, so that
+// Postgres takes in some while the next are written.
+type copyReader[R any] struct {
+	columns []column
+	rows    []R
+	out     []byte // written and not read yet
+	buffer  []byte
+	ended   bool
+}
+
+// rowsAtOnce are written at once: some tens of kilobytes.
+const rowsAtOnce = 200
+
+func newCopyReader[R any](columns []column, rows []R) *copyReader[R] {
+	return &copyReader[R]{columns: columns, rows: rows, out: []byte("PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00")} // no flags, no extension
+}
+
+func (r *copyReader[R]) Read(p []byte) (int, error) {
+	if len(r.out) == 0 {
+		if r.ended {
+			return 0, io.EOF
+		}
+		some := r.rows[:min(rowsAtOnce, len(r.rows))]
+		r.rows = r.rows[len(some):]
+		r.buffer = appendRows(r.buffer[:0], r.columns, some)
+		if len(r.rows) == 0 {
+			r.buffer, r.ended = binary.BigEndian.AppendUint16(r.buffer, 0xffff), true
+		}
+		r.out = r.buffer
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
 
 func appendRows[R any](out []byte, columns []column, rows []R) []byte {
-	out = append(out, "PGCOPY\n\xff\r\n\x00"+"\x00\x00\x00\x00"+"\x00\x00\x00\x00"...) // no flags, no extension
 	for i := range rows {
 		row := reflect.ValueOf(&rows[i]).Elem()
 		out = binary.BigEndian.AppendUint16(out, uint16(len(columns)))
@@ -40,7 +68,7 @@ func appendRows[R any](out []byte, columns []column, rows []R) []byte {
 			out = appendField(out, row.Field(c.field).Addr().Interface())
 		}
 	}
-	return binary.BigEndian.AppendUint16(out, 0xffff)
+	return out
 }
 
 // pgEpoch is where Postgres counts its microseconds from.
