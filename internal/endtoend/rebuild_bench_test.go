@@ -91,7 +91,7 @@ func (w *world) projectLive(b *testing.B, head uint64) {
 // mustRun runs a command of the projector on the tables that are there.
 func (w *world) mustRun(b *testing.B, command string) {
 	program := w.startProjectorWith(b, command)
-	require.Zero(b, program.Exit(b), program.Output())
+	require.Zero(b, program.ExitWithin(b, 24*time.Hour), program.Output())
 }
 
 func (w *world) startProjectorWith(b *testing.B, args ...string) *testenv.Program {

@@ -128,9 +128,15 @@ func (p *Program) Kill() {
 // Exit waits for the end and returns the exit status.
 func (p *Program) Exit(t testing.TB) int {
 	t.Helper()
+	return p.ExitWithin(t, time.Minute)
+}
+
+// ExitWithin is Exit for what may take longer than a minute.
+func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
+	t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(time.Minute):
+	case <-time.After(limit):
 		require.Fail(t, "the program did not end", p.output.String())
 	}
 	return p.command.ProcessState.ExitCode()
