@@ -38,8 +38,11 @@ type copyReader[R any] struct {
 // rowsAtOnce are written at once: some tens of kilobytes.
 const rowsAtOnce = 200
 
+// copyHeader has no flags and no extension.
+const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
+
 func newCopyReader[R any](columns []column, rows []R) *copyReader[R] {
-	return &copyReader[R]{columns: columns, rows: rows, out: []byte("PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00")} // no flags, no extension
+	return &copyReader[R]{columns: columns, rows: rows, out: []byte(copyHeader)}
 }
 
 func (r *copyReader[R]) Read(p []byte) (int, error) {
