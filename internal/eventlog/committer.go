@@ -61,8 +61,8 @@ type entry struct {
 	err       error
 }
 
-// asks says that nothing is appended: a reader wants to know.
-func (e *entry) asks() bool { return e.message == nil }
+// appends is false for a reader's question.
+func (e *entry) appends() bool { return e.message != nil }
 
 var (
 	errClosed = errors.New("the log is closed")
@@ -141,7 +141,7 @@ func (e *entry) answer(seq uint64, duplicate bool, err error) {
 func (c *committer) wait(e *entry) {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
-	if !e.asks() {
+	if e.appends() {
 		c.seen = max(c.seen, e.seq)
 	}
 	c.mu.Unlock()
@@ -186,8 +186,8 @@ func (c *committer) commit() error {
 		return nil // the flush before took them along
 	}
 	err := c.flush()
-	if errors.Is(err, errNoBlock) && !slices.ContainsFunc(group, func(e *entry) bool { return !e.asks() }) {
-		for _, e := range group { // about a log without any message
+	if errors.Is(err, errNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
+		for _, e := range group { // questions about a log without any message
 			e.err = err
 			close(e.result)
 		}
@@ -201,7 +201,7 @@ func (c *committer) commit() error {
 	// Readers that asked meanwhile for what this flush covers need no other.
 	rest := c.waiting[:0]
 	for _, e := range c.waiting {
-		if e.asks() && e.seq <= seen {
+		if !e.appends() && e.seq <= seen {
 			group = append(group, e)
 		} else {
 			rest = append(rest, e)
