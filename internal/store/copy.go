@@ -1,10 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"reflect"
 	"time"
 
@@ -29,10 +29,8 @@ func copyIn[R any](ctx context.Context, connection *pgconn.PgConn, table string,
 // Postgres takes in some while the next are written.
 type copyReader[R any] struct {
 	columns []column
-	rows    []R
-	out     []byte // written and not read yet
-	buffer  []byte
-	ended   bool
+	rows    []R          // not written yet
+	written bytes.Buffer // and not read yet
 }
 
 // rowsAtOnce are written at once: some tens of kilobytes.
@@ -42,25 +40,23 @@ const rowsAtOnce = 200
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
 func newCopyReader[R any](columns []column, rows []R) *copyReader[R] {
-	return &copyReader[R]{columns: columns, rows: rows, out: []byte(copyHeader)}
+	r := &copyReader[R]{columns: columns, rows: rows}
+	r.written.WriteString(copyHeader)
+	return r
 }
 
 func (r *copyReader[R]) Read(p []byte) (int, error) {
-	if len(r.out) == 0 {
-		if r.ended {
-			return 0, io.EOF
-		}
+	if r.written.Len() == 0 && len(r.rows) > 0 {
 		some := r.rows[:min(rowsAtOnce, len(r.rows))]
 		r.rows = r.rows[len(some):]
-		r.buffer = appendRows(r.buffer[:0], r.columns, some)
+		r.written.Reset()
+		out := appendRows(r.written.AvailableBuffer(), r.columns, some)
 		if len(r.rows) == 0 {
-			r.buffer, r.ended = binary.BigEndian.AppendUint16(r.buffer, 0xffff), true
+			out = binary.BigEndian.AppendUint16(out, 0xffff) // the end
 		}
-		r.out = r.buffer
+		r.written.Write(out)
 	}
-	n := copy(p, r.out)
-	r.out = r.out[n:]
-	return n, nil
+	return r.written.Read(p)
 }
 
 func appendRows[R any](out []byte, columns []column, rows []R) []byte {
