@@ -106,10 +106,10 @@ func (s *store) trust() error { return s.setMark(markSynced) }
 
 // resume prepares the flush for a stream that is there already.
 func (s *store) resume() error {
-	if blocks, err := s.blocks(); err != nil || len(blocks) == 0 {
+	if err := s.open(); !errors.Is(err, errNoBlock) {
 		return err
 	}
-	return s.open()
+	return nil
 }
 
 // open looks for the newest block, once the stream is there.
