@@ -113,14 +113,11 @@ func TestTheFilesGiveWhatTheServerGives(t *testing.T) {
 func TestTheFilesOfALogThatBeginsLate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	writing, err := s.Connect()
-	require.NoError(t, err)
+	s, writing := streamless(t, dir)
 	defer stop(t, s, writing)
-	require.NoError(t, writing.EnsureStream(t.Context(), StreamConfig{
-		Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute, FirstSeq: 500,
-	}, slog.New(slog.DiscardHandler)))
+	late := ordinary
+	late.FirstSeq = 500
+	ensure(t, writing, late)
 	add(t, writing, "a", 10)
 	add(t, writing, "b", 10)
 	l := reader(t, dir)
@@ -281,12 +278,9 @@ func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	writing, err := s.Connect()
-	require.NoError(t, err)
+	s, writing := streamless(t, dir)
 	defer stop(t, s, writing)
-	deletable := StreamConfig{Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute}.jetstream()
+	deletable := ordinary.jetstream()
 	deletable.DenyDelete = false
 	stream, err := writing.js.CreateStream(t.Context(), deletable)
 	require.NoError(t, err)
@@ -317,14 +311,11 @@ func TestASilentServerEndsABoundedRead(t *testing.T) {
 func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	writing, err := s.Connect()
-	require.NoError(t, err)
+	s, writing := streamless(t, dir)
 	l := reader(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = l.ask(ctx, 1_000_000)
+	_, err := l.ask(ctx, 1_000_000)
 	require.Error(t, err)
 	require.NoError(t, writing.committer.failure())
 	stop(t, s, writing)

@@ -31,16 +31,17 @@ const pullBytes = 8 << 20
 // as soon as they are durable. It blocks until ctx ends (nil), deliver fails
 // (its error), or the connection is lost (ErrDisconnected).
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
-	return l.receive(ctx, from, deliver)
-}
-
-// receive is Read, with limits to how long it waits for a message.
-func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	return l.receive(ctx, from, deliver)
+}
+
+// receive is Read with a ctx of whileConnected, and with limits to how long it
+// waits for a message.
+func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
 	consumer, err := l.js.OrderedConsumer(ctx, l.name, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:   max(from, 1),
@@ -112,13 +113,17 @@ func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(
 	}, nil
 }
 
-// disconnected is the error of a ctx that ended with the connection, else nil.
+// disconnected is the error of a ctx of whileConnected that ended with the
+// connection, else nil.
 func disconnected(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
 		return cause
 	}
 	return nil
 }
+
+// whyEnded is the error of a ctx of whileConnected, whatever ended it.
+func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }
 
 // Message returns the message at seq, asked of the stream's leader: a replica
 // that lags would not have it yet. (The client's newer interface asks any replica.)

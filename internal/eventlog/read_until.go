@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +61,7 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 	return err
 }
 
-// receiveUntil is ReadUntil from the server.
+// receiveUntil is ReadUntil from the server, with a ctx of whileConnected.
 func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -78,7 +77,7 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 	return err
 }
 
-// readFiles is ReadUntil from the files, when they are the server's: nothing is
+// readFiles is ReadUntil from the files, with a ctx of whileConnected, when they are the server's: nothing is
 // missing between its first message and its last, and both have the same one at
 // until. It may end with errUnlike after any message.
 func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message) error) error {
@@ -109,6 +108,3 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 	}
 	return l.files.read(ctx, from, until, deliver)
 }
-
-// whyEnded is why a ctx of whileConnected has ended.
-func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }

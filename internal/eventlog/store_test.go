@@ -21,19 +21,26 @@ import (
 // embedded starts a server on dir and makes the stream.
 func embedded(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
-	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	return s, opened(t, s)
+	s, l := streamless(t, dir)
+	ensure(t, l, ordinary)
+	return s, l
 }
 
-func opened(t *testing.T, s *Server) *Log {
+// streamless starts a server on dir and makes no stream.
+func streamless(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
+	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
 	l, err := s.Connect()
 	require.NoError(t, err)
-	require.NoError(t, l.EnsureStream(t.Context(), StreamConfig{
-		Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute,
-	}, slog.New(slog.DiscardHandler)))
-	return l
+	return s, l
+}
+
+var ordinary = StreamConfig{Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute}
+
+func ensure(t *testing.T, l *Log, config StreamConfig) {
+	t.Helper()
+	require.NoError(t, l.EnsureStream(t.Context(), config, slog.New(slog.DiscardHandler)))
 }
 
 func stop(t *testing.T, s *Server, l *Log) {
@@ -119,7 +126,9 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	require.NoError(t, s.run(false))
 	require.NoError(t, s.decide())
 	require.True(t, s.synced)
-	l = opened(t, s)
+	l, err := s.Connect()
+	require.NoError(t, err)
+	ensure(t, l, ordinary)
 	add(t, l, "e1", 10)
 	require.Equal(t, markSynced, marked(t, dir))
 	l.Close()
