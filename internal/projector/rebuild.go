@@ -83,9 +83,6 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if err != nil {
 		return 0, err
 	}
-	if until > info.Last {
-		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
-	}
 	bulk, err := r.Store.NewBulk(ctx, r.Rules, until)
 	if err != nil {
 		return 0, err
