@@ -34,7 +34,7 @@ bench: ## deliveries/s, delivery to visible row, and the ways to fold a log of E
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-bench-ingest: ## ingest beside a handler that inserts into Postgres, one fsync a delivery, and nothing stored
+bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
 

@@ -62,16 +62,8 @@ func nothingStored(secret string) *http.Server {
 	}, nowhere{}), logger)
 }
 
-// connections is as many as there are deliveries at once.
-const connections = 64
-
 func intoPostgres(database, secret string) (*http.Server, error) {
-	config, err := pgxpool.ParseConfig(database)
-	if err != nil {
-		return nil, err
-	}
-	config.MaxConns = connections
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	pool, err := pgxpool.New(context.Background(), database)
 	if err != nil {
 		return nil, err
 	}
