@@ -25,7 +25,7 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		list, err := s.Invitations(ctx)
 		if err != nil {
-			return err
+			return orNotPrepared(err)
 		}
 		pauses, err := s.InvitationPauses(ctx, time.Now())
 		if err != nil {
@@ -98,7 +98,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		repositories, err := s.RetryInvitations(ctx, c.User, time.Now())
 		if err != nil {
-			return err
+			return orNotPrepared(err)
 		}
 		for _, repository := range repositories {
 			if !c.JSON {
@@ -116,4 +116,11 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		}
 		return nil
 	})
+}
+
+func orNotPrepared(err error) error {
+	if store.NotPrepared(err) {
+		return store.ErrNotPrepared
+	}
+	return err
 }

@@ -150,4 +150,15 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 		require.Equal(t, 1, program.Exit(t), "%s makes no private Postgres: %s", command, program.Output())
 		require.Contains(t, program.Output(), "there is no database in", command)
 	}
+
+	fresh = *w
+	fresh.database = testenv.Database(t)
+	const none, noSchema = "the database has no tables of payfold yet", "there is no such schema: "
+	for command, says := range map[string]string{
+		"adopt-log": noSchema + "portal", "verify": noSchema + "portal", "verify --schema portal_next": noSchema + "portal_next",
+		"promote portal_next": noSchema + "portal_next", "drop portal_next": noSchema + "portal_next",
+		"invitations": none, "invitations retry u_1": none,
+	} {
+		fresh.refused(t, says, strings.Fields(command)...)
+	}
 }

@@ -97,12 +97,8 @@ func (w *world) projectLive(b *testing.B, head uint64) {
 
 // mustRun runs a command of the projector on the tables that are there.
 func (w *world) mustRun(b *testing.B, command string) {
-	program := w.startProjectorWith(b, command)
+	program := w.command(b, command)
 	require.Zero(b, program.ExitWithin(b, 24*time.Hour), program.Output())
-}
-
-func (w *world) startProjectorWith(b *testing.B, args ...string) *testenv.Program {
-	return testenv.Start(b, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), args...)
 }
 
 // readAll has the server send every message.

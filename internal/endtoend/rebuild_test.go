@@ -20,10 +20,11 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// command starts a command of the projector.
+// command starts a command of the projector; verify takes the secret that signed
+// the deliveries.
 func (w *world) command(t testing.TB, args ...string) *testenv.Program {
 	t.Helper()
-	return testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), args...)
+	return testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), args...)
 }
 
 // do runs a command that must succeed and returns what it says.

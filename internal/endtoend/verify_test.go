@@ -34,10 +34,9 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Contains(t, w.verify(t, 1), "the log skips from seq", "its checksum is wrong, so the server does not give it out")
 }
 
-// verify runs it with the secret that signed the deliveries.
 func (w *world) verify(t *testing.T, status int, args ...string) string {
 	t.Helper()
-	command := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), append([]string{"verify"}, args...)...)
+	command := w.command(t, append([]string{"verify"}, args...)...)
 	require.Equal(t, status, command.Exit(t), command.Output())
 	return command.Output()
 }

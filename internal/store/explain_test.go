@@ -169,7 +169,7 @@ func TestTablesThatVanishWhileTheyAreReadAreReadAgain(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, 2, readings)
-	require.True(t, isMissing(s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	require.True(t, NotPrepared(s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "select from portal_next.checkpoint")
 		return err
 	})), "but not for ever")

@@ -3,12 +3,10 @@ package store
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Statuses of an invitation.
@@ -97,10 +95,4 @@ func (s *Store) Invitations(ctx context.Context) ([]Invitation, error) {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}
 	return invitations, nil
-}
-
-// NotPrepared says whether an error is that of tables which are not there yet.
-func NotPrepared(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") // undefined table, invalid schema name
 }

@@ -54,7 +54,7 @@ func CheckName(name string) error {
 // Schemas lists the sets of derived tables, by name.
 func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
 	for range maxMoves { // one of them may go or be renamed meanwhile
-		if list, err = schemas(ctx, s.pool); !isMissing(err) {
+		if list, err = schemas(ctx, s.pool); !NotPrepared(err) {
 			break
 		}
 	}

@@ -37,7 +37,7 @@ func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) err
 			}
 			return s.unmoved(ctx, tx, before)
 		})
-		if (errors.Is(err, errMoved) || isMissing(err)) && attempt < maxMoves {
+		if (errors.Is(err, errMoved) || NotPrepared(err)) && attempt < maxMoves {
 			continue
 		}
 		return err
@@ -71,10 +71,11 @@ func (s *Store) tables(ctx context.Context, tx pgx.Tx) (oid uint32, err error) {
 	return oid, nil
 }
 
-// isMissing: a schema or table that was there a moment ago is gone or has another name.
-func isMissing(err error) bool {
+// NotPrepared says whether an error is that of tables which are not there: not yet,
+// or a moment ago under another name.
+func NotPrepared(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000")
+	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") // undefined table, invalid schema name
 }
 
 // rowsOf reads rows of a derived table.
