@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
@@ -293,18 +292,6 @@ func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	require.ErrorIs(t, err, errUnlike)
 	_, err = collectRange(t, l.ReadUntil, 1, 10)
 	require.ErrorContains(t, err, "skips from seq 4 to 6")
-}
-
-// A server that says nothing of a message it has is not waited for without end.
-func TestASilentServerEndsABoundedRead(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, writing := embedded(t, dir)
-	defer stop(t, s, writing)
-	add(t, writing, "e1", 10)
-	l := reader(t, dir)
-	err := l.receive(t.Context(), 2, func(events.Message) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
-	require.ErrorIs(t, err, nats.ErrTimeout)
 }
 
 // Whoever has the token can ask whether anything is durable.

@@ -1,0 +1,58 @@
+package eventlog
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// A server that says nothing of a message it has is not waited for without end.
+func TestASilentServerEndsABoundedRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	add(t, writing, "e1", 10)
+	l := reader(t, dir)
+	err := l.receive(t.Context(), 2, func(events.Message) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
+	require.ErrorIs(t, err, nats.ErrTimeout)
+}
+
+// breaking is a connection that breaks when it is to carry that.
+type breaking struct {
+	net.Conn
+	at string
+}
+
+func (c breaking) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(c.at)) {
+		_ = c.Close()
+	}
+	return c.Conn.Write(p)
+}
+
+func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	add(t, writing, "e1", 10)
+	breaks := dialer(func() (net.Conn, error) {
+		conn, err := embeddedDialer(dir)()
+		return breaking{conn, ".CONSUMER.CREATE."}, err
+	})
+	l, err := connect("nats://embedded.invalid", "PAYMENTS", nil, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
+		nats.TokenHandler(func() string { return readTrimmed(tokenFile(dir)) }))
+	require.NoError(t, err)
+	defer l.Close()
+	err = l.Read(t.Context(), 1, func(events.Message) error { return nil })
+	require.ErrorIs(t, err, ErrDisconnected)
+}
