@@ -23,6 +23,14 @@ if [ -z "${DATABASE_URL:-}" ]; then
 	export PG_BIN
 fi
 
+# Whoever listens there already would be taken for one of ours.
+for address in "$ingest_admin" "$projector_admin"; do
+	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
+		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR and PROJECTOR_ADMIN_ADDR" >&2
+		exit 1
+	fi
+done
+
 # Job control gives each program a process group of its own, so that the
 # terminal's Ctrl-C comes here alone and both are told once.
 set -m

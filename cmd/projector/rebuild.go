@@ -37,6 +37,9 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 	if c.asOf() && c.Promote {
 		faults.Addf("--promote: tables as of the past cannot be live")
 	}
+	if len(c.With) > 0 && c.Promote {
+		faults.Addf("--promote: projectors do not keep up %s, so these tables cannot be live", strings.Join(c.With, ", "))
+	}
 }
 
 func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
@@ -103,15 +106,19 @@ func (c *rebuildCommand) report(ctx context.Context, database *store.Store, stre
 	if err != nil {
 		return err
 	}
+	with := ""
+	if len(c.With) > 0 {
+		with = ", with " + strings.Join(c.With, ", ")
+	}
 	switch {
 	case c.JSON:
 		return json.NewEncoder(streams.Out).Encode(built)
 	case c.Promote:
 		fmt.Fprintf(streams.Out, "%s is live, with everything up to seq %d; the tables before are %s.\n", name, built.Position, store.PreviousSchema)
-	case len(c.With) > 0:
-		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d, with %s.\n", name, built.Position, strings.Join(c.With, ", "))
 	case c.asOf():
-		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d.\n", name, built.Position)
+		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d%s.\n", name, built.Position, with)
+	case with != "":
+		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d%s.\n", name, built.Position, with)
 	default:
 		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d. To make it live: projector promote %s\n", name, built.Position, name)
 	}

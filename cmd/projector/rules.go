@@ -34,9 +34,9 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 	}
 }
 
-// extrasFlag asks for projections beside the contract's.
+// extrasFlag asks for projections beside the live tables'.
 type extrasFlag struct {
-	With []string `name:"with" placeholder:"NAME" help:"A projection beside the contract's tables: revenue_daily."`
+	With []string `name:"with" placeholder:"NAME" help:"A projection that the live tables do not have: revenue_daily."`
 }
 
 func (e *extrasFlag) check(rules *projections.Rules, faults *cli.Faults) {

@@ -35,4 +35,7 @@ func TestMoneyByDayBesideTheLiveTables(t *testing.T) {
 	require.Zero(t, ask[int64](t, w.database, "select count(*) from information_schema.tables where table_schema = 'portal' and table_name = 'revenue_daily'"))
 	require.Contains(t, w.answer(t, 1, "promote", "sales"), "was folded under")
 	require.Contains(t, w.answer(t, 2, "rebuild", "--with", "revenue"), "--with revenue: there is no such projection")
+	require.Contains(t, w.answer(t, 2, "rebuild", "--with", "revenue_daily", "--promote"), "projectors do not keep up revenue_daily")
+	require.Contains(t, w.answer(t, 0, "rebuild", "--schema", "before", "--with", "revenue_daily", "--until-seq", "2"),
+		"before holds the tables as of seq 2, with revenue_daily.")
 }

@@ -1,13 +1,12 @@
 package projections
 
-// extras lists the projections beside the contract's tables. A rebuild that is
-// asked for one folds it, too; live tables have none of them. A new one is one
-// line here, its file of rules, its row in State and store's changesOf, and its DDL.
+// extras lists the projections that the live tables do not have; a rebuild that is
+// asked for one folds it, too. A new one is one line here, its file of rules, its row in State and store's changesOf, and its DDL.
 var extras = map[string]func(*State, *facts, Outcome){
 	"revenue_daily": countRevenue,
 }
 
-// IsExtra says whether there is a projection of that name beside the contract's.
+// IsExtra says whether there is a projection of that name.
 func IsExtra(name string) bool { return extras[name] != nil }
 
 func (r Rules) foldExtras(s *State, f *facts, outcome Outcome) {

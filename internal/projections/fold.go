@@ -15,7 +15,7 @@ const RulesVersion = "1"
 type Rules struct {
 	Mode      Mode
 	Catalogue *Catalogue // nil: the metadata says what is sold
-	Extras    []string   // projections beside the contract's, sorted; only a rebuild has some
+	Extras    []string   // sorted; see extras; only a rebuild has some
 }
 
 // FoldID names these rules: rows made under another one may differ.

@@ -60,7 +60,7 @@ func (s Status) sharesText(p *page) {
 		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
 	}
 	if members == nil {
-		p.line("  none: nothing is projected; start one")
+		p.line("  none at work, so nothing is projected: start one, or see in its log what it waits for")
 	} else {
 		p.table("projector,partitions,last seen", members)
 	}

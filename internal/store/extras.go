@@ -14,7 +14,7 @@ import (
 //go:embed revenue_daily.sql
 var revenueDaily string
 
-// extraTables is the DDL of the projections beside the contract's, by name.
+// extraTables is the DDL of the projections that the live tables do not have, by name.
 var extraTables = map[string]string{"revenue_daily": revenueDaily}
 
 // loadExtras puts what the next stretch of a rebuild adds to. Sums by day are

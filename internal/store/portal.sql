@@ -1,5 +1,5 @@
--- The derived tables. No types, sequences or functions, no now(): a schema of
--- them is made by folding the log and can be made again.
+-- The derived tables. No types, sequences or functions, and no now() in a row: a
+-- schema of them is made by folding the log and can be made again.
 
 create table subscription (
   user_id              text primary key,
