@@ -119,6 +119,10 @@ func (s *Server) keepSynced() error {
 	return s.store.trust()
 }
 
+// wholeDisk is more than there is. By itself the server refuses everything, for as
+// long as it runs, once the log has taken three quarters of what was free at its start.
+const wholeDisk = 1 << 60
+
 // run starts the server. It listens when run returns.
 func (s *Server) run(syncAlways bool) error {
 	host, portText, err := net.SplitHostPort(s.config.Address)
@@ -135,7 +139,8 @@ func (s *Server) run(syncAlways bool) error {
 	options := &server.Options{
 		ServerName: "payfold", Host: host, Port: port,
 		JetStream: true, StoreDir: s.store.root, SyncAlways: syncAlways,
-		NoSigs: true,
+		JetStreamMaxStore: wholeDisk,
+		NoSigs:            true,
 	}
 	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)

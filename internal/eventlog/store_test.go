@@ -65,6 +65,13 @@ func marked(t *testing.T, dir string) string {
 }
 
 // The server begins a new block every 8 MB.
+func TestTheLogMayFillItsDisk(t *testing.T) {
+	t.Parallel()
+	s, l := embedded(t, t.TempDir())
+	defer stop(t, s, l)
+	require.EqualValues(t, wholeDisk, s.nats.JetStreamConfig().MaxStore)
+}
+
 func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
