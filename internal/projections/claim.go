@@ -43,6 +43,9 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	}
 	p := s.named(f)
 	lacksCredits := p.Credits == nil
+	if !lacksCredits { // they came with an earlier event, under the offer it was made
+		offer = r.Catalogue.offer(p.ProductKey, p.OccurredAt)
+	}
 	p.fill(f, credits)
 	if lacksCredits && p.Credits != nil && !s.canGrant(f.user, f.kind, *p.Credits) {
 		return Rejected, refused(OutOfRange)

@@ -9,7 +9,7 @@ import (
 )
 
 // RulesVersion changes whenever a fold of the same log could give other rows.
-const RulesVersion = "1"
+const RulesVersion = "2"
 
 // Rules are the settings the fold depends on.
 type Rules struct {

@@ -44,12 +44,12 @@ type granting struct {
 // without credits has no line.
 func (s *State) grant(p Payment, by granting) {
 	if p.Credits != nil && p.Kind != KindPro {
-		lines := by.offer.lines()
+		lines := min(by.offer.lines(), *p.Credits)
 		for month := range lines {
 			available := addMonths(by.occurredAt, month)
 			s.Ledger.add(LedgerLine{
 				EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
-				Delta: *p.Credits / lines, ProviderPaymentID: p.ProviderPaymentID,
+				Delta: share(*p.Credits, month, lines), ProviderPaymentID: p.ProviderPaymentID,
 				AvailableAt: available, ExpiresAt: by.offer.expiry(available),
 				OccurredAt: by.occurredAt, StreamSeq: by.seq,
 			})
@@ -59,6 +59,16 @@ func (s *State) grant(p Payment, by granting) {
 		}
 	}
 	s.settle(p)
+}
+
+// share is the part of one of n lines. Offers divide evenly; a payment whose
+// credits came later, under another offer, may not: then the first lines have one
+// more.
+func share(credits, line, n int64) int64 {
+	if line < credits%n {
+		return credits/n + 1
+	}
+	return credits / n
 }
 
 // addMonths is the same day and time that many months later, or the last day of

@@ -121,3 +121,59 @@ func withoutPlaces(s *State) []string {
 	}
 	return rows
 }
+
+// A payment's credits and the months they are spread over are of one offer, also
+// where the user comes when another one is in force.
+func TestWhatWaitedIsGrantedUnderItsOwnOffer(t *testing.T) {
+	t.Parallel()
+	catalogue, err := ParseCatalogue([]byte(`
+version: 1
+products:
+  yearly:
+    - {kind: subscription, credits: 100, drip: monthly, months: 12}
+    - {from: 2026-02-01, kind: subscription, credits: 100, drip: monthly, months: 7}
+  later:
+    - {kind: subscription}
+    - {from: 2026-02-01, kind: subscription, credits: 5, drip: monthly, months: 12}
+`))
+	require.NoError(t, err)
+	const before, after = "2026-01-31T23:59:59Z", "2026-02-01T00:00:01Z"
+	when := func(moment, body string) string {
+		return `{"created_at":"` + moment + `",` + strings.TrimPrefix(body, "{")
+	}
+	waits := func(id, product, moment string) string {
+		return when(moment, paid(id, `"id":"s1","last_transaction_id":"t1","product":"`+product+`"`))
+	}
+	user := func(product string) string {
+		return when(after, checkout("e9", `"subscription":"s1","provider_payment_id":"t1","product":"`+product+`","metadata":{"kind":"subscription","user_id":"u1"}`))
+	}
+	for name, c := range map[string]struct {
+		bodies       []string
+		lines, first int64
+	}{
+		"the user comes under another offer":            {[]string{waits("e1", "yearly", before), user("yearly")}, 12, 100},
+		"the user comes with another product":           {[]string{waits("e1", "yearly", before), user("later")}, 12, 100},
+		"the credits come with the user":                {[]string{waits("e1", "later", before), user("later")}, 12, 5},
+		"the credits come between, under a later offer": {[]string{waits("e1", "later", before), waits("e2", "later", after), user("later")}, 1, 60},
+		"both come under the newer offer":               {[]string{waits("e1", "yearly", after), user("yearly")}, 7, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue}, c.bodies...)
+			lines, sum := s.Ledger.Inserted(), int64(0)
+			require.Len(t, lines, int(c.lines))
+			for _, line := range lines {
+				sum += line.Delta
+			}
+			payment, _ := s.Payments.Get("t1")
+			require.Equal(t, *payment.Credits, sum)
+			require.Equal(t, c.first, lines[0].Delta)
+		})
+	}
+}
+
+func TestCreditsAreSharedWhole(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []int64{3, 2, 2}, []int64{share(7, 0, 3), share(7, 1, 3), share(7, 2, 3)})
+	require.Equal(t, []int64{5, 5}, []int64{share(10, 0, 2), share(10, 1, 2)})
+}
