@@ -22,13 +22,13 @@ const idleInterval = time.Second
 
 // follow reads on from the least position of the share and applies batch after
 // batch, until ctx ends (nil) or something fails.
-func (p *Projector) follow(ctx context.Context, share []int, at positions) error {
+func (p *Projector) follow(ctx context.Context, logID string, share []int, at positions) error {
 	if len(share) == 0 {
 		<-ctx.Done()
 		return nil
 	}
 	f := &follower{
-		projector: p, at: map[int]uint64{}, delivered: at.leastOf(share),
+		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.leastOf(share),
 		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
 		partitions: len(at),
 	}
@@ -53,6 +53,7 @@ var errStopped = errors.New("stopped")
 
 type follower struct {
 	projector  *Projector
+	logID      string
 	partitions int // of the log
 	messages   chan events.Message
 	room       *semaphore.Weighted
@@ -164,7 +165,7 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 		}
 	}
 	if len(from) > 0 {
-		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{From: from, To: delivered, Digest: digest})
+		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
 		if err != nil {
 			return err
 		}

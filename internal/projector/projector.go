@@ -229,7 +229,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- p.follow(ctx, share, positions) }()
+	go func() { ended <- p.follow(ctx, info.LogID, share, positions) }()
 	ticker := time.NewTicker(store.HeartbeatEvery(p.LeaseTime))
 	defer ticker.Stop()
 	for {

@@ -39,7 +39,11 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
 		switch {
-		case !errors.As(err, &refused), r.look != nil: // who only looks records nothing
+		case r.look != nil: // who only looks records nothing
+			return err
+		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: on from where that left off
+			continue
+		case !errors.As(err, &refused):
 			return err
 		case refused.Seq == 0 && size > 1:
 			size = max(1, size/10) // until it is found which event is refused
@@ -88,6 +92,9 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		return 0, err
 	}
 	defer bulk.Close()
+	if !bulk.StandAt(at) {
+		return 0, store.ErrFenced
+	}
 	begin = max(at.least(), info.First-1) // a log that was adopted begins late
 	r.Progress(min(begin, until), until)
 	err = decodeAll(ctx, r.Log, begin+1, until, size, r.choose(at), func(d decoded) error {

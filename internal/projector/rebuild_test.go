@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
@@ -54,6 +56,25 @@ func TestARebuildOfAnEmptyLogEnds(t *testing.T) {
 	require.Equal(t, []uint64{1, 0}, []uint64{info.First, info.Last})
 	rebuild := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
 	require.NoError(t, rebuild.Run(ctx, 0))
+}
+
+// The lock on a schema's name is a session's, which can be lost; the checkpoints are
+// what keeps two rebuilds apart.
+func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.log.Fill(t, 1500, shopSecret)
+	head := w.head(ctx, t)
+	alone := w.rebuild(t, w.open(ctx, t, "alone"), 0)
+	require.NoError(t, alone.Run(ctx, head))
+	var both errgroup.Group
+	for range 2 {
+		rebuild := w.rebuild(t, w.open(ctx, t, "portal_next"), 100)
+		both.Go(func() error { return rebuild.Run(ctx, head) })
+	}
+	require.NoError(t, both.Wait())
+	w.requireSame(ctx, t, "alone", "portal_next")
+	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.poison"))
 }
 
 var tables = []string{
@@ -178,7 +199,12 @@ func (w *world) applyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 	for partition := 1; partition < 8; partition += 2 {
 		from[partition] = after
 	}
-	require.Eventually(t, func() bool { _, err := reader.Info(ctx); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	var info eventlog.Info
+	require.Eventually(t, func() bool {
+		var err error
+		info, err = reader.Info(ctx)
+		return err == nil
+	}, 10*time.Second, 5*time.Millisecond)
 	var batch []events.Event
 	var last events.Message
 	for seq := after + 1; seq <= until; seq++ {
@@ -189,7 +215,7 @@ func (w *world) applyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 		}
 		last = m
 	}
-	_, err := into.Apply(ctx, anyRules, batch, store.Advance{From: from, To: until, Digest: last.Digest()})
+	_, err := into.Apply(ctx, anyRules, batch, store.Advance{LogID: info.LogID, From: from, To: until, Digest: last.Digest()})
 	require.NoError(t, err)
 }
 

@@ -86,7 +86,9 @@ func (s shop) fold(ctx context.Context, t *testing.T, until int) {
 	for p := range partitions {
 		from[p] = 0
 	}
-	_, err = s.store.Apply(ctx, anyMode, batch, store.Advance{From: from, To: uint64(until), Digest: []byte("digest")})
+	info, err := s.log.Info(ctx)
+	require.NoError(t, err)
+	_, err = s.store.Apply(ctx, anyMode, batch, store.Advance{LogID: info.LogID, From: from, To: uint64(until), Digest: []byte("digest")})
 	require.NoError(t, err)
 }
 

@@ -16,6 +16,10 @@ var ErrNotAdopted = errors.New("not adopted")
 // partitions stood before that; what they missed of the old log is lost.
 func (s *Store) AdoptLog(ctx context.Context, logID string, first uint64, partitions int) (behind int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// Batches under way end first, and those to come find another log.
+		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
+			return fmt.Errorf("lock the checkpoints: %w", err)
+		}
 		var haveLog string
 		var have int
 		var newest int64

@@ -1,9 +1,10 @@
--- moves checkpoints on, only from where the batch began; the rows are locked in order
+-- moves checkpoints on, only from where the batch began, and in the same log; the rows are locked in order
 with locked as (
   select c.partition
   from checkpoint c
   join unnest($1::int[], $2::bigint[]) as n(partition, expected)
     on c.partition = n.partition and c.position = n.expected
+  where c.log_id = $5
   order by c.partition
   for update of c
 )

@@ -20,15 +20,18 @@ type Checkpoint struct {
 	LogID     string
 }
 
-// Advance moves the checkpoints of some partitions, each from its own position, to one new position.
+// Advance moves the checkpoints of some partitions, each from its own position, to
+// one new position of the same log.
 type Advance struct {
+	LogID  string
 	From   map[int]uint64 // partition → the position the batch began at
 	To     uint64
 	Digest []byte
 }
 
 var (
-	// ErrFenced: another projector has moved a checkpoint of the batch; nothing was written.
+	// ErrFenced: another projector has moved a checkpoint of the batch, or the tables
+	// have taken up another log; nothing was written.
 	ErrFenced = errors.New("another projector has applied these messages")
 	// ErrFoldID: the tables were folded under other rules; nothing was written.
 	ErrFoldID = errors.New("the tables belong to another fold id; run: projector rebuild --promote")
@@ -138,7 +141,7 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 	statements.Queue(byKeys)
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
-	statements.Queue(advanceCheckpoints, partitions, expected, int64(advance.To), advance.Digest).
+	statements.Queue(advanceCheckpoints, partitions, expected, int64(advance.To), advance.Digest, advance.LogID).
 		Exec(func(tag pgconn.CommandTag) error { moved = tag.RowsAffected(); return nil })
 	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
 		return fmt.Errorf("move the checkpoints: %w", err)

@@ -35,7 +35,7 @@ func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
 	ctx, s := setup(t)
 	digest := []byte("digest")
 	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("e1", "p1", "u1", 200))},
-		Advance{From: from(2, 0), To: 1, Digest: digest})
+		Advance{LogID: "log-1", From: from(2, 0), To: 1, Digest: digest})
 	require.NoError(t, err)
 
 	require.Equal(t, int64(200), number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
@@ -49,11 +49,11 @@ func TestAZombieChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	batch := []events.Event{event(t, 1, pack("e1", "p1", "u1", 200))}
-	_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, 0), To: 1})
+	_, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, 0), To: 1})
 	require.NoError(t, err)
 
 	_, err = s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("other", "p2", "u1", 7))},
-		Advance{From: map[int]uint64{0: 0, 1: 0}, To: 1})
+		Advance{LogID: "log-1", From: map[int]uint64{0: 0, 1: 0}, To: 1})
 	require.ErrorIs(t, err, ErrFenced)
 	require.Equal(t, int64(200), number(ctx, t, s, "select sum(delta)::bigint from credit_ledger"))
 	require.Equal(t, int64(0), number(ctx, t, s, "select position from checkpoint where partition = 1"))
@@ -63,7 +63,7 @@ func TestOtherRulesWriteNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	live := projections.Rules{Mode: projections.ModeLive}
-	_, err := s.Apply(ctx, live, nil, Advance{From: from(0, 0), To: 1})
+	_, err := s.Apply(ctx, live, nil, Advance{LogID: "log-1", From: from(0, 0), To: 1})
 	require.ErrorIs(t, err, ErrFoldID)
 	require.ErrorIs(t, s.Prepare(ctx, "log-1", partitions, live), ErrFoldID)
 	require.ErrorIs(t, s.Prepare(ctx, "log-2", partitions, anyMode), ErrOtherLog)
@@ -149,7 +149,7 @@ func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
 					e := event(t, uint64(i+1), body)
 					for {
 						err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-							if err := moveCheckpoints(ctx, tx, anyMode.FoldID(), s.schema, Advance{From: from(i, 0), To: e.Seq}); err != nil {
+							if err := moveCheckpoints(ctx, tx, anyMode.FoldID(), s.schema, Advance{LogID: "log-1", From: from(i, 0), To: e.Seq}); err != nil {
 								return err
 							}
 							state, err := load(ctx, tx, LiveSchema, []events.Event{e})
@@ -197,7 +197,7 @@ func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
 		batch[i] = event(t, uint64(i+1), body)
 	}
 	batch = append(batch, events.Decode(events.Message{Seq: 99, Body: []byte("garbage"), ReceivedAt: time.Unix(1767348000, 0)}))
-	result, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, 0), To: 99})
+	result, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, 0), To: 99})
 	require.NoError(t, err)
 	var got []string
 	for _, e := range result.Events {
@@ -236,7 +236,7 @@ func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
 			}
 			e := event(t, seq, fmt.Sprintf(body, sale))
 			group.Go(func() error {
-				_, err := s.Apply(ctx, anyMode, []events.Event{e}, Advance{From: from(i, before), To: seq})
+				_, err := s.Apply(ctx, anyMode, []events.Event{e}, Advance{LogID: "log-1", From: from(i, before), To: seq})
 				return err
 			})
 		}

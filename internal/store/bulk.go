@@ -24,7 +24,8 @@ type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	loader        loader
-	stretch       *stretch       // nil between Save and the next Fold
+	stretch       *stretch // nil between Save and the next Fold
+	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
 }
 
@@ -49,7 +50,7 @@ func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint
 
 func (b *Bulk) check(ctx context.Context) error {
 	var inForce string
-	err := b.reads.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", b.loader.schema).Scan(&inForce)
+	err := b.reads.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", b.loader.schema).Scan(&inForce, &b.logID)
 	if err != nil {
 		return fmt.Errorf("read the schema's state: %w", err)
 	}
@@ -76,6 +77,17 @@ func positions(ctx context.Context, q querier) (map[int]uint64, error) {
 		return nil, fmt.Errorf("read the checkpoints: %w", err)
 	}
 	return out, nil
+}
+
+// StandAt says whether the tables stood there, partition by partition, when the
+// Bulk was made.
+func (b *Bulk) StandAt(positions []uint64) bool {
+	for partition, position := range positions {
+		if b.positions[partition] != position {
+			return false
+		}
+	}
+	return len(positions) == len(b.positions)
 }
 
 func (b *Bulk) least() uint64 {
@@ -181,11 +193,30 @@ func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []by
 			partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
 		}
 	}
-	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest)
+	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest, b.logID)
 	if err != nil {
 		return fmt.Errorf("move the checkpoints: %w", err)
 	}
 	if moved.RowsAffected() != int64(len(partitions)) {
+		return ErrFenced
+	}
+	return nil
+}
+
+// lockCheckpoints comes first in a stretch's transaction, for whoever else works on
+// these tables must not write the same rows: where they do not stand where the last
+// Save left them, ErrFenced. What another one is about to commit is waited for.
+func (b *Bulk) lockCheckpoints(ctx context.Context, tx pgx.Tx) error {
+	var partitions []int32
+	var expected []int64
+	for partition, at := range b.positions {
+		partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
+	}
+	var locked int
+	if err := tx.QueryRow(ctx, lockCheckpoints, partitions, expected, b.logID).Scan(&locked); err != nil {
+		return fmt.Errorf("lock the checkpoints: %w", err)
+	}
+	if locked != len(partitions) {
 		return ErrFenced
 	}
 	return nil
@@ -200,7 +231,10 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if b.stretch, err = beginStretch(ctx, tx, b.loader.schema, !b.loader.alone.any); err != nil {
+	if err = b.lockCheckpoints(ctx, tx); err == nil {
+		b.stretch, err = beginStretch(ctx, tx, b.loader.schema, !b.loader.alone.any)
+	}
+	if err != nil {
 		_ = tx.Rollback(ctx)
 		return err
 	}

@@ -37,7 +37,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		if len(rules.Extras) > 0 {
 			saved = 0 // live tables have no extras
 		}
-		_, err = s.Apply(ctx, rules, log[:saved], Advance{From: from(0, 0), To: uint64(saved)})
+		_, err = s.Apply(ctx, rules, log[:saved], Advance{LogID: "log-1", From: from(0, 0), To: uint64(saved)})
 		require.NoError(t, err)
 		_, err = s.pool.Exec(ctx, "update checkpoint set position = $1", saved)
 		require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 				}
 			}
 			if at[partition] > 0 {
-				_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(partition, 0), To: at[partition]})
+				_, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(partition, 0), To: at[partition]})
 				require.NoError(r, err)
 			}
 		}

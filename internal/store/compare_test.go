@@ -13,7 +13,7 @@ import (
 func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("e1", "p1", "u1", 1))}, Advance{From: from(0, 0), To: 1})
+	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 1, pack("e1", "p1", "u1", 1))}, Advance{LogID: "log-1", From: from(0, 0), To: 1})
 	require.NoError(t, err)
 	next, err := s.Beside(ctx, "portal_next")
 	require.NoError(t, err)

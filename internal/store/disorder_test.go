@@ -24,10 +24,10 @@ func TestAnEventBehindALaterOneItSharesANameWithIsNoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, s := setup(t)
-			result, err := s.Apply(ctx, anyMode, []events.Event{event(t, 9, test.later)}, Advance{From: from(1, 0), To: 9})
+			result, err := s.Apply(ctx, anyMode, []events.Event{event(t, 9, test.later)}, Advance{LogID: "log-1", From: from(1, 0), To: 9})
 			require.NoError(t, err)
 			require.Zero(t, result.Disorder)
-			result, err = s.Apply(ctx, anyMode, []events.Event{event(t, 5, test.earlier)}, Advance{From: from(0, 0), To: 5})
+			result, err = s.Apply(ctx, anyMode, []events.Event{event(t, 5, test.earlier)}, Advance{LogID: "log-1", From: from(0, 0), To: 5})
 			require.NoError(t, err)
 			if test.shared == "" {
 				require.Zero(t, result.Disorder)
@@ -47,7 +47,7 @@ func TestThereIsNoDisorderInTheOrderOfTheLog(t *testing.T) {
 		{event(t, 1, pack("e1", "p1", "u1", 1)), event(t, 2, pack("e1", "p1", "u1", 1))},
 		{event(t, 3, pack("e3", "p1", "u1", 1)), event(t, 4, pack("e4", "p4", "u1", 1))},
 	} {
-		result, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, uint64(2*i)), To: uint64(2*i + 2)})
+		result, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, uint64(2*i)), To: uint64(2*i + 2)})
 		require.NoError(t, err)
 		require.Zero(t, result.Disorder)
 	}

@@ -20,7 +20,7 @@ func applied(t *testing.T, bodies ...string) (context.Context, *Store) {
 	for i, body := range bodies {
 		batch[i] = event(t, uint64(i+1), body)
 	}
-	_, err := s.Apply(ctx, anyMode, batch, Advance{From: from(0, 0), To: uint64(len(bodies))})
+	_, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, 0), To: uint64(len(bodies))})
 	require.NoError(t, err)
 	return ctx, s
 }

@@ -31,7 +31,7 @@ func TestABatchThatChangesALicenceTellsTheInviter(t *testing.T) {
 	defer candidate.Close()
 	require.NoError(t, candidate.Prepare(ctx, "log-1", partitions, anyMode))
 	apply := func(s *Store, seq uint64, body string) {
-		_, err := s.Apply(ctx, anyMode, []events.Event{event(t, seq, body)}, Advance{From: from(0, seq-1), To: seq, Digest: []byte("d")})
+		_, err := s.Apply(ctx, anyMode, []events.Event{event(t, seq, body)}, Advance{LogID: "log-1", From: from(0, seq-1), To: seq, Digest: []byte("d")})
 		require.NoError(t, err)
 	}
 	apply(candidate, 1, pro("e1", "p1", "u1", "octo"))

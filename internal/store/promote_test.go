@@ -31,7 +31,7 @@ func apply(ctx context.Context, t *testing.T, s *Store, until uint64) {
 		batch = append(batch, event(t, seq, pack(fmt.Sprintf("e%d", seq), fmt.Sprintf("p%d", seq), "u1", 1)))
 	}
 	if len(batch) > 0 {
-		_, err = s.Apply(ctx, anyMode, batch, Advance{From: from, To: until})
+		_, err = s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from, To: until})
 		require.NoError(t, err)
 	}
 }
@@ -299,7 +299,7 @@ func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
 	catchUp := p.CatchUp
 	p.CatchUp = func(catching context.Context, head uint64) error {
 		go func() {
-			_, err := hasty.Apply(ctx, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{From: from(0, 3), To: 4})
+			_, err := hasty.Apply(ctx, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{LogID: "log-1", From: from(0, 3), To: 4})
 			applied <- err
 		}()
 		const waiting = `select count(*) from pg_stat_activity where datname = current_database()
@@ -337,7 +337,7 @@ func TestAPromotionThatFreezesLosesItsLock(t *testing.T) {
 	<-frozen
 	waiting, cancel := context.WithTimeout(ctx, 30*time.Second) // a batch waits no longer, see projector.applyTimeout
 	defer cancel()
-	_, err := s.Apply(waiting, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{From: from(0, 3), To: 4})
+	_, err := s.Apply(waiting, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{LogID: "log-1", From: from(0, 3), To: 4})
 	require.NoError(t, err)
 	thaw()
 	require.Error(t, <-ended)

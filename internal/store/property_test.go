@@ -84,9 +84,9 @@ func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 		for rest := log; len(rest) > 0; {
 			size := rapid.IntRange(1, len(rest)).Draw(r, "batch")
 			to := rest[size-1].Seq
-			_, err := s.Apply(ctx, rules, rest[:size], Advance{From: from(0, position), To: to})
+			_, err := s.Apply(ctx, rules, rest[:size], Advance{LogID: "log-1", From: from(0, position), To: to})
 			require.NoError(t, err)
-			_, err = s.Apply(ctx, rules, rest[:size], Advance{From: from(0, position), To: to})
+			_, err = s.Apply(ctx, rules, rest[:size], Advance{LogID: "log-1", From: from(0, position), To: to})
 			require.ErrorIs(t, err, ErrFenced, "the same batch again")
 			position, rest = to, rest[size:]
 		}

@@ -12,14 +12,14 @@ import (
 func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 7, pack("e7", "p1", "u1", 5))}, Advance{From: from(1, 0), To: 7})
+	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 7, pack("e7", "p1", "u1", 5))}, Advance{LogID: "log-1", From: from(1, 0), To: 7})
 	require.NoError(t, err)
 	_, err = s.Apply(ctx, anyMode, []events.Event{
 		event(t, 1, pack("e1", "p1", "u1", 5)), event(t, 2, pack("e1", "p1", "u1", 5)),
 		event(t, 3, `{"id":"e3","eventType":"customer.created","object":{}}`),
 		event(t, 4, `{"id":"e4","eventType":"checkout.completed","object":{"metadata":{"kind":"one_time"}}}`),
 		event(t, 5, pack("e5", "p5", "u2", 1)),
-	}, Advance{From: from(0, 0), To: 5})
+	}, Advance{LogID: "log-1", From: from(0, 0), To: 5})
 	require.NoError(t, err)
 	require.NoError(t, s.Poison(ctx, 5, errMoved))
 	_, err = s.Heartbeat(ctx)

@@ -30,6 +30,9 @@ var derivedTables string
 //go:embed advance_checkpoints.sql
 var advanceCheckpoints string
 
+//go:embed lock_checkpoints.sql
+var lockCheckpoints string
+
 //go:embed migrations/*.sql
 var migrations embed.FS
 
