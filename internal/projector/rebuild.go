@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
@@ -50,6 +51,9 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 			continue
 		case refused.Seq == 0:
 			refused.Seq = begin + 1
+		}
+		if len(r.Rules.Extras) > 0 { // others may well fold it
+			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
 		}
 		if err := r.poisoned.add(ctx, r.Store, r.Logger, refused); err != nil {
 			return err

@@ -77,6 +77,31 @@ func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
 	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.poison"))
 }
 
+// What only an analyst's table cannot take is no fault of the event.
+func TestAnEventThatOnlyAnExtraRefusesIsNotPoison(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	const most = 9223372036854775807
+	paid := `{"id":%q,"eventType":"checkout.completed","created_at":1767225600000,"object":{"order":{"id":%q,"amount_paid":%d,"currency":"EUR"},
+		"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`
+	w.log.Deliver(t, fmt.Sprintf(paid, "e1", "o1", most), fmt.Sprintf(paid, "e2", "o2", most),
+		`{"id":"e3","eventType":"refund.created","created_at":1767225600000,"object":{"status":"succeeded","order":"o1"}}`)
+	sales := store.Config{DSN: w.dsn, Schema: "sales", Owner: "command"}
+	database, err := store.Open(ctx, sales)
+	require.NoError(t, err)
+	t.Cleanup(database.Close)
+	rebuild := w.rebuild(t, database, 0)
+	rebuild.Rules.Extras = []string{"revenue_daily"}
+	info, err := w.log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, database.Prepare(ctx, info.LogID, info.Partitions, rebuild.Rules))
+	require.ErrorContains(t, rebuild.Run(ctx, 3), "the event at seq 3 cannot be folded with revenue_daily")
+	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.poison"))
+	plain := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
+	require.NoError(t, plain.Run(ctx, 3))
+	require.EqualValues(t, 3, w.number(ctx, t, "select count(*) from portal_next.processed_event where outcome = 'applied'"))
+}
+
 var tables = []string{
 	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "reversal", "processed_event", "duplicate_event",
 }

@@ -34,6 +34,16 @@ func isRefusal(err error) bool {
 	return pg.Code == "P0001" // raise_exception, of a trigger someone added
 }
 
+// Pardon takes back that the event at seq is refused.
+func (s *Store) Pardon(ctx context.Context, seq uint64) error {
+	_, err := s.pool.Exec(ctx, `delete from payfold.poison p using payfold.schema_state s
+		where s.schema_name = $1 and p.log_id = s.log_id and p.stream_seq = $2`, s.schema, int64(seq))
+	if err != nil {
+		return fmt.Errorf("take back that the event at seq %d is refused: %w", seq, err)
+	}
+	return nil
+}
+
 // Poison records that the event at seq is refused: from now on every fold of
 // this log rejects it. Recording it again changes nothing.
 func (s *Store) Poison(ctx context.Context, seq uint64, cause error) error {
