@@ -98,6 +98,7 @@ func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
 	}
 	full := w.send(delivery(event))
 	requireProblem(t, full, http.StatusServiceUnavailable, "Too many deliveries at once")
+	require.True(t, full.closes, "its body is not waited for")
 	get := delivery(event)
 	get.method = http.MethodGet
 	requireProblem(t, w.send(get), http.StatusMethodNotAllowed, wrongMethod)

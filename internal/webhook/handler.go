@@ -67,6 +67,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	case h.room <- struct{}{}:
 		defer func() { <-h.room }()
 	default:
+		hangUp(w)
 		return h.refuse(w, tooMany, r)
 	}
 	h.metrics.inFlight.Inc()
