@@ -134,6 +134,12 @@ func TestAPoisonousEventIsRejectedAndTheOthersGoOn(t *testing.T) {
 	w.start(ctx, t, 7)
 	w.waitApplied(ctx, t)
 	require.EqualValues(t, 40*41/2-13-14, w.number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+
+	_, err = w.db.Exec(ctx, "delete from payfold.poison")
+	require.NoError(t, err)
+	pardoned := w.rebuild(t, w.open(ctx, t, "pardoned"), 0)
+	require.NoError(t, pardoned.Run(ctx, w.head(ctx, t)))
+	require.EqualValues(t, 40*41/2, w.number(ctx, t, "select balance from pardoned.credits where user_id = 'u1'"))
 }
 
 func TestADatabaseThatRefusesEverythingIsNotTheEvents(t *testing.T) {
