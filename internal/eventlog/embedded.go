@@ -135,6 +135,8 @@ func (s *Server) run(syncAlways bool) error {
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT
+	} else if err := free(s.config.Address); err != nil {
+		return fmt.Errorf("embedded NATS address: %w", err)
 	}
 	options := &server.Options{
 		ServerName: "payfold", Host: host, Port: port,
@@ -160,6 +162,15 @@ func (s *Server) run(syncAlways bool) error {
 		return errors.New("the embedded log did not start; see the log lines above")
 	}
 	return nil
+}
+
+// free says why nothing can listen there: the server would try in vain for long.
+func free(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 // Connect opens the connection that may write, inside the process.

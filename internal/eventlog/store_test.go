@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,15 @@ func marked(t *testing.T, dir string) string {
 }
 
 // The server begins a new block every 8 MB.
+func TestAnAddressThatIsTakenIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	_, err = StartEmbedded(EmbeddedConfig{DataDir: t.TempDir(), Address: other.Addr().String(), Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "embedded NATS address: listen tcp "+other.Addr().String())
+}
+
 func TestTheLogMayFillItsDisk(t *testing.T) {
 	t.Parallel()
 	s, l := embedded(t, t.TempDir())
