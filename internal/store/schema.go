@@ -72,7 +72,8 @@ func schemas(ctx context.Context, q querier) ([]Schema, error) {
 	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
 		return nil, err
 	}
-	rows, err := q.Query(ctx, "select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state order by 1")
+	rows, err := q.Query(ctx, `select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state
+		where to_regclass(format('%I.checkpoint', schema_name)) is not null order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}

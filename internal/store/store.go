@@ -188,6 +188,11 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+	// A schema that somebody dropped by hand is made anew.
+	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1 and to_regclass($2) is null",
+		s.schema, in(s.schema, "checkpoint")); err != nil {
+		return fmt.Errorf("forget schema %s: %w", s.schema, err)
+	}
 	var have Schema
 	err := tx.QueryRow(ctx, "select fold_id, log_id, until_seq from payfold.schema_state where schema_name = $1", s.schema).
 		Scan(&have.FoldID, &have.LogID, &have.UntilSeq)
