@@ -77,6 +77,9 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 	}
 }
 
+// endOfSeqs: beyond it the server's files and the tables' columns mean other things.
+const endOfSeqs = 1 << 62
+
 type streamFlags struct {
 	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream."`
 	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, fixed for ever."`
@@ -91,6 +94,9 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 	}
 	if s.Partitions < 1 || s.Partitions > 1024 {
 		faults.Addf("STREAM_PARTITIONS is %d, must be 1 to 1024", s.Partitions)
+	}
+	if s.FirstSeq >= endOfSeqs {
+		faults.Addf("STREAM_FIRST_SEQ is %d, must be below %d", s.FirstSeq, uint64(endOfSeqs))
 	}
 	if s.DuplicateWindow < time.Second || s.DuplicateWindow > 24*time.Hour {
 		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", s.DuplicateWindow)

@@ -47,6 +47,8 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		kong.Exit(func(int) { helped = true }),
 		kong.TypeMapper(reflect.TypeFor[int](), value(wrong, "whole number", strconv.Atoi)),
 		kong.TypeMapper(reflect.TypeFor[int64](), value(wrong, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
+		kong.TypeMapper(reflect.TypeFor[uint64](), value(wrong, "whole number", func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), value(wrong, "time such as 2026-01-31T12:00:00Z", func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) })),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ type serve struct {
 	Size    int64         `name:"size" env:"CLI_TEST_SIZE" default:"524288"`
 	Wait    time.Duration `name:"wait" env:"CLI_TEST_WAIT" default:"30s"`
 	Bare    int           `name:"bare"`
+	First   uint64        `name:"first" env:"CLI_TEST_FIRST"`
+	Until   *uint64       `name:"until"`
+	At      time.Time     `name:"at" env:"CLI_TEST_AT"`
 	checked int
 }
 
@@ -74,18 +77,21 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 		`--size (CLI_TEST_SIZE): "1.5" is not a whole number`,
 		`--bare: "many" is not a whole number`,
 		`--wait (CLI_TEST_WAIT): "soon" is not a duration such as 30s`,
+		`--first (CLI_TEST_FIRST): "-1" is not a whole number`,
+		`--until: "x" is not a whole number`,
+		`--at (CLI_TEST_AT): "noon" is not a time such as 2026-01-31T12:00:00Z`,
 		`CLI_TEST_COUNT is 0, must be at least 1`,
 		`LOG_LEVEL is "loud", which is none of debug, info, warn, error`,
 		`LOG_FORMAT is "xml", which is none of text, json`,
 		`NATS_STREAM is empty`,
 		`DATA_DIR is empty`,
-	}, setup(t).faults("--size=1.5", "--bare=many", "--wait=soon", "--count=0",
+	}, setup(t).faults("--size=1.5", "--bare=many", "--wait=soon", "--count=0", "--first=-1", "--until=x", "--at=noon",
 		"--log-level=loud", "--log-format=xml", "--nats-stream=", "--data-dir="))
 }
 
 func TestAValueThatCannotBeReadIsOneFaultOnly(t *testing.T) {
 	t.Parallel()
-	for flag, kind := range map[string]string{"count": "whole number", "wait": "duration such as 30s"} {
+	for flag, kind := range map[string]string{"count": "whole number", "wait": "duration such as 30s", "first": "whole number"} {
 		for _, text := range []string{"x", "", "9999999999999999999999"} {
 			require.Equal(t, []string{"--" + flag + " (CLI_TEST_" + strings.ToUpper(flag) + `): "` + text + `" is not a ` + kind},
 				setup(t).faults("--"+flag+"="+text))
