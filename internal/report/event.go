@@ -87,6 +87,7 @@ func (e Event) object() any {
 		Others    part             `json:"other_events_of_payment"`
 		Ledger    lines            `json:"credit_ledger"`
 		Reversals []any            `json:"reversals"`
+		Before    int64            `json:"earlier_reversals"`
 		Credits   row              `json:"credits"`
 		State     row              `json:"subscription_state"`
 		Shown     row              `json:"subscription"`
@@ -97,7 +98,7 @@ func (e Event) object() any {
 		row{e.EventStory.Event},
 		why(e.EventStory.Event, e.Around), copies, e.EventStory.Copies.Earlier,
 		row{e.EventStory.Payment},
-		partOf(e.Others), linesOf(e.Ledger), rows(e.EventStory.Reversals),
+		partOf(e.Others), linesOf(e.Ledger), rows(e.EventStory.Reversals.Items), e.EventStory.Reversals.Earlier,
 		row{e.EventStory.Credits},
 		row{e.EventStory.Subscription},
 		row{e.Shown},

@@ -19,7 +19,7 @@ type EventStory struct {
 	Payment      *projections.Payment             // the one it names
 	Others       Part[projections.ProcessedEvent] // the other events of that payment
 	Ledger       Lines                            // of that payment, whoever wrote them
-	Reversals    []projections.Reversal           // of that payment, in the order of the log
+	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
 	Credits      *projections.Credits             // of its user
 	Subscription *projections.SubscriptionState   // the one it is about
 	Shown        *projections.Subscription        // the one the user is shown
@@ -136,7 +136,7 @@ func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err
 		if p.FirstOfOrder {
 			names = append(names, p.OrderID)
 		}
-		o.Reversals, err = rowsOf[projections.Reversal](ctx, tx, "reversal", "where provider_payment_id = any($1) order by stream_seq limit $2", names, limit)
+		o.Reversals, err = part[projections.Reversal](ctx, tx, "reversal", "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}

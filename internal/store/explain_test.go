@@ -52,7 +52,7 @@ func TestAnEventsStoryHasAllThatItsPaymentIs(t *testing.T) {
 	require.Len(t, story.Ledger.Items, 2)
 	require.EqualValues(t, 75, story.Ledger.Sum)
 	require.Zero(t, story.Ledger.EarlierSum)
-	require.Len(t, story.Reversals, 2, "also the pending one, which has the payment's other name")
+	require.Len(t, story.Reversals.Items, 2, "also the pending one, which has the payment's other name")
 	require.EqualValues(t, 82, story.Credits.Balance)
 	require.Equal(t, "e1", story.Payments["t1"].EventID)
 	require.EqualValues(t, 100, story.Wrote["e1"])
@@ -68,6 +68,8 @@ func TestAnEventsStoryHasAllThatItsPaymentIs(t *testing.T) {
 		require.Equal(t, []string{"e8"}, ids(story.Others.Items))
 		require.EqualValues(t, 3, story.Others.Earlier)
 		require.EqualValues(t, 100, story.Ledger.EarlierSum)
+		require.EqualValues(t, 1, story.Reversals.Earlier)
+		require.Equal(t, "e5", story.Reversals.Items[0].EventID)
 	}
 	_, err = s.ExplainSeq(ctx, 9, 1)
 	require.ErrorIs(t, err, ErrUnknown)
