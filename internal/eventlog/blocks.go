@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -40,6 +41,9 @@ func (s *store) read(ctx context.Context, from, until uint64, deliver func(event
 	next := from
 	for _, block := range blocks[max(at, 0):] {
 		for r, err := range s.records(block) {
+			if errors.Is(err, errDamaged) {
+				return fmt.Errorf("%s: %w", s.block(block), err)
+			}
 			if err != nil {
 				return fmt.Errorf("%w: %s: %w", errUnlike, s.block(block), err)
 			}
@@ -142,7 +146,15 @@ const (
 	isErased  = 1 << 63 // of the sequence
 )
 
-var errRecord = errors.New("a record is not what it should be")
+var (
+	errRecord = errors.New("a record is not what it should be")
+	// errDamaged: of all lengths only the header's is not in the checksum. The server
+	// would not notice, and move the border between header and body.
+	errDamaged = errors.New("the length of a message's header is damaged")
+)
+
+// headerEnd is the end of every header, and nowhere else in it.
+var headerEnd = []byte("\r\n\r\n")
 
 // parseRecord reads the first record in data. Its size is 0 where data ends within it.
 func parseRecord(data []byte, checksum hash.Hash64) (r record, size int, err error) {
@@ -161,19 +173,25 @@ func parseRecord(data []byte, checksum hash.Hash64) (r record, size int, err err
 	r = record{seq: le.Uint64(data[4:]), stored: int64(le.Uint64(data[12:]))}
 	rest, sum := data[fixedLength:size-checksumLength], data[size-checksumLength:size]
 	r.subject, r.body = rest[:subject:subject], rest[subject:len(rest):len(rest)]
+	header := uint32(0)
 	if length&hasHeader != 0 {
-		if len(r.body) < 4 || uint64(len(r.body)-4) < uint64(le.Uint32(r.body)) {
+		if len(r.body) < 4 {
 			return record{}, 0, errRecord
 		}
-		header := int(le.Uint32(r.body))
-		r.header, r.body = r.body[4:4+header:4+header], r.body[4+header:]
+		header, r.body = le.Uint32(r.body), r.body[4:]
 	}
 	checksum.Reset()
-	for _, part := range [][]byte{data[4:20], r.subject, r.header, r.body} {
+	for _, part := range [][]byte{data[4:20], r.subject, r.body} {
 		_, _ = checksum.Write(part) // never fails
 	}
 	if checksum.Sum64() != le.Uint64(sum) || r.seq&isErased != 0 {
 		return record{}, 0, errRecord
+	}
+	if length&hasHeader != 0 {
+		if end := bytes.Index(r.body, headerEnd); end < 0 || uint64(header) != uint64(end+len(headerEnd)) {
+			return record{}, 0, fmt.Errorf("%w: seq %d", errDamaged, r.seq)
+		}
+		r.header, r.body = r.body[:header:header], r.body[header:]
 	}
 	r.note = r.seq&isNote != 0
 	return r, size, nil

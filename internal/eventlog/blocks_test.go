@@ -193,6 +193,35 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 	}
 }
 
+// The server's checksum does not cover it, and the server gives such a message out,
+// with another header and another body.
+func TestADamagedHeaderLengthEndsTheRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing, last := filled(t, dir)
+	defer stop(t, s, writing)
+	l := reader(t, dir)
+	served := l.files
+	for _, spoil := range []func(length uint32) uint32{
+		func(length uint32) uint32 { return length ^ 1 },
+		func(length uint32) uint32 { return length ^ 64 },
+		func(uint32) uint32 { return 0 },
+	} {
+		l.files = aside(t, served)
+		edit(t, l.files.block(1), func(b []byte) []byte {
+			le, at := binary.LittleEndian, 0
+			for le.Uint32(b[at:])&hasHeader == 0 {
+				at += int(le.Uint32(b[at:]))
+			}
+			length := b[at+fixedLength+int(le.Uint16(b[at+20:])):]
+			le.PutUint32(length, spoil(le.Uint32(length)))
+			return b
+		})
+		_, err := collectRange(t, l.ReadUntil, 1, last)
+		require.ErrorIs(t, err, errDamaged)
+	}
+}
+
 // The files of a log that was put in the place of the one that the server serves.
 func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 	t.Parallel()
