@@ -85,16 +85,24 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 // until is the last message that counts.
-func (c *rebuildCommand) until(ctx context.Context, log *eventlog.Log, info eventlog.Info) (uint64, error) {
+func (c *rebuildCommand) until(ctx context.Context, log *eventlog.Log, info eventlog.Info) (until uint64, err error) {
 	switch {
 	case !c.Until.IsZero():
-		return log.StoredBy(ctx, info, c.Until)
-	case c.UntilSeq == nil:
+		until, err = log.StoredBy(ctx, info, c.Until)
+	case c.UntilSeq != nil:
+		until = *c.UntilSeq
+	default:
 		return info.Last, nil
-	case *c.UntilSeq > info.Last:
-		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, *c.UntilSeq)
 	}
-	return *c.UntilSeq, nil
+	switch {
+	case err != nil:
+		return 0, err
+	case until > info.Last:
+		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
+	case until < info.First && info.First > 1:
+		return 0, fmt.Errorf("the log begins at seq %d: what was before is in no log any more", info.First)
+	}
+	return until, nil
 }
 
 func (c *rebuildCommand) report(ctx context.Context, database *store.Store, streams cli.Streams) error {

@@ -39,6 +39,9 @@ func TestTheTablesGoOnWithANewLog(t *testing.T) {
 	require.EqualValues(t, 4, ask[int64](t, w.database, "select stream_seq from portal.duplicate_event"), "e3 came again")
 
 	require.Contains(t, w.answer(t, 1, "verify"), "there is nothing to compare")
+	for _, past := range [][]string{{"--until-seq", "1"}, {"--until", "2020-01-01T00:00:00Z"}} {
+		require.Contains(t, w.answer(t, 1, append([]string{"rebuild", "--schema", "past"}, past...)...), "what was before is in no log any more")
+	}
 	require.Contains(t, w.answer(t, 1, "rebuild", "--promote"), "--accept-log-loss gives that up")
 	stop(t, projector)
 }
