@@ -179,10 +179,15 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 // Finish makes the indexes that Fold does without. Before that the tables are
 // complete, but slow to read.
 func (b *Bulk) Finish(ctx context.Context) error {
-	if _, err := b.writes.Exec(ctx, lateIndexes); err != nil {
-		return fmt.Errorf("make the indexes: %w", err)
-	}
-	return nil
+	return pgx.BeginFunc(ctx, b.writes, func(tx pgx.Tx) error {
+		if err := b.lockCheckpoints(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, lateIndexes); err != nil {
+			return fmt.Errorf("make the indexes: %w", err)
+		}
+		return nil
+	})
 }
 
 func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {
@@ -203,9 +208,9 @@ func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []by
 	return nil
 }
 
-// lockCheckpoints comes first in a stretch's transaction, for whoever else works on
-// these tables must not write the same rows: where they do not stand where the last
-// Save left them, ErrFenced. What another one is about to commit is waited for.
+// lockCheckpoints comes first in a transaction, for whoever else works on these
+// tables must not do the same: where they do not stand where the last Save left
+// them, ErrFenced. What another one is about to commit is waited for.
 func (b *Bulk) lockCheckpoints(ctx context.Context, tx pgx.Tx) error {
 	var partitions []int32
 	var expected []int64
