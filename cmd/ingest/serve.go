@@ -76,11 +76,11 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	logger.InfoContext(ctx, "200 means: fsynced to this machine's disk", "log_addr", server.Addr().String(), "data_dir", c.DataDir)
 	log, err := server.Connect()
 	if err != nil {
-		return nil, nil, errors.Join(err, server.Close(ctx))
+		return nil, nil, errors.Join(err, server.Close())
 	}
 	closeAll := func() error {
 		log.Close()
-		return server.Close(context.WithoutCancel(ctx))
+		return server.Close()
 	}
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

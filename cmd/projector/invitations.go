@@ -102,7 +102,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		}
 		for _, repository := range repositories {
 			if !c.JSON {
-				fmt.Fprintf(streams.Out, "%s is invited to %s again\n", c.User, repository)
+				fmt.Fprintf(streams.Out, "%s will be invited to %s again\n", c.User, repository)
 				continue
 			}
 			answer := map[string]string{"user_id": c.User, "repository": repository, "status": store.InvitationPending}

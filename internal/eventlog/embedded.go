@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -199,7 +198,7 @@ func (s *Server) Addr() net.Addr { return s.nats.Addr() }
 
 // Close stops the server when it has written what it has acknowledged, and
 // gives the log free. The connection must be closed before.
-func (s *Server) Close(context.Context) error {
+func (s *Server) Close() error {
 	s.stop()
 	var err error
 	if s.log == nil || s.log.committer.failure() == nil {

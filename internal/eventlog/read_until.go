@@ -47,13 +47,14 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 		next = m.Seq + 1
 		return deliver(m)
 	}
-	unlike := l.readFiles(ctx, info, from, until, counted)
-	if !errors.Is(unlike, errUnlike) {
-		return unlike
+	err = l.readFiles(ctx, info, from, until, counted)
+	if !errors.Is(err, errUnlike) {
+		return err
 	}
 	if ctx.Err() != nil {
 		return whyEnded(ctx)
 	}
+	unlike := err
 	err = l.receiveUntil(ctx, next, until, counted)
 	if errors.Is(err, nats.ErrTimeout) {
 		err = fmt.Errorf("the server does not give the message at seq %d (%w): %w", next, unlike, err)
@@ -77,9 +78,9 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 	return err
 }
 
-// readFiles is ReadUntil from the files, with a ctx of whileConnected, when they are the server's: nothing is
-// missing between its first message and its last, and both have the same one at
-// until. It may end with errUnlike after any message.
+// readFiles is ReadUntil from the files, with a ctx of whileConnected, when they
+// are the server's: nothing is missing between its first message and its last, and
+// both have the same one at until. It may end with errUnlike after any message.
 func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message) error) error {
 	if l.files == nil {
 		return fmt.Errorf("%w: they are elsewhere", errUnlike)

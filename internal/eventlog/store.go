@@ -144,14 +144,14 @@ func (s *store) flush() error {
 	for {
 		// The next block is there before the first message in it, so what is
 		// written behind this look is acknowledged behind it, too.
-		_, err := os.Stat(s.block(s.newest + 1))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		_, missing := os.Stat(s.block(s.newest + 1))
+		if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+			return missing
 		}
 		if err := syncData(s.file); err != nil {
 			return fmt.Errorf("fsync %s: %w", s.file.Name(), err)
 		}
-		if err != nil {
+		if missing != nil {
 			break
 		}
 		if err := s.use(s.newest + 1); err != nil {

@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -47,7 +46,7 @@ func ensure(t *testing.T, l *Log, config StreamConfig) {
 func stop(t *testing.T, s *Server, l *Log) {
 	t.Helper()
 	l.Close()
-	require.NoError(t, s.Close(context.Background()))
+	require.NoError(t, s.Close())
 }
 
 func add(t *testing.T, l *Log, id string, size int) {

@@ -14,8 +14,11 @@ import (
 	"time"
 )
 
-// superuser is the one role of a new cluster.
-const superuser = "payfold"
+// The one role of a new cluster, and its database.
+const (
+	superuser = "payfold"
+	database  = "payfold"
+)
 
 // ensureCluster makes the cluster unless it is there. It is made under another
 // name and renamed when complete, so a cluster that exists is whole.

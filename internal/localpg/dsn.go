@@ -57,7 +57,7 @@ func (s *Server) Ready(ctx context.Context) (dsn string, err error) {
 func (s *Server) publish(ctx context.Context, at site) error {
 	err := retry(ctx, func() error {
 		return connect(ctx, at.dsn("postgres"), func(conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, "create database "+pgx.Identifier{s.database}.Sanitize())
+			_, err := conn.Exec(ctx, "create database "+pgx.Identifier{database}.Sanitize())
 			if sqlState(err) == "42P04" { // duplicate_database
 				return nil
 			}
@@ -70,7 +70,7 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	if err != nil {
 		return fmt.Errorf("open the new server: %w", err)
 	}
-	if err := writeFile(at.dsnFile, at.dsn(s.database)+"\n"); err != nil {
+	if err := writeFile(at.dsnFile, at.dsn(database)+"\n"); err != nil {
 		return err
 	}
 	s.logger.InfoContext(ctx, "private postgres is ready", "cluster", at.cluster, "dsn_file", at.dsnFile)
@@ -79,10 +79,10 @@ func (s *Server) publish(ctx context.Context, at site) error {
 
 // dsn is the connection string for one database. search_path is not a key of a
 // libpq URI, so it travels in options.
-func (at site) dsn(database string) string {
+func (at site) dsn(name string) string {
 	// libpq takes a "+" as it stands, so spaces would have to be %20; there are none.
 	query := "host=" + url.QueryEscape(at.sockets) + "&port=" + port + "&options=-csearch_path%3Dportal"
-	target := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, at.password), Path: "/" + database, RawQuery: query}
+	target := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, at.password), Path: "/" + name, RawQuery: query}
 	return target.String()
 }
 

@@ -25,26 +25,20 @@ type Config struct {
 	// Durable makes commits survive a crash of the machine. Only tests set it
 	// to false.
 	Durable bool
-	// Database is created in a new cluster; empty means "payfold".
-	Database string
 }
 
 // Server is one process's part in keeping the private Postgres alive.
 type Server struct {
-	dir      string
-	logger   *slog.Logger
-	durable  bool
-	database string
+	dir     string
+	logger  *slog.Logger
+	durable bool
 }
 
 // New returns a Server; nothing happens before Run.
 func New(config Config) *Server {
-	s := &Server{dir: config.Dir, logger: config.Logger, durable: config.Durable, database: config.Database}
+	s := &Server{dir: config.Dir, logger: config.Logger, durable: config.Durable}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
-	}
-	if s.database == "" {
-		s.database = "payfold"
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -84,7 +85,7 @@ func ParseCatalogue(text []byte) (*Catalogue, error) {
 	if len(file.Products) == 0 {
 		faults = append(faults, errors.New("products is empty"))
 	}
-	for _, product := range slices.Sorted(mapKeys(file.Products)) {
+	for _, product := range slices.Sorted(maps.Keys(file.Products)) {
 		var offers []Offer
 		for i, written := range file.Products[product] {
 			offer, wrong := written.offer()
@@ -108,16 +109,6 @@ func ParseCatalogue(text []byte) (*Catalogue, error) {
 		return nil, errors.Join(faults...)
 	}
 	return c, nil
-}
-
-func mapKeys(products map[string]offerList) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range products {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 type catalogueFile struct {

@@ -22,8 +22,10 @@ var effects = map[string]func(Rules, *State, *facts) (Outcome, error){
 	"dispute.created": reverse,
 }
 
-// claims are the events of a payment that arrives.
-var claims = map[string]bool{"checkout.completed": true, "subscription.paid": true}
+// IsClaim says whether events of this type say that a payment arrived.
+func IsClaim(eventType string) bool {
+	return eventType == "checkout.completed" || eventType == "subscription.paid"
+}
 
 // HasEffect says whether events of this type can touch any row but their own record.
 func HasEffect(eventType string) bool { return effects[eventType] != nil }

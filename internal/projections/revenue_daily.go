@@ -41,7 +41,7 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 			s.addRevenue(f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
 		}
 	}
-	if outcome == Rejected && claims[f.Type] {
+	if outcome == Rejected && IsClaim(f.Type) {
 		s.addRevenue(f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
 			r.RejectedEvents++
 			r.Rejected += max(f.Amount.Value, 0)

@@ -46,8 +46,7 @@ func reverse(_ Rules, s *State, f *facts) (Outcome, error) {
 		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causes[f.Type], Status: f.Status,
 		Amount: amount.Pointer(), Paid: paid.Pointer(), OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), Cumulative: cumulative,
 	}
-	switch f.Status {
-	case "pending", "failed", "canceled":
+	if !row.counts() {
 		s.Reversals.Put(row.EventID, row)
 		return Ignored, nil
 	}
@@ -74,11 +73,18 @@ func (s *State) LoadReversal(row Reversal) {
 }
 
 func (s *State) indexReversal(row Reversal) {
-	switch row.Status {
-	case "pending", "failed", "canceled":
-		return
+	if row.counts() {
+		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
 	}
-	s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
+}
+
+// counts is false for what the provider has not taken back, or not yet.
+func (r Reversal) counts() bool {
+	switch r.Status {
+	case "pending", "failed", "canceled":
+		return false
+	}
+	return true
 }
 
 // settle brings what is taken back of a payment up to its reversals, one after

@@ -70,11 +70,12 @@ func (r Rules) setSubscription(s *State, f *facts, status string) Outcome {
 		state = SubscriptionState{SubscriptionID: key, StartedAt: f.OccurredAt, Status: statusUnknown}
 	}
 	older, final := known && f.OccurredAt.Before(state.OccurredAt), state.Status == statusCanceled
+	newest := !older && !final
+	earliestCancellation := status == statusCanceled && (older || !final)
 	outcome := Applied
-	switch applies := !final && !older; {
-	case applies, status == statusCanceled && (!final || older):
+	if newest || earliestCancellation {
 		state.overwrite(f, status)
-	default:
+	} else {
 		outcome = Stale
 		state.fill(f)
 	}

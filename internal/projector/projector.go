@@ -243,7 +243,8 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 				continue
 			}
 			cancel()
-			return cmp.Or(err, <-ended)
+			followed := <-ended // nothing works on the share any more
+			return cmp.Or(err, followed)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func applied(e projections.ProcessedEvent, around store.Around) string {
 	switch {
 	case projections.IsReversal(e.EventType):
 		return reversed(e, p, around)
-	case e.EventType != "checkout.completed" && e.EventType != "subscription.paid":
+	case !projections.IsClaim(e.EventType):
 		return fmt.Sprintf("It set the subscription to %s.", statusSaid(e, around))
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return fmt.Sprintf("It set the subscription's state. Its payment waited for its user, until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)

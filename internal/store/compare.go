@@ -120,7 +120,7 @@ type comparison struct {
 
 // sameSum compares the number of rows and the sum of their hashes.
 func (c *comparison) sameSum(ctx context.Context, table string, columns []column) (bool, error) {
-	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", names(columns, ""), table)
+	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", names(columns), table)
 	var left, right string
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return c.left.QueryRow(ctx, sql, c.seed).Scan(&left) })
@@ -137,7 +137,7 @@ func (c *comparison) walk(ctx context.Context, table string, columns []column) e
 			order = append(order, column.name+`::text collate "C"`)
 		}
 	}
-	sql := fmt.Sprintf("select %s from %s order by %s", names(columns, ""), table, strings.Join(order, ", "))
+	sql := fmt.Sprintf("select %s from %s order by %s", names(columns), table, strings.Join(order, ", "))
 	left, err := c.left.Query(ctx, sql, pgx.QueryResultFormats{pgx.TextFormatCode})
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ func copyIn[R any](ctx context.Context, connection *pgconn.PgConn, table string,
 		return nil
 	}
 	columns := columnsOf[R]()
-	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", table, names(columns, ""))
+	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", table, names(columns))
 	if _, err := connection.CopyFrom(ctx, newCopyReader(columns, rows), sql); err != nil {
 		return fmt.Errorf("copy into %s: %w", table, err)
 	}

@@ -100,8 +100,8 @@ func paymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projection
 		order by stream_seq`, names)
 }
 
-// part reads the newest rows of a derived table that where selects; the last
-// argument of where is the one before limit's.
+// part reads the newest rows of a derived table that where selects; args are the
+// arguments of where.
 func part[R any](ctx context.Context, tx pgx.Tx, table, where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
 	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
 	if out.Items, err = rowsOf[R](ctx, tx, table, tail, append(slices.Clone(args), limit)...); err != nil {

@@ -138,7 +138,7 @@ func (l *loader) ask(kind string, names set) []string {
 }
 
 func query[R any](batch *pgx.Batch, table, where, tail string, args []any, each func(R)) {
-	sql := fmt.Sprintf("select %s from %s where %s%s", names(columnsOf[R](), ""), table, where, tail)
+	sql := fmt.Sprintf("select %s from %s where %s%s", names(columnsOf[R]()), table, where, tail)
 	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectRows(rows, scan[R])
 		for _, row := range found {

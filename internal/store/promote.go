@@ -185,10 +185,10 @@ func (s *Store) checkPositions(ctx context.Context, tx pgx.Tx) error {
 var oldSnapshots string
 
 // waitForSnapshots waits until no transaction is left that could not see the
-// candidate's rows, and so would read empty tables after the renaming; but the
-// promotion's own session has only old ones. It asks
-// outside the promotion's transaction: within one, Postgres goes on to show the
-// sessions as they were at the first look.
+// candidate's rows, and so would read empty tables after the renaming; but is the
+// promotion's own session, which reads no more. It asks outside the promotion's
+// transaction: within one, Postgres goes on to show the sessions as they were at
+// the first look.
 func (s *Store) waitForSnapshots(ctx context.Context, but uint32) error {
 	var marker int64
 	var since time.Time

@@ -116,7 +116,7 @@ func requireSameTables(ctx context.Context, t require.TestingT, s *Store, whole 
 }
 
 func requireRows[R any](ctx context.Context, t require.TestingT, s *Store, table string, want []R) {
-	rows, err := s.pool.Query(ctx, "select "+names(columnsOf[R](), "")+" from "+table)
+	rows, err := s.pool.Query(ctx, "select "+names(columnsOf[R]())+" from "+table)
 	require.NoError(t, err)
 	have, err := pgx.CollectRows(rows, scan[R])
 	require.NoError(t, err)

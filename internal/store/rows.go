@@ -50,10 +50,10 @@ func sqlTypeOf(t reflect.Type) string {
 	panic(fmt.Sprintf("no column type for %s", t)) // a new row struct meets this in any test
 }
 
-func names(columns []column, prefix string) string {
+func names(columns []column) string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
-		out[i] = prefix + c.name
+		out[i] = c.name
 	}
 	return strings.Join(out, ", ")
 }
@@ -75,7 +75,7 @@ func insert[R any](batch *pgx.Batch, table string, rows []R) {
 	}
 	columns := columnsOf[R]()
 	batch.Queue(fmt.Sprintf("insert into %s (%s) select * from %s",
-		table, names(columns, ""), unnest(columns)), arrays(columns, rows)...)
+		table, names(columns), unnest(columns)), arrays(columns, rows)...)
 }
 
 // update queues one statement for all rows, which the batch has locked.
@@ -93,7 +93,7 @@ func update[R any](batch *pgx.Batch, table string, rows []R) {
 		}
 	}
 	batch.Queue(fmt.Sprintf("update %s t set %s from %s as n(%s) where %s",
-		table, strings.Join(set, ", "), unnest(columns), names(columns, ""), strings.Join(match, " and ")),
+		table, strings.Join(set, ", "), unnest(columns), names(columns), strings.Join(match, " and ")),
 		arrays(columns, rows)...)
 }
 

@@ -77,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// longer than a lease.
 		"lock_timeout":                        milliseconds(c.LeaseTime / 2),
 		"idle_in_transaction_session_timeout": milliseconds(c.LeaseTime * 4 / 5),
-		// Each call has its own deadline; a stretch of a rebuild has none.
+		// Calls have deadlines of their own where they need one; a rebuild has none.
 		"statement_timeout": "0",
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",

@@ -80,7 +80,7 @@ func NotPrepared(err error) bool {
 
 // rowsOf reads rows of a derived table.
 func rowsOf[R any](ctx context.Context, tx pgx.Tx, table, tail string, args ...any) ([]R, error) {
-	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", names(columnsOf[R](), ""), table, tail), args...)
+	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", names(columnsOf[R]()), table, tail), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table, err)
 	}

@@ -59,7 +59,7 @@ func (l *Log) Stop(t testing.TB) {
 		return
 	}
 	l.Log.Close()
-	require.NoError(t, l.server.Close(context.Background()))
+	require.NoError(t, l.server.Close())
 	l.server = nil
 }
 
