@@ -24,6 +24,7 @@ type Rebuild struct {
 
 	upto     positions            // what lies beyond is left out; nil: nothing does
 	look     func(events.Message) // called once with every message, by several at a time; may be nil
+	scratch  bool                 // the tables are to be compared and dropped: no poison is recorded, no late index made
 	poisoned poisoned
 }
 
@@ -40,7 +41,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
 		switch {
-		case r.look != nil: // who only looks records nothing
+		case r.scratch:
 			return err
 		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: on from where that left off
 			continue
@@ -114,7 +115,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		r.Progress(d.seq, until)
 		return nil
 	})
-	if err == nil && r.look == nil { // who only looks needs no more indexes
+	if err == nil && !r.scratch {
 		err = bulk.Finish(ctx)
 	}
 	return begin, err

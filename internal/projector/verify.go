@@ -63,7 +63,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 		return Verdict{}, err
 	}
 	audit := &audit{signers: v.Signers, partitions: info.Partitions, found: v.Fault}
-	rebuild := Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, look: audit.look}
+	rebuild := Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, look: audit.look, scratch: true}
 	if err := rebuild.Run(ctx, at.least()); err != nil {
 		return Verdict{}, err
 	}
