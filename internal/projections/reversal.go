@@ -151,9 +151,11 @@ type taken struct {
 }
 
 func (t *taken) add(r Reversal, p Payment) {
-	t.paid = p.Amount
-	if r.Paid != nil {
+	switch {
+	case r.Paid != nil:
 		t.paid = r.Paid
+	case p.Amount != nil:
+		t.paid = p.Amount
 	}
 	switch {
 	case r.Amount == nil:
@@ -175,13 +177,25 @@ func saturated(a, b int64) int64 {
 func (t *taken) total() int64 { return saturated(t.largest, t.sum) }
 
 // all says whether nothing of the payment is left. Where nobody knows what was
-// paid, any reversal is of all.
-func (t *taken) all() bool { return t.whole || t.paid == nil || t.total() >= *t.paid }
+// paid, any amount is all of it.
+func (t *taken) all() bool {
+	switch {
+	case t.whole:
+		return true
+	case t.paid == nil:
+		return t.total() > 0
+	default:
+		return t.total() >= *t.paid
+	}
+}
 
 // of is the share of the credits, rounded down: towards the customer.
 func (t *taken) of(credits int64) int64 {
 	if t.all() {
 		return credits
+	}
+	if t.paid == nil {
+		return 0
 	}
 	high, low := bits.Mul64(uint64(credits), uint64(t.total()))
 	share, _ := bits.Div64(high, low, uint64(*t.paid)) // total < paid, so it fits

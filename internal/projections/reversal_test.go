@@ -128,3 +128,20 @@ func TestAReversalThatDidNotHappenIsKeptAndDoesNothing(t *testing.T) {
 	s = fold(t, refund("r1", `"transaction":"t1","status":"failed"`))
 	require.Empty(t, s.Payments.Inserted())
 }
+
+// What one reversal says was paid holds for those after it that do not say.
+func TestASmallDisputeAfterAPartialRefundTakesItsShare(t *testing.T) {
+	t.Parallel()
+	bought := checkout("e1", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":100}`)
+	tenth := refund("e2", `"refund_amount":100,"transaction":{"id":"t1","amount_paid":1000}`)
+	another := dispute("e3", `"amount":100,"transaction":"t1"`)
+	require.EqualValues(t, 80, balanceOf(t, fold(t, bought, tenth, another), "u1"))
+}
+
+func TestARefundOfNothingTakesNothing(t *testing.T) {
+	t.Parallel()
+	s := fold(t, pro("e1", "t1", ""), refund("e2", `"refund_amount":0,"transaction":"t1"`))
+	license, _ := s.Licenses.Get("u1")
+	require.Equal(t, "active", license.Status)
+	require.EqualValues(t, 100, balanceOf(t, fold(t, checkout("e1", packOf100), refund("e2", `"refund_amount":0,"transaction":"t1"`)), "u1"))
+}
