@@ -27,7 +27,8 @@ type Event struct {
 	SubscriptionID string
 	Transaction    string // a payment's first name
 	Order          string // its second
-	ProductKey     string
+	ProductKey     string // metadata's, else Product
+	Product        string // the provider's own id of what was sold
 	GitHubUser     string
 	Mode           string
 	Status         string // of the object: a subscription's, a refund's

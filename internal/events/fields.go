@@ -20,7 +20,7 @@ func (e *envelope) event() Event {
 
 	text := func(places ...scalar) string {
 		value := first(places...)
-		if value.broken || len(value.text) > MaxText || bytes.IndexByte(value.text, 0) >= 0 {
+		if !value.fits() {
 			out.InvalidText = true
 			return ""
 		}
@@ -37,8 +37,8 @@ func (e *envelope) event() Event {
 		o.Transaction.Subscription.ID, o.Transaction.Subscription.asID,
 	}
 	transaction := []scalar{
-		o.PaymentID, meta.PaymentID, o.Order.Transaction, o.LastTxnID,
-		o.LastTxn.ID, o.Transaction.ID, o.Transaction.asID,
+		o.PaymentID, o.Order.Transaction, o.LastTxnID, o.LastTxn.ID, o.Transaction.ID, o.Transaction.asID,
+		meta.PaymentID, // last: a buyer can write metadata, and must not choose whose payment an event means
 	}
 	order := []scalar{
 		o.Order.ID, o.Order.asID, o.LastTxn.Order.ID, o.LastTxn.Order.asID,
@@ -50,10 +50,11 @@ func (e *envelope) event() Event {
 	out.SubscriptionID = text(subscription...)
 	out.Transaction = text(transaction...)
 	out.Order = text(order...)
-	out.ProductKey = text(
-		meta.ProductKey, meta.Key, o.Product.ID, o.Product.asID,
-		o.Order.Product.ID, o.Order.Product.asID,
-	)
+	product := []scalar{o.Product.ID, o.Product.asID, o.Order.Product.ID, o.Order.Product.asID}
+	if sold := first(product...); sold.fits() {
+		out.Product = string(sold.text)
+	}
+	out.ProductKey = text(append([]scalar{meta.ProductKey, meta.Key}, product...)...)
 	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
 	out.Mode = text(o.Mode)
 	out.Status = text(o.Status)
@@ -139,4 +140,9 @@ func githubUser(name string) string {
 	}
 	login, _, _ := strings.Cut(strings.Trim(address.Path, "/"), "/")
 	return login
+}
+
+// fits says whether a table can hold it as text.
+func (s scalar) fits() bool {
+	return !s.broken && len(s.text) <= MaxText && bytes.IndexByte(s.text, 0) < 0
 }

@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 		require.True(t, json.Valid(body))
 		for _, text := range []string{
 			event.ID, event.Type, event.Kind, event.UserID, event.SubscriptionID, event.Transaction, event.Order,
-			event.ProductKey, event.GitHubUser, event.Mode, event.Currency,
+			event.ProductKey, event.Product, event.GitHubUser, event.Mode, event.Currency,
 		} {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")

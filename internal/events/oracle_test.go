@@ -369,8 +369,8 @@ func (e *oracleEnvelope) event() Event {
 		o.Transaction.object.Subscription.object.ID, o.Transaction.object.Subscription.id,
 	}
 	transaction := []oracleScalar{
-		o.PaymentID, meta.PaymentID, o.Order.object.Transaction, o.LastTxnID,
-		o.LastTxn.object.ID, o.Transaction.object.ID, o.Transaction.id,
+		o.PaymentID, o.Order.object.Transaction, o.LastTxnID,
+		o.LastTxn.object.ID, o.Transaction.object.ID, o.Transaction.id, meta.PaymentID,
 	}
 	order := []oracleScalar{
 		o.Order.object.ID, o.Order.id, o.LastTxn.object.Order.object.ID, o.LastTxn.object.Order.id,
@@ -382,10 +382,11 @@ func (e *oracleEnvelope) event() Event {
 	out.SubscriptionID = text(subscription...)
 	out.Transaction = text(transaction...)
 	out.Order = text(order...)
-	out.ProductKey = text(
-		meta.ProductKey, meta.Key, o.Product.object.ID, o.Product.id,
-		o.Order.object.Product.object.ID, o.Order.object.Product.id,
-	)
+	product := oracleFirst(o.Product.object.ID, o.Product.id, o.Order.object.Product.object.ID, o.Order.object.Product.id)
+	if !product.broken && len(product.text) <= MaxText && !strings.ContainsRune(product.text, 0) {
+		out.Product = product.text
+	}
+	out.ProductKey = text(meta.ProductKey, meta.Key, product)
 	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
 	out.Mode = text(o.Mode)
 	out.Status = text(o.Status)

@@ -103,13 +103,13 @@ func TestFieldsOfTheProvidersShape(t *testing.T) {
 	for file, want := range map[string]Event{
 		"checkout.json": {
 			ID: "evt_checkout_1", Type: "checkout.completed", Kind: "subscription", UserID: "u_7",
-			SubscriptionID: "sub_1", Transaction: "tran_1", Order: "ord_1", ProductKey: "team", Mode: "test",
+			SubscriptionID: "sub_1", Transaction: "tran_1", Order: "ord_1", ProductKey: "team", Product: "prod_1", Mode: "test",
 			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", Units: Number{Value: 2, Present: true},
 			OccurredAt: at("2026-01-02T10:00:00Z"), key: "cust_1", createdAt: at("2026-01-02T10:00:00Z"),
 		},
 		"paid.json": {
 			ID: "evt_paid_1", Type: "subscription.paid", SubscriptionID: "sub_1",
-			Transaction: "tran_1", Order: "ord_1", ProductKey: "prod_1", Mode: "test", Status: "active",
+			Transaction: "tran_1", Order: "ord_1", ProductKey: "prod_1", Product: "prod_1", Mode: "test", Status: "active",
 			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", Units: Number{Value: 3, Present: true},
 			PeriodStart: at("2026-01-02T09:59:58Z"), PeriodEnd: at("2026-02-02T09:59:58Z"),
 			OccurredAt: at("2026-01-02T10:00:01Z"), key: "cust_1", createdAt: at("2026-01-02T10:00:01Z"),

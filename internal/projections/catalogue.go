@@ -56,6 +56,11 @@ func (o *Offer) expiry(available time.Time) time.Time {
 	return addMonths(available, o.ValidMonths)
 }
 
+// sells says whether there has ever been an offer of the product.
+func (c *Catalogue) sells(product string) bool {
+	return c != nil && len(c.products[product]) > 0
+}
+
 // offer is the one in force at that time, nil where there is none.
 func (c *Catalogue) offer(product string, at time.Time) *Offer {
 	if c == nil {

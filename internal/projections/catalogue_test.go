@@ -129,3 +129,25 @@ products:
 		require.Error(t, err, text)
 	}
 }
+
+// A buyer can write the key into the metadata; the provider says what was sold.
+func TestTheProvidersProductComesBeforeTheMetadatasKey(t *testing.T) {
+	t.Parallel()
+	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  prod_small: {kind: one_time, credits: 10}\n  prod_big: {kind: one_time, credits: 1000}"))
+	require.NoError(t, err)
+	buy := func(product string) *State {
+		return foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue},
+			checkout("e1", `"order":{"id":"o1","transaction":"t1"},"product":{"id":"`+product+`"},"metadata":{"user_id":"u1","key":"prod_big"}`))
+	}
+	require.EqualValues(t, 10, balanceOf(t, buy("prod_small"), "u1"))
+	require.EqualValues(t, 1000, balanceOf(t, buy("prod_that_the_catalogue_calls_by_key"), "u1"))
+}
+
+func TestADuplicateAddsNothingOfAnotherKindsOffer(t *testing.T) {
+	t.Parallel()
+	s := foldInto(t, NewState(), sold(t),
+		checkout("e1", `"provider_payment_id":"t1","subscription":"s1","product":"plain","metadata":{"user_id":"u1","kind":"subscription"}`),
+		paid("e2", `"id":"s1","last_transaction_id":"t1","product":"pack_200","metadata":{"user_id":"u1"}`))
+	require.Equal(t, "duplicate_payment", outcomes(s)["e2"])
+	require.Empty(t, s.Ledger.Inserted())
+}

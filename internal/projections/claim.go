@@ -9,6 +9,9 @@ import (
 // event of a payment claims it for its user and grants what was bought; a later
 // one is a duplicate payment, which only fills what is missing.
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
+	if r.Catalogue.sells(f.Product) { // what the provider says was sold, whatever the buyer wrote into the metadata
+		f.ProductKey = f.Product
+	}
 	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
 	if f.Kind == "" && f.payment.Kind == "" && offer != nil {
 		f.kind = offer.Kind
@@ -23,8 +26,11 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	}
 	// A checkout that starts a subscription and names no transaction is followed
 	// by the subscription.paid that does: it sets the state and claims nothing.
-	if !paid && f.kind == KindSubscription && f.SubscriptionID != "" && f.Transaction == "" {
+	if !paid && f.SubscriptionID != "" && f.Transaction == "" {
 		f.payment = Payment{}
+		if f.kind != KindSubscription {
+			return Applied, nil
+		}
 		return r.setSubscription(s, f, statusActive), nil
 	}
 	if f.PaymentID() == "" {
@@ -33,6 +39,9 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	claimed := f.known && f.payment.UserID != ""
 	if err := r.sells(f, offer, claimed); err != nil {
 		return Rejected, err
+	}
+	if offer != nil && offer.Kind != f.kind {
+		offer = nil // of a payment that is claimed already: nothing to add to it
 	}
 	credits, err := r.grantable(f, offer)
 	if err != nil {
@@ -91,7 +100,7 @@ func (r Rules) sells(f *facts, offer *Offer, claimed bool) error {
 
 func conflicts(f *facts) bool {
 	p := f.payment
-	return p.UserID != "" && p.UserID != f.user || p.Kind != "" && p.Kind != f.kind
+	return p.UserID != "" && (p.UserID != f.user || p.Kind != f.kind)
 }
 
 // claimWaiting claims the payments of a subscription that came before its user

@@ -71,7 +71,7 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if !ok {
 		return Ignored, nil
 	}
-	if f.InvalidText {
+	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
 		return Rejected, refused(InvalidText)
 	}
 	if !r.Mode.takes(f.Mode) {

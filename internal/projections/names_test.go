@@ -106,3 +106,61 @@ func TestACheckoutByOrderAndItsPaidEventAreOnePaymentInBothOrders(t *testing.T) 
 		})
 	}
 }
+
+// The checkout of a subscription that knows only its order, and the paid that knows
+// only its transaction, are one payment; so the first claims nothing, of any kind.
+func TestACheckoutWithoutATransactionLeavesTheGrantToThePaid(t *testing.T) {
+	t.Parallel()
+	all := `"status":"succeeded","transaction":{"id":"t1","order":"o1","amount_paid":1210,"refunded_amount":1210}`
+	for kind, want := range map[string][]string{
+		"subscription": {"e2 gives u1 200 subscription for t1"}, "one_time": {"e2 gives u1 200 one_time for t1"}, "pro": nil,
+	} {
+		meta := `"metadata":{"kind":"` + kind + `","user_id":"u1","credits":200}`
+		started := checkout("e1", `"order":{"id":"o1"},"subscription":{"id":"s1"},`+meta)
+		charged := paid("e2", `"id":"s1","last_transaction_id":"t1",`+meta)
+		for _, log := range [][]string{{started, charged}, {charged, started}} {
+			s := fold(t, log...)
+			require.Equal(t, want, grants(s), kind)
+			require.Len(t, s.Payments.Inserted(), 1, kind)
+			s = foldInto(t, s, anyMode, refund("e3", all))
+			require.Zero(t, balanceOf(t, s, "u1"), kind)
+			if license, bought := s.Licenses.Get("u1"); bought {
+				require.Equal(t, "revoked", license.Status)
+			}
+		}
+	}
+}
+
+// A reversal may come under the one name before anything says that both are one.
+func TestAPaymentReversedUnderItsOtherNameIsGrantedOnce(t *testing.T) {
+	t.Parallel()
+	const meta = `"metadata":{"kind":"one_time","user_id":"u1","credits":200}`
+	ordered := checkout("e1", `"order":{"id":"o1"},`+meta)
+	taken := dispute("e2", `"amount":1210,"transaction":"t1"`)
+	both := checkout("e3", `"order":{"id":"o1","transaction":"t1"},`+meta)
+	s := fold(t, ordered, taken, both)
+	require.Equal(t, []string{"e1 gives u1 200 one_time for o1"}, grants(s))
+	require.Equal(t, "duplicate_payment", outcomes(s)["e3"])
+
+	refunded := refund("e4", `"transaction":{"id":"t1","order":"o1","amount_paid":1210,"refunded_amount":1210}`)
+	require.Zero(t, balanceOf(t, fold(t, ordered, taken, refunded), "u1"))
+}
+
+// A buyer can write the metadata of a checkout link.
+func TestABuyerDoesNotChooseWhosePaymentIsMeant(t *testing.T) {
+	t.Parallel()
+	victim := checkout("e1", `"order":{"id":"o1","transaction":"t1","amount_paid":5000},"metadata":{"kind":"one_time","user_id":"victim","credits":5000}`)
+	const written = `{"kind":"one_time","user_id":"u1","credits":10,"provider_payment_id":"t1"}`
+	cheap := checkout("e2", `"order":{"id":"o2","transaction":"t2","amount_paid":100},"metadata":`+written)
+	back := refund("e3", `"transaction":{"id":"t2","order":"o2","amount_paid":100,"refunded_amount":100},"checkout":{"metadata":`+written+`}`)
+	s := fold(t, victim, cheap, back)
+	require.EqualValues(t, 5000, balanceOf(t, s, "victim"))
+	require.Zero(t, balanceOf(t, s, "u1"))
+}
+
+func TestAnIdOfAnImplicitSubscriptionIsNobodysToSend(t *testing.T) {
+	t.Parallel()
+	s := fold(t, ofType("subscription.active", "e1", `"id":"implicit:u1","metadata":{"user_id":"u2"}`))
+	require.Equal(t, "rejected invalid_text", outcomes(s)["e1"])
+	require.Empty(t, s.Subscriptions.Inserted())
+}

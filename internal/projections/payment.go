@@ -73,10 +73,13 @@ func (s *State) indexPayment(p Payment) {
 // transactions are two payments, whatever their order; the order decides only
 // where one side has no transaction.
 func (s *State) findPayment(transaction, order string) (Payment, bool) {
-	if p, ok := s.paymentNamed(transaction, s.byTransaction); ok {
+	p, ok := s.paymentNamed(order, s.byOrder)
+	if other, found := s.paymentNamed(transaction, s.byTransaction); found {
+		if other.Kind != "" || !ok || p.Kind == "" || p.TransactionID != "" {
+			return other, true // else it has only been reversed so far, and the order's is the one that was paid
+		}
 		return p, true
 	}
-	p, ok := s.paymentNamed(order, s.byOrder)
 	if ok && transaction != "" && p.TransactionID != "" {
 		return Payment{}, false
 	}
@@ -101,7 +104,7 @@ func (s *State) named(f *facts) Payment {
 	if !f.known {
 		p = Payment{ProviderPaymentID: f.PaymentID()}
 	}
-	if p.TransactionID == "" {
+	if _, taken := s.byTransaction[f.Transaction]; p.TransactionID == "" && !taken {
 		p.TransactionID = f.Transaction
 	}
 	if p.OrderID == "" && f.Order != "" {

@@ -177,3 +177,18 @@ func TestCreditsAreSharedWhole(t *testing.T) {
 	require.Equal(t, []int64{3, 2, 2}, []int64{share(7, 0, 3), share(7, 1, 3), share(7, 2, 3)})
 	require.Equal(t, []int64{5, 5}, []int64{share(10, 0, 2), share(10, 1, 2)})
 }
+
+// The kind of a payment that waits was only assumed.
+func TestAPaymentThatWaitsIsOfTheKindItsCheckoutSays(t *testing.T) {
+	t.Parallel()
+	waits := paid("e1", `"id":"s1","last_transaction_id":"t1"`)
+	bought := func(kind string) string {
+		return checkout("e2", `"order":{"id":"o1","transaction":"t1"},"subscription":{"id":"s1"},"metadata":{"kind":"`+kind+`","user_id":"u1","credits":200}`)
+	}
+	require.EqualValues(t, 200, balanceOf(t, fold(t, waits, bought("one_time")), "u1"))
+	s := fold(t, waits, bought("pro"))
+	license, _ := s.Licenses.Get("u1")
+	require.Equal(t, "active", license.Status)
+	other := foldInto(t, s, anyMode, checkout("e3", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
+	require.Equal(t, "rejected payment_conflict", outcomes(other)["e3"], "once it is claimed its kind stands")
+}
