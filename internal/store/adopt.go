@@ -16,6 +16,10 @@ var ErrNotAdopted = errors.New("not adopted")
 // partitions stood before that; what they missed of the old log is lost.
 func (s *Store) AdoptLog(ctx context.Context, logID string, first uint64, partitions int) (behind int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// No promotion exchanges the tables meanwhile.
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(promoteLock)); err != nil {
+			return fmt.Errorf("wait for a promotion: %w", err)
+		}
 		// Batches under way end first, and those to come find another log.
 		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
 			return fmt.Errorf("lock the checkpoints: %w", err)

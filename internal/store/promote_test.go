@@ -478,3 +478,74 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 	}
 	require.Equal(t, want, normal(have))
 }
+
+// Both would succeed, and the live tables would not go on with the log.
+func TestALogIsNotAdoptedDuringAPromotion(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	apply(ctx, t, s, 5)
+	next := beside(ctx, t, s, 5)
+	adopted := make(chan error, 1)
+	p := promotion(t, next)
+	p.CatchUp = func(context.Context, uint64) error {
+		go func() {
+			_, err := s.AdoptLog(ctx, "log-2", 6, partitions)
+			adopted <- err
+		}()
+		require.Eventually(t, func() bool {
+			return number(ctx, t, s, "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())") > 0
+		}, 4*time.Second, time.Millisecond)
+		return nil
+	}
+	require.NoError(t, next.Promote(ctx, p))
+	require.NoError(t, <-adopted)
+	live, err := s.SchemaNamed(ctx, LiveSchema)
+	require.NoError(t, err)
+	require.Equal(t, "log-2", live.LogID)
+}
+
+func TestATableUnderTheNameOfADroppedSchemaIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	apply(ctx, t, s, 5)
+	next := beside(ctx, t, s, 5)
+	require.NoError(t, next.Promote(ctx, promotion(t, next)))
+	_, err := s.pool.Exec(ctx, "drop schema portal_prev cascade; create schema portal_prev; create table portal_prev.payment as select * from portal.payment")
+	require.NoError(t, err)
+	again := beside(ctx, t, s, 5)
+	require.ErrorContains(t, again.Promote(ctx, promotion(t, again)), "schema portal_prev is there and is not payfold's")
+}
+
+// Whoever folds into it would write one half of a stretch into each schema.
+func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	apply(ctx, t, s, 5)
+	next := beside(ctx, t, s, 5)
+	bulk, err := next.NewBulk(ctx, anyMode, 6)
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, bulk.Fold(ctx, []events.Event{event(t, 6, pack("e6", "p6", "u1", 1))}))
+	p := promotion(t, next)
+	p.CatchUp = func(context.Context, uint64) error { return nil }
+	require.ErrorIs(t, next.Promote(ctx, p), ErrNotPromoted)
+	require.NoError(t, bulk.Save(ctx, 6, nil))
+}
+
+func TestTheLockOnASchemasNameOutlivesALimitOnIdleSessions(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.pool.Exec(ctx, "do $$ begin execute format('alter database %I set idle_session_timeout = 100', current_database()); end $$")
+	require.NoError(t, err)
+	one, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer one.Close()
+	unlock, err := one.LockSchema(ctx)
+	require.NoError(t, err)
+	defer unlock()
+	two, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer two.Close()
+	_, err = two.LockSchema(ctx)
+	require.ErrorContains(t, err, "another command works on schema portal_next")
+}

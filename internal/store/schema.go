@@ -159,6 +159,10 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
+	if _, err := connection.Exec(ctx, keepSession); err != nil {
+		connection.Release()
+		return nil, fmt.Errorf("keep the session: %w", err)
+	}
 	ticker := time.NewTicker(lockTry)
 	defer ticker.Stop()
 	for range lockWait / lockTry {
@@ -180,6 +184,10 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	connection.Release()
 	return nil, fmt.Errorf("another command works on schema %s", s.schema)
 }
+
+// keepSession: who set a limit on idle sessions for a database did not mean one that
+// holds a lock. (PostgreSQL 13 has none.)
+const keepSession = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
 
 const (
 	commandLock = 0x7061_7966 // the first key of advisory locks on schemas, by their names

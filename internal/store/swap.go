@@ -46,7 +46,7 @@ func (s *Store) checkObjects(ctx context.Context, q querier) error {
 		return nil
 	}
 	var taken, ours bool
-	err = q.QueryRow(ctx, "select to_regnamespace($1) is not null, exists (select from payfold.schema_state where schema_name = $1)", PreviousSchema).
+	err = q.QueryRow(ctx, "select to_regnamespace($1) is not null, exists (select from payfold.schema_state where schema_name = $1) and to_regclass($1 || '.checkpoint') is not null", PreviousSchema).
 		Scan(&taken, &ours)
 	switch {
 	case err != nil:
