@@ -20,10 +20,11 @@ const (
 	readerAccount = "PAYFOLD_READ"
 )
 
-// authenticator lets this process write and whoever has the token read.
+// authenticator lets this process write and answer readers, each on a connection of
+// its own, and whoever has the token read.
 type authenticator struct {
-	token, secret  string
-	writer, reader *server.Account
+	token, secret, answers string
+	writer, reader         *server.Account
 }
 
 func (a *authenticator) find(s *server.Server) (err error) {
@@ -38,6 +39,13 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	presented := []byte(c.GetOpts().Token)
 	if subtle.ConstantTimeCompare(presented, []byte(a.secret)) == 1 {
 		c.RegisterUser(&server.User{Username: "ingest", Account: a.writer})
+		return true
+	}
+	if subtle.ConstantTimeCompare(presented, []byte(a.answers)) == 1 {
+		c.RegisterUser(&server.User{Username: "answers", Account: a.reader, Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+			Subscribe: &server.SubjectPermission{Allow: []string{durableQuestion}},
+		}})
 		return true
 	}
 	if subtle.ConstantTimeCompare(presented, []byte(a.token)) == 1 {

@@ -12,23 +12,38 @@ import (
 // The server shows a message to readers before it is durable. A projector that
 // applied it would be ahead of the log after a power cut, and refuse the log. So
 // readers ask the process that writes, which answers when the message is durable.
-const (
-	durableService  = "payfold.durable" // of the writer's account
-	durableQuestion = "log.durable"     // the same, of the readers' account
-)
+const durableQuestion = "log.durable"
 
 // questionTimeout: a flush that takes longer is given up, and asked for anew.
 const questionTimeout = 5 * time.Second
 
-// answerReaders serves their questions until the connection is closed.
-func (l *Log) answerReaders() error {
+// mostQuestions are answered at once: one of each connection that readers may have
+// (accounts.conf). Who is not answered asks again.
+const mostQuestions = 256
+
+// answerReaders serves their questions until the log is closed. It has a connection
+// of its own in the readers' account: a reader can have the server deliver the whole
+// log to any subject there is a subscriber for, and where deliveries are appended
+// there must be none.
+func (l *Log) answerReaders(options ...nats.Option) (err error) {
 	l.confirm = l.committer.confirm
-	_, err := l.conn.Subscribe(durableService, func(m *nats.Msg) {
+	options = append(options, nats.Name("payfold answers"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
+	if l.answers, err = nats.Connect("nats://embedded.invalid", options...); err != nil {
+		return fmt.Errorf("connect to answer readers: %w", err)
+	}
+	room := make(chan struct{}, mostQuestions)
+	_, err = l.answers.Subscribe(durableQuestion, func(m *nats.Msg) {
 		seq, err := strconv.ParseUint(string(m.Data), 10, 64)
 		if err != nil {
 			return
 		}
+		select {
+		case room <- struct{}{}:
+		default:
+			return
+		}
 		go func() {
+			defer func() { <-room }()
 			ctx, cancel := context.WithTimeout(context.Background(), questionTimeout)
 			defer cancel()
 			if durable, err := l.committer.confirm(ctx, seq); err == nil {
@@ -36,6 +51,9 @@ func (l *Log) answerReaders() error {
 			}
 		}()
 	})
+	if err == nil {
+		err = l.answers.Flush()
+	}
 	if err != nil {
 		return fmt.Errorf("listen for readers: %w", err)
 	}

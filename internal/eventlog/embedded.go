@@ -23,14 +23,15 @@ var accounts string
 // Server is a nats-server inside this process, for one machine. Clients on the
 // same machine present the token and may only read; this process alone writes.
 type Server struct {
-	nats   *server.Server
-	lock   *flock.Flock
-	token  string // of readers
-	secret string // of the in-process connection
-	config EmbeddedConfig
-	store  *store
-	synced bool // by the server, every message by itself
-	log    *Log // of Connect
+	nats    *server.Server
+	lock    *flock.Flock
+	token   string // of readers
+	secret  string // of the in-process connection that writes
+	answers string // of the one that answers readers
+	config  EmbeddedConfig
+	store   *store
+	synced  bool // by the server, every message by itself
+	log     *Log // of Connect
 }
 
 // EmbeddedConfig says where the embedded log lives and listens.
@@ -58,7 +59,7 @@ func StartEmbedded(config EmbeddedConfig) (*Server, error) {
 	} else if !held {
 		return nil, ErrLocked
 	}
-	s := &Server{lock: lock, config: config, secret: randomToken()}
+	s := &Server{lock: lock, config: config, secret: randomToken(), answers: randomToken()}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -146,7 +147,7 @@ func (s *Server) run(syncAlways bool) error {
 	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	authenticator := &authenticator{token: s.token, secret: s.secret}
+	authenticator := &authenticator{token: s.token, secret: s.secret, answers: s.answers}
 	options.CustomClientAuthentication = authenticator
 	if s.nats, err = server.NewServer(options); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
@@ -178,9 +179,17 @@ func (s *Server) Connect() (*Log, error) {
 	if s.synced {
 		flush = s.store.flushFolders
 	}
-	log, err := connectEmbedded(s.config, variant.wrap(flush), s.health, nats.InProcessServer(s.nats), nats.Token(s.secret))
+	log, err := connect("nats://embedded.invalid", s.config.Stream, variant.wrap(flush), s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.secret))
+	if err != nil {
+		return nil, err
+	}
+	log.health = s.health
+	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answers)); err != nil {
+		log.Close()
+		return nil, err
+	}
 	s.log = log
-	return log, err
+	return log, nil
 }
 
 // health says why the stream takes no messages any more: after a failed write,

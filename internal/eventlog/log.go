@@ -27,6 +27,9 @@ type Log struct {
 	// server shows nothing before that.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
+	// answers is the connection that answers readers; nil but in the process that writes.
+	answers *nats.Conn
+
 	// files is where the server of this machine keeps its messages; nil where
 	// there is none, and in its own process.
 	files *store
@@ -73,20 +76,6 @@ func Connect(config Config) (*Log, error) {
 		l.files = newStore(logFolder(config.DataDir), writerAccount, config.Stream)
 	}
 	return l, err
-}
-
-// connectEmbedded opens the connection that writes, inside the server's process.
-func connectEmbedded(config EmbeddedConfig, flush, health func() error, options ...nats.Option) (*Log, error) {
-	l, err := connect("nats://embedded.invalid", config.Stream, flush, config.Logger, options...)
-	if err != nil {
-		return nil, err
-	}
-	l.health = health
-	if err := l.answerReaders(); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
 }
 
 func connect(url, stream string, flush func() error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
@@ -143,6 +132,9 @@ func (l *Log) Watch(ctx context.Context) error {
 func (l *Log) Close() {
 	l.committer.close()
 	l.conn.Close()
+	if l.answers != nil {
+		l.answers.Close()
+	}
 }
 
 // Ready says whether the stream is there and its leader answers.
