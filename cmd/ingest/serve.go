@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", c.ListenAddr)
+	listener, err := listen(c.ListenAddr)
 	if err != nil {
 		return fmt.Errorf("listen for deliveries: %w", err)
 	}

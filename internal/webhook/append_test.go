@@ -98,7 +98,9 @@ func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
 	}
 	full := w.send(delivery(event))
 	requireProblem(t, full, http.StatusServiceUnavailable, "Too many deliveries at once")
-	require.True(t, full.closes, "its body is not waited for")
+	unsigned := delivery(event)
+	unsign(unsigned)
+	require.Equal(t, http.StatusUnauthorized, w.send(unsigned).status, "who has no secret takes no room")
 	get := delivery(event)
 	get.method = http.MethodGet
 	requireProblem(t, w.send(get), http.StatusMethodNotAllowed, wrongMethod)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -37,14 +38,19 @@ type Config struct {
 type Handler struct {
 	Config
 	log     appender
-	room    chan struct{}
+	room    chan struct{}       // for those that are signed and being stored
+	bodies  *semaphore.Weighted // bytes, for what bodies take beyond firstRead
 	metrics *metrics
 }
+
+// bodyBytes bounds what the large bodies that are being read take all together,
+// before anything shows that they are the provider's.
+const bodyBytes = 64 << 20
 
 // New returns a handler that appends to log.
 func New(config Config, log appender) *Handler {
 	return &Handler{
-		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight),
+		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight), bodies: semaphore.NewWeighted(bodyBytes),
 		metrics: newMetrics(config.Registerer),
 	}
 }
@@ -63,17 +69,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		hangUp(w)
 		return h.refuse(w, refusal, r)
 	}
-	select {
-	case h.room <- struct{}{}:
-		defer func() { <-h.room }()
-	default:
-		hangUp(w)
-		return h.refuse(w, tooMany, r)
-	}
-	h.metrics.inFlight.Inc()
-	defer h.metrics.inFlight.Dec()
-
-	body, refusal, refused := h.readBody(w, r)
+	large := share{of: h.bodies}
+	defer large.giveBack()
+	body, refusal, refused := h.readBody(w, r, &large)
 	if refused {
 		return h.refuse(w, refusal, r)
 	}
@@ -88,6 +86,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		refusal.detail = err.Error()
 		return h.refuse(w, refusal, r)
 	}
+	select {
+	case h.room <- struct{}{}:
+		defer func() { <-h.room }()
+	default:
+		return h.refuse(w, tooMany, r)
+	}
+	h.metrics.inFlight.Inc()
+	defer h.metrics.inFlight.Dec()
 	duplicate, err := h.store(r, events.Delivery{
 		Event: event, Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
@@ -147,17 +153,20 @@ func isIdentity(encodings []string) bool {
 
 // readBody reads at most MaxBodyBytes, whatever the caller announces. A refusal
 // closes the connection instead of reading the rest.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, answer, bool) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *share) ([]byte, answer, bool) {
 	if r.ContentLength > h.MaxBodyBytes {
 		hangUp(w)
 		return nil, tooLarge, true
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, h.MaxBodyBytes), r.ContentLength)
+	body, err := readAll(http.MaxBytesReader(w, r.Body, h.MaxBodyBytes), r.ContentLength, large)
 	var overLimit *http.MaxBytesError
 	if err == nil {
 		return body, answer{}, false
 	}
 	hangUp(w)
+	if errors.Is(err, errNoRoom) {
+		return nil, tooMany, true
+	}
 	if errors.As(err, &overLimit) {
 		return nil, tooLarge, true
 	}
@@ -174,14 +183,16 @@ func hangUp(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 }
 
-// firstRead is what a body of unknown or doubtful length gets at first: most fit.
+// firstRead is what every body gets at first: most fit.
 const firstRead = 4 << 10
 
-// readAll is io.ReadAll with one buffer of the announced size where that is
-// small; more is only taken as it arrives.
-func readAll(body io.Reader, announced int64) ([]byte, error) {
+var errNoRoom = errors.New("too many large bodies at once")
+
+// readAll is io.ReadAll with a buffer that is at first of the announced size, where
+// that is small, and then takes more from large as more has arrived.
+func readAll(body io.Reader, announced int64, large *share) ([]byte, error) {
 	size := int64(firstRead)
-	if announced >= 0 && announced < 8*firstRead {
+	if announced >= 0 && announced < firstRead {
 		size = announced + 1 // one more, so that the end is found without growing
 	}
 	buffer := make([]byte, 0, size)
@@ -194,9 +205,37 @@ func readAll(body io.Reader, announced int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(buffer) == cap(buffer) {
-			buffer = append(buffer, 0)[:len(buffer)]
+		if len(buffer) < cap(buffer) {
+			continue
 		}
+		size = 2 * int64(cap(buffer))
+		if announced >= int64(cap(buffer)) {
+			size = min(size, announced+1)
+		}
+		if !large.take(size) {
+			return nil, errNoRoom
+		}
+		buffer = append(make([]byte, 0, size), buffer...)
+	}
+}
+
+// share is what one body has taken of a common store.
+type share struct {
+	of    *semaphore.Weighted
+	taken int64
+}
+
+func (s *share) take(n int64) bool {
+	if !s.of.TryAcquire(n) {
+		return false
+	}
+	s.taken += n
+	return true
+}
+
+func (s *share) giveBack() {
+	if s.taken > 0 {
+		s.of.Release(s.taken)
 	}
 }
 
