@@ -40,7 +40,7 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 		return tokenProblem(token.Response, now)
 	}
 	if response == nil || response.Response == nil {
-		return &problem{kind: unclear, words: err.Error()}
+		return &problem{kind: unclear, words: kept(err.Error())}
 	}
 	status, header, words := response.StatusCode, response.Header, wordsOf(response.StatusCode, err)
 	switch {
@@ -50,7 +50,7 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 		return &problem{kind: denied, words: words}
 	case status >= 300 && status < 400:
 		// Redirects are not followed: the credentials are for one host, and a PUT may become a GET.
-		return &problem{kind: denied, words: words + " to " + header.Get("Location") + "; was the repository renamed?"}
+		return &problem{kind: denied, words: words + " to " + kept(header.Get("Location")) + "; was the repository renamed?"}
 	case status >= 400 && status < 500:
 		return &problem{kind: refused, words: words}
 	default:
@@ -134,7 +134,12 @@ func wordsOf(status int, err error) string {
 	default:
 		words = append(words, http.StatusText(status))
 	}
-	text := strings.Join(words, " ")
+	return kept(strings.Join(words, " "))
+}
+
+// kept is what of a text from outside is recorded: short, and such that a table
+// can hold it.
+func kept(text string) string {
 	if len(text) > maxWords {
 		text = text[:maxWords]
 	}

@@ -70,7 +70,7 @@ func NewGitHub(api *url.URL, credentials Credentials, repository, permission str
 }
 
 func (c Credentials) transport(base *url.URL) http.RoundTripper {
-	plain := http.DefaultTransport.(*http.Transport).Clone()
+	plain := bounded{http.DefaultTransport.(*http.Transport).Clone()}
 	secret := c.reveal()
 	if secret.key == nil {
 		return bearer{token: &secret.token, next: plain}
@@ -81,6 +81,23 @@ func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	}
 	apps.BaseURL = strings.TrimSuffix(base.String(), "/")
 	return ghinstallation.NewFromAppsTransport(apps, secret.installation)
+}
+
+// mostOfAnAnswer is a hundred invitations, of some kilobytes each, and more.
+const mostOfAnAnswer = 4 << 20
+
+// bounded ends answers that do not.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.next.RoundTrip(request)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, mostOfAnAnswer), response.Body}
+	}
+	return response, err
 }
 
 // bearer adds a token to each request.

@@ -52,6 +52,9 @@ func (g *GitHub) Look(ctx context.Context, user string) (standing, error) {
 	if err != nil {
 		return standing{}, problemOf(response, err, g.now())
 	}
+	if collaborator && response.StatusCode != http.StatusNoContent { // some page of a proxy
+		return standing{}, &problem{kind: unclear, words: wordsOf(response.StatusCode, nil)}
+	}
 	if collaborator {
 		return standing{collaborator: true}, nil
 	}

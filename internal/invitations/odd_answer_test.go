@@ -1,0 +1,63 @@
+package invitations
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answering is a GitHub that is none: a proxy's page, or worse.
+func answering(t *testing.T, handler http.HandlerFunc) *GitHub {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	api, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	return NewGitHub(api, Token("token"), "acme/tool", "pull", time.Now)
+}
+
+func TestAPageInsteadOfA204IsNoAccess(t *testing.T) {
+	t.Parallel()
+	g := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in")) })
+	_, err := g.Look(t.Context(), "octo")
+	var found *problem
+	require.ErrorAs(t, err, &found)
+	require.Equal(t, unclear, found.kind)
+}
+
+func TestAnAnswerWithoutEndIsNotReadToIt(t *testing.T) {
+	t.Parallel()
+	var written atomic.Int64
+	const much = 256 << 20
+	g := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		for block := make([]byte, 1<<20); written.Load() < much; written.Add(int64(len(block))) {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	_, err := g.Look(t.Context(), "octo")
+	require.Error(t, err)
+	require.Less(t, written.Load(), int64(much))
+}
+
+func TestWordsThatNoTableHoldsAreCleaned(t *testing.T) {
+	t.Parallel()
+	g := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "/\xff"+strings.Repeat("x", 5000))
+		w.WriteHeader(http.StatusFound)
+	})
+	_, err := g.Look(t.Context(), "octo")
+	var found *problem
+	require.ErrorAs(t, err, &found)
+	require.True(t, utf8.ValidString(found.words))
+	require.Less(t, len(found.words), 2*maxWords)
+}
