@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -33,7 +34,7 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 		}
 		for _, pause := range pauses {
 			fmt.Fprintf(streams.Err, "%s: nothing is asked of GitHub before %s (%s): %s\n",
-				pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, pause.Reason)
+				pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, report.Clean(pause.Reason))
 		}
 		if c.JSON {
 			return printJSON(streams.Out, list)
@@ -43,13 +44,16 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 }
 
 func printJSON(out io.Writer, list []store.Invitation) error {
-	encoder := json.NewEncoder(out)
 	for _, one := range list {
 		if one.Reason == nil && one.Status == store.InvitationPending {
 			waits := reason(one)
 			one.Reason = &waits
 		}
-		if err := encoder.Encode(one); err != nil {
+		line, err := report.EncodeJSON(one)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(line); err != nil {
 			return err
 		}
 	}
@@ -60,8 +64,8 @@ func printTable(out io.Writer, list []store.Invitation) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
 	for _, one := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.UserID, text(one.GitHubUser), cmp.Or(one.Repository, "-"),
-			one.PaymentID, one.Status, one.ChangedAt.UTC().Format(time.RFC3339), reason(one))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", report.Clean(one.UserID), report.Clean(text(one.GitHubUser)), cmp.Or(one.Repository, "-"),
+			report.Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), report.Clean(reason(one)))
 	}
 	return table.Flush()
 }
@@ -102,7 +106,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		}
 		for _, repository := range repositories {
 			if !c.JSON {
-				fmt.Fprintf(streams.Out, "%s will be invited to %s again\n", c.User, repository)
+				fmt.Fprintf(streams.Out, "%s will be invited to %s again\n", report.Clean(c.User), repository)
 				continue
 			}
 			answer := map[string]string{"user_id": c.User, "repository": repository, "status": store.InvitationPending}

@@ -155,14 +155,17 @@ func TestInvitationsAreListedAndRetried(t *testing.T) {
 	github := testenv.NewGitHub(t, time.Now)
 	github.Unknown("nobody")
 	w.startProjector(t, inviting(github)...)
-	w.deliver(t, licence("evt_1", "pay_1", "u_1", "nobody"), licence("evt_2", "pay_2", "u_2", ""))
+	w.deliver(t, licence("evt_1", "pay_1", "u_1", "nobody"), licence("evt_2", "pay_2", "u_2", ""),
+		`{"id":"evt_3","eventType":"checkout.completed","object":{"provider_payment_id":"pay_3","metadata":{"kind":"pro","user_id":"u_3","github_username":"\u001b[2J\u202e\nrow"}}}`)
 	w.awaitInvitation(t, "u_1", "failed")
+	w.awaitInvitation(t, "u_3", "failed")
 	w.awaitInvitation(t, "u_2", "pending")
 
 	code, output := w.invitations(t)
 	require.Zero(t, code, output)
 	require.Regexp(t, `u_1 +nobody +acme/tool +pay_1 +failed +\S+ +404 Not Found`, output)
 	require.Regexp(t, `u_2 +- +acme/tool +pay_2 +pending +\S+ +waits for a GitHub user`, output)
+	require.Contains(t, output, `\x1b[2J\u202e\nrow`, "buyers write it")
 	code, output = w.invitations(t, "list", "--json")
 	require.Zero(t, code, output)
 	for line := range strings.Lines(output) {
@@ -171,7 +174,8 @@ func TestInvitationsAreListedAndRetried(t *testing.T) {
 			Status string `json:"status"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &one), line)
-		require.Equal(t, map[string]string{"u_1": "failed", "u_2": "pending"}[one.UserID], one.Status)
+		require.Equal(t, map[string]string{"u_1": "failed", "u_2": "pending", "u_3": "failed"}[one.UserID], one.Status)
+		require.NotContains(t, line, "\u202e")
 	}
 
 	github.Known("nobody")

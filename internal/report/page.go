@@ -22,7 +22,7 @@ func (p *page) section(format string, args ...any) {
 }
 
 func (p *page) line(format string, args ...any) {
-	p.text.WriteString(clean(fmt.Sprintf(format, args...)))
+	p.text.WriteString(Clean(fmt.Sprintf(format, args...)))
 	p.text.WriteByte('\n')
 }
 
@@ -47,7 +47,7 @@ func (p *page) rows(rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = clean(cell)
+			cells[i] = Clean(cell)
 		}
 		fmt.Fprintf(columns, "  %s\n", strings.Join(cells, "\t"))
 	}

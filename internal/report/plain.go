@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// clean is text without anything that a terminal acts on: control characters,
+// Clean is text without anything that a terminal acts on: control characters,
 // marks that turn the direction of writing, broken UTF-8. They are escaped as in
 // Go: \x1b, \u202e.
-func clean(text string) string {
+func Clean(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
 		return text
 	}
@@ -37,15 +37,15 @@ func name(text string) string {
 	if text == "" {
 		return "-"
 	}
-	if clean(text) != text || text == "-" || strings.ContainsAny(text, " \"\\,") {
+	if Clean(text) != text || text == "-" || strings.ContainsAny(text, " \"\\,") {
 		return strconv.Quote(text)
 	}
 	return text
 }
 
-// encodeJSON is one object on one line, with every character that clean would
+// EncodeJSON is one object on one line, with every character that Clean would
 // escape as \u….
-func encodeJSON(value any) ([]byte, error) {
+func EncodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

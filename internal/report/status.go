@@ -141,7 +141,7 @@ func (s Status) Write(w io.Writer, asJSON bool) error {
 
 func write(w io.Writer, asJSON bool, value any, text func(*page)) error {
 	if asJSON {
-		out, err := encodeJSON(value)
+		out, err := EncodeJSON(value)
 		if err != nil {
 			return err
 		}

@@ -23,10 +23,10 @@ func EventIDs(id string) []string {
 func UnknownEvent(ctx context.Context, log Log, id string) string {
 	ctx, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()
-	text := fmt.Sprintf("no event %s is in the tables", clean(EventIDs(id)[0]))
+	text := fmt.Sprintf("no event %s is in the tables", Clean(EventIDs(id)[0]))
 	info, err := log.Info(ctx)
 	if err != nil {
-		return text + fmt.Sprintf("; the log is away (%s), so it may be there, not applied yet", clean(err.Error()))
+		return text + fmt.Sprintf("; the log is away (%s), so it may be there, not applied yet", Clean(err.Error()))
 	}
 	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether something waits, projector explain --seq N tells of one message", info.Last)
 }
