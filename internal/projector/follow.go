@@ -117,7 +117,7 @@ func (f *follower) waiting(first events.Message) []events.Message {
 
 // applyBatch applies the messages of the share and drops the others. A batch
 // the database refuses is halved until the event at fault is found; that one is
-// recorded as poison, the others go on.
+// rejected, the others go on.
 func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error {
 	err := f.write(ctx, batch)
 	var refused *store.RefusedError
@@ -128,7 +128,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error
 		refused.Seq = batch[0].Seq
 	}
 	if refused.Seq != 0 {
-		if err := f.projector.poison(ctx, refused); err != nil {
+		if err := f.projector.poisoned.add(refused); err != nil {
 			return err
 		}
 		return f.applyBatch(ctx, batch)
@@ -165,9 +165,16 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 		}
 	}
 	if len(from) > 0 {
-		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
+		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{
+			LogID: f.logID, From: from, To: delivered, Digest: digest, Refused: p.poisoned.refused,
+		})
 		if err != nil {
 			return err
+		}
+		for _, event := range fresh {
+			if p.poisoned.folded(ctx, p.Logger, event.Seq) {
+				p.metrics.poison.Inc()
+			}
 		}
 		p.observe(ctx, result, began, delivered)
 	}

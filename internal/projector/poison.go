@@ -12,38 +12,36 @@ import (
 // bad database, such as one with a constraint that is not payfold's.
 const mostPoison = 100
 
-// poison records that an event is refused. The next fold rejects it.
-func (p *Projector) poison(ctx context.Context, refused *store.RefusedError) error {
-	if err := p.poisoned.add(ctx, p.Store, p.Logger, refused); err != nil {
-		return err
+// poisoned are the events that this process found refused.
+type poisoned struct {
+	refused  store.Refused // not recorded yet: the next fold of each does that
+	recorded int
+}
+
+// add takes a refused event for a bad one. Where its rejection is refused as well,
+// it is not the event, and add returns why.
+func (p *poisoned) add(refused *store.RefusedError) error {
+	if p.refused == nil {
+		p.refused = store.Refused{}
 	}
-	p.metrics.poison.Inc()
+	if _, again := p.refused[refused.Seq]; again {
+		delete(p.refused, refused.Seq)
+		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so it is not the events: %w", refused.Seq, refused.Cause)
+	}
+	if p.recorded+len(p.refused) >= mostPoison {
+		return fmt.Errorf("the database refuses more than %d events, so it is not the events: %w", mostPoison, refused.Cause)
+	}
+	p.refused[refused.Seq] = refused.Cause
 	return nil
 }
 
-// poisoned are the events that this process found refused.
-type poisoned map[uint64]bool
-
-// add records a refused event. Where the record of its rejection is refused as
-// well, it is not the event: then it takes that back and returns why.
-func (p *poisoned) add(ctx context.Context, tables *store.Store, logger *slog.Logger, refused *store.RefusedError) error {
-	if *p == nil {
-		*p = poisoned{}
+// folded says that an event was folded for good, and whether that was its rejection.
+func (p *poisoned) folded(ctx context.Context, logger *slog.Logger, seq uint64) bool {
+	cause, rejected := p.refused[seq]
+	if rejected {
+		delete(p.refused, seq)
+		p.recorded++
+		logger.ErrorContext(ctx, "an event is refused by the database and was rejected", "seq", seq, "error", cause)
 	}
-	if (*p)[refused.Seq] {
-		if err := tables.Pardon(ctx, refused.Seq); err != nil {
-			return err
-		}
-		delete(*p, refused.Seq)
-		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so it is not the events: %w", refused.Seq, refused.Cause)
-	}
-	if len(*p) >= mostPoison {
-		return fmt.Errorf("the database refuses more than %d events, so it is not the events: %w", mostPoison, refused.Cause)
-	}
-	if err := tables.Poison(ctx, refused.Seq, refused.Cause); err != nil {
-		return err
-	}
-	(*p)[refused.Seq] = true
-	logger.ErrorContext(ctx, "an event is refused by the database and was rejected", "seq", refused.Seq, "error", refused.Cause)
-	return nil
+	return rejected
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
@@ -56,7 +57,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		if len(r.Rules.Extras) > 0 { // others may well fold it
 			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
 		}
-		if err := r.poisoned.add(ctx, r.Store, r.Logger, refused); err != nil {
+		if err := r.poisoned.add(refused); err != nil {
 			return err
 		}
 		size = r.stretch()
@@ -92,7 +93,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if err != nil {
 		return 0, err
 	}
-	bulk, err := r.Store.NewBulk(ctx, r.Rules, until)
+	bulk, err := r.Store.NewBulk(ctx, r.Rules, until, maps.Clone(r.poisoned.refused))
 	if err != nil {
 		return 0, err
 	}
@@ -111,6 +112,11 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 				return err
 			}
 			begin = d.seq
+			for seq := range r.poisoned.refused {
+				if seq <= d.seq {
+					r.poisoned.folded(ctx, r.Logger, seq)
+				}
+			}
 		}
 		r.Progress(d.seq, until)
 		return nil

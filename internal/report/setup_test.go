@@ -30,6 +30,7 @@ const partitions = 4
 // shop is a log and the tables folded from it.
 type shop struct {
 	log   *testenv.Log
+	dsn   string
 	store *store.Store
 }
 
@@ -41,7 +42,7 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	s := shop{log: testenv.NewLog(t, partitions)}
+	s := shop{log: testenv.NewLog(t, partitions), dsn: testenv.Database(t)}
 	seen := map[string]bool{}
 	for i, body := range bodies {
 		event, err := events.Parse([]byte(body))
@@ -56,7 +57,7 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 		require.False(t, duplicate)
 	}
 	var err error
-	s.store, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
+	s.store, err = store.Open(ctx, store.Config{DSN: s.dsn, Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(s.store.Close)
 	info, err := s.log.Info(ctx)

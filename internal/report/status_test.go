@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/report"
@@ -42,7 +43,11 @@ func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
 	require.NoError(t, err)
 	_, err = shop.store.Take(ctx, []int{0, 1, 2})
 	require.NoError(t, err)
-	require.NoError(t, shop.store.Poison(ctx, 3, errors.New("a value \x1b[2J is refused")))
+	connection, err := pgx.Connect(ctx, shop.dsn)
+	require.NoError(t, err)
+	defer connection.Close(ctx)
+	_, err = connection.Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
+	require.NoError(t, err)
 
 	database := steady(ctx, t, shop)
 	database.Disorder = store.Noted[store.Disorder]{Count: 11, Newest: []store.Disorder{

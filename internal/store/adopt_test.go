@@ -21,7 +21,7 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	}
 	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 5, pack("e5", "p5", "u1", 10))}, Advance{LogID: "log-1", From: everywhere(0), To: 5})
 	require.NoError(t, err)
-	bulk, err := s.NewBulk(ctx, anyMode, 6)
+	bulk, err := s.NewBulk(ctx, anyMode, 6, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
 	_, err = s.AdoptLog(ctx, "log-2", 6, partitions)

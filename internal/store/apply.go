@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,6 +28,8 @@ type Advance struct {
 	From   map[int]uint64 // partition → the position the batch began at
 	To     uint64
 	Digest []byte
+
+	Refused Refused // those of the batch are rejected; others don't matter
 }
 
 var (
@@ -72,6 +75,9 @@ func (s *Store) applyOnce(ctx context.Context, tx pgx.Tx, rules projections.Rule
 	}
 	if len(batch) == 0 {
 		return Result{}, nil
+	}
+	if err := advance.Refused.among(batch).record(ctx, tx, advance.LogID, math.MaxUint64); err != nil {
+		return Result{}, err
 	}
 	state, err := load(ctx, tx, s.schema, batch)
 	if err != nil {

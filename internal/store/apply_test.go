@@ -251,3 +251,31 @@ func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
 	}
 	require.EqualValues(t, 75, number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
+
+// What is recorded of a refused event is recorded with its rejection, or not at all.
+func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	batch := []events.Event{event(t, 1, pack("e1", "p1", "u1", 5)), event(t, 2, pack("e2", "p2", "u1", 7))}
+	refused := Refused{2: errMoved, 9: errMoved}
+	_, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-2", From: from(0, 0), To: 2, Refused: refused})
+	require.ErrorIs(t, err, ErrFenced)
+	require.Zero(t, number(ctx, t, s, "select count(*) from payfold.poison"))
+	_, err = s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, 0), To: 2, Refused: refused})
+	require.NoError(t, err)
+	require.EqualValues(t, 5, number(ctx, t, s, "select balance from credits"))
+	require.EqualValues(t, 2, number(ctx, t, s, "select stream_seq from payfold.poison where log_id = 'log-1'"))
+
+	next, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer next.Close()
+	require.NoError(t, next.Prepare(ctx, "log-1", partitions, anyMode))
+	bulk, err := next.NewBulk(ctx, anyMode, 2, Refused{1: errMoved})
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, bulk.Fold(ctx, batch))
+	require.EqualValues(t, 1, number(ctx, t, s, "select count(*) from payfold.poison"), "not before it is saved")
+	require.NoError(t, bulk.Save(ctx, 2, nil))
+	require.Zero(t, number(ctx, t, next, "select count(*) from credits"))
+	require.EqualValues(t, 2, number(ctx, t, s, "select count(*) from payfold.poison"))
+}

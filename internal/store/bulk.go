@@ -27,11 +27,13 @@ type Bulk struct {
 	stretch       *stretch // nil between Save and the next Fold
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
+	refused       Refused
 }
 
-// NewBulk prepares for folding about up to that message; beyond it is slower.
-func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, loader: loader{schema: s.schema, alone: newAlone()}}
+// NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
+// may change refused until Close.
+func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64, refused Refused) (_ *Bulk, err error) {
+	b := &Bulk{rules: rules, refused: refused, loader: loader{schema: s.schema, alone: newAlone()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -165,6 +167,9 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.moveCheckpoints(ctx, position, digest); err != nil {
 		return err
 	}
+	if err := b.refused.record(ctx, stretch.tx, b.logID, position); err != nil {
+		return err
+	}
 	if err := stretch.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -257,6 +262,9 @@ func (b *Bulk) loadPoison(ctx context.Context) error {
 	queuePoison(all, b.loader.schema, b.loader.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
+	}
+	for seq := range b.refused {
+		b.loader.state.Poison[seq] = true
 	}
 	return nil
 }

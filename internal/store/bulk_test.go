@@ -44,7 +44,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		for saved < len(log) {
 			saved = foldSome(ctx, r, s, rules, log, saved)
 		}
-		bulk, err := s.NewBulk(ctx, rules, 0)
+		bulk, err := s.NewBulk(ctx, rules, 0, nil)
 		require.NoError(r, err)
 		defer bulk.Close()
 		require.NoError(r, bulk.Finish(ctx))
@@ -61,7 +61,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 // foldSome folds in bulk from there on, saves now and then, gives up somewhere
 // and returns up to where it is saved.
 func foldSome(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules, log []events.Event, saved int) int {
-	bulk, err := s.NewBulk(ctx, rules, uint64(len(log)))
+	bulk, err := s.NewBulk(ctx, rules, uint64(len(log)), nil)
 	require.NoError(r, err)
 	defer bulk.Close()
 	for _, position := range bulk.positions {
@@ -129,7 +129,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 				require.NoError(r, err)
 			}
 		}
-		bulk, err := s.NewBulk(ctx, anyMode, uint64(len(log)))
+		bulk, err := s.NewBulk(ctx, anyMode, uint64(len(log)), nil)
 		require.NoError(r, err)
 		defer bulk.Close()
 		require.Equal(r, at, bulk.positions)
@@ -173,7 +173,7 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 		event(t, 3, fmt.Sprintf(refund, 3, 2, `"order":"o1"`)),
 	}
 	whole := projections.NewState()
-	bulk, err := s.NewBulk(ctx, anyMode, 3)
+	bulk, err := s.NewBulk(ctx, anyMode, 3, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
 	for i, e := range log {
@@ -193,7 +193,7 @@ func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 	t.Parallel()
 	whole, s := setup(t)
 	for range 20 {
-		bulk, err := s.NewBulk(whole, anyMode, 1000)
+		bulk, err := s.NewBulk(whole, anyMode, 1000, nil)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(whole)
 		require.NoError(t, bulk.Fold(ctx, []events.Event{event(t, 1, pack("e1", "p1", "u1", 1))}))

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 // RefusedError: the database refuses what the batch would write, and would
@@ -34,24 +37,38 @@ func isRefusal(err error) bool {
 	return pg.Code == "P0001" // raise_exception, of a trigger someone added
 }
 
-// Pardon takes back that the event at seq is refused.
-func (s *Store) Pardon(ctx context.Context, seq uint64) error {
-	_, err := s.pool.Exec(ctx, `delete from payfold.poison p using payfold.schema_state s
-		where s.schema_name = $1 and p.log_id = s.log_id and p.stream_seq = $2`, s.schema, int64(seq))
+// Refused are events that the database has refused, by their sequences, each with
+// the cause. The fold that is given them rejects them and records them in
+// payfold.poison, in its own transaction: from then on every fold of the log does.
+type Refused map[uint64]error
+
+// record writes those up to a sequence, of that log.
+func (r Refused) record(ctx context.Context, tx pgx.Tx, logID string, until uint64) error {
+	var seqs []int64
+	var causes []string
+	for seq, cause := range r {
+		if seq <= until {
+			seqs, causes = append(seqs, int64(seq)), append(causes, cause.Error())
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error)
+		select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`, logID, seqs, causes)
 	if err != nil {
-		return fmt.Errorf("take back that the event at seq %d is refused: %w", seq, err)
+		return fmt.Errorf("record the refused events: %w", err)
 	}
 	return nil
 }
 
-// Poison records that the event at seq is refused: from now on every fold of
-// this log rejects it. Recording it again changes nothing.
-func (s *Store) Poison(ctx context.Context, seq uint64, cause error) error {
-	_, err := s.pool.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error)
-		select log_id, $2, $3 from payfold.schema_state where schema_name = $1 on conflict do nothing`,
-		s.schema, int64(seq), cause.Error())
-	if err != nil {
-		return fmt.Errorf("record that the event at seq %d is refused: %w", seq, err)
+// among is those of the batch.
+func (r Refused) among(batch []events.Event) Refused {
+	some := Refused{}
+	for _, event := range batch {
+		if cause, refused := r[event.Seq]; refused {
+			some[event.Seq] = cause
+		}
 	}
-	return nil
+	return some
 }

@@ -21,7 +21,8 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 		event(t, 5, pack("e5", "p5", "u2", 1)),
 	}, Advance{LogID: "log-1", From: from(0, 0), To: 5})
 	require.NoError(t, err)
-	require.NoError(t, s.Poison(ctx, 5, errMoved))
+	_, err = s.pool.Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 5, $1)", errMoved.Error())
+	require.NoError(t, err)
 	_, err = s.Heartbeat(ctx)
 	require.NoError(t, err)
 	_, err = s.Take(ctx, []int{0, 2})
