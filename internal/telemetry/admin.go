@@ -59,7 +59,7 @@ func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Con
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return &Admin{listener: listener, server: &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second,
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}, nil
 }
