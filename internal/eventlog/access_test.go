@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,5 +15,6 @@ func TestAReaderDoesNotReachTheConnectionThatAppends(t *testing.T) {
 	s, writing := embedded(t, dir)
 	defer stop(t, s, writing)
 	require.Equal(t, 2, writing.conn.NumSubscriptions(), "the answers to what it publishes and asks, under names that nobody knows")
-	require.EqualValues(t, 8<<10, reader(t, dir).conn.MaxPayload())
+	l := reader(t, dir)
+	require.Eventually(t, func() bool { return l.conn.MaxPayload() == 8<<10 }, 10*time.Second, time.Millisecond)
 }
