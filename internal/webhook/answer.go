@@ -31,7 +31,7 @@ var (
 	}
 	malformed   = answer{"malformed", http.StatusBadRequest, "Not an event", ""}
 	unavailable = answer{"unavailable", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
-	tooMany     = answer{"too_many", http.StatusServiceUnavailable, "Too many deliveries at once", "nothing was read; send it again"}
+	tooMany     = answer{"too_many", http.StatusServiceUnavailable, "Too many deliveries at once", "it is not stored; send it again"}
 )
 
 // retryAfter is in seconds; providers that heed it come back soon, and the log
