@@ -64,7 +64,6 @@ func marked(t *testing.T, dir string) string {
 	return readTrimmed(filepath.Join(dir, "log", "flushed"))
 }
 
-// The server begins a new block every 8 MB.
 func TestAnAddressThatIsTakenIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,6 +80,7 @@ func TestTheLogMayFillItsDisk(t *testing.T) {
 	require.EqualValues(t, wholeDisk, s.nats.JetStreamConfig().MaxStore)
 }
 
+// The server begins a new block every 8 MB.
 func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
