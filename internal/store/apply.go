@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -76,7 +76,10 @@ func (s *Store) applyOnce(ctx context.Context, tx pgx.Tx, rules projections.Rule
 	if len(batch) == 0 {
 		return Result{}, nil
 	}
-	if err := advance.Refused.among(batch).record(ctx, tx, advance.LogID, math.MaxUint64); err != nil {
+	inBatch := func(seq uint64) bool {
+		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
+	}
+	if err := advance.Refused.record(ctx, tx, advance.LogID, inBatch); err != nil {
 		return Result{}, err
 	}
 	state, err := load(ctx, tx, s.schema, batch)
@@ -131,10 +134,7 @@ func fold(rules projections.Rules, state *projections.State, event events.Event)
 // moveCheckpoints comes first in the transaction: it locks the rows, so that a
 // second projector on the partition waits here and then finds them moved.
 func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance Advance) error {
-	partitions, expected := make([]int32, 0, len(advance.From)), make([]int64, 0, len(advance.From))
-	for partition, position := range advance.From {
-		partitions, expected = append(partitions, int32(partition)), append(expected, int64(position))
-	}
+	partitions, expected := inColumns(advance.From)
 	var inForce string
 	var moved int64
 	statements := &pgx.Batch{}
@@ -159,6 +159,15 @@ func moveCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, adva
 		return ErrFenced
 	}
 	return nil
+}
+
+// inColumns is positions by partition as the statements on checkpoints take them.
+func inColumns(at map[int]uint64) (partitions []int32, positions []int64) {
+	partitions, positions = make([]int32, 0, len(at)), make([]int64, 0, len(at))
+	for partition, position := range at {
+		partitions, positions = append(partitions, int32(partition)), append(positions, int64(position))
+	}
+	return partitions, positions
 }
 
 // byKeys is for a transaction that only looks for rows by their keys, many at

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 
@@ -167,7 +168,7 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.moveCheckpoints(ctx, position, digest); err != nil {
 		return err
 	}
-	if err := b.refused.record(ctx, stretch.tx, b.logID, position); err != nil {
+	if err := b.refused.record(ctx, stretch.tx, b.logID, func(seq uint64) bool { return seq <= position }); err != nil {
 		return err
 	}
 	if err := stretch.tx.Commit(ctx); err != nil {
@@ -196,13 +197,9 @@ func (b *Bulk) Finish(ctx context.Context) error {
 }
 
 func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {
-	var partitions []int32
-	var expected []int64
-	for partition, at := range b.positions {
-		if at < position {
-			partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
-		}
-	}
+	behind := maps.Clone(b.positions)
+	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= position })
+	partitions, expected := inColumns(behind)
 	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest, b.logID)
 	if err != nil {
 		return fmt.Errorf("move the checkpoints: %w", err)
@@ -217,11 +214,7 @@ func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []by
 // tables must not do the same: where they do not stand where the last Save left
 // them, ErrFenced. What another one is about to commit is waited for.
 func (b *Bulk) lockCheckpoints(ctx context.Context, tx pgx.Tx) error {
-	var partitions []int32
-	var expected []int64
-	for partition, at := range b.positions {
-		partitions, expected = append(partitions, int32(partition)), append(expected, int64(at))
-	}
+	partitions, expected := inColumns(b.positions)
 	var locked int
 	if err := tx.QueryRow(ctx, lockCheckpoints, partitions, expected, b.logID).Scan(&locked); err != nil {
 		return fmt.Errorf("lock the checkpoints: %w", err)

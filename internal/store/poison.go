@@ -7,8 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/payfold/payfold/internal/events"
 )
 
 // RefusedError: the database refuses what the batch would write, and would
@@ -42,12 +40,12 @@ func isRefusal(err error) bool {
 // payfold.poison, in its own transaction: from then on every fold of the log does.
 type Refused map[uint64]error
 
-// record writes those up to a sequence, of that log.
-func (r Refused) record(ctx context.Context, tx pgx.Tx, logID string, until uint64) error {
+// record writes those that are folded in this transaction, of that log.
+func (r Refused) record(ctx context.Context, tx pgx.Tx, logID string, folded func(seq uint64) bool) error {
 	var seqs []int64
 	var causes []string
 	for seq, cause := range r {
-		if seq <= until {
+		if folded(seq) {
 			seqs, causes = append(seqs, int64(seq)), append(causes, cause.Error())
 		}
 	}
@@ -60,15 +58,4 @@ func (r Refused) record(ctx context.Context, tx pgx.Tx, logID string, until uint
 		return fmt.Errorf("record the refused events: %w", err)
 	}
 	return nil
-}
-
-// among is those of the batch.
-func (r Refused) among(batch []events.Event) Refused {
-	some := Refused{}
-	for _, event := range batch {
-		if cause, refused := r[event.Seq]; refused {
-			some[event.Seq] = cause
-		}
-	}
-	return some
 }
