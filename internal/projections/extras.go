@@ -1,7 +1,8 @@
 package projections
 
 // extras lists the projections that the live tables do not have; a rebuild that is
-// asked for one folds it, too. A new one is one line here, its file of rules, its row in State and store's changesOf, and its DDL.
+// asked for one folds it, too. A new one is one line here, its file of rules, its
+// row in State and store's changesOf, and its DDL.
 var extras = map[string]func(*State, *facts, Outcome){
 	"revenue_daily": countRevenue,
 }

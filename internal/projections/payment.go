@@ -73,17 +73,17 @@ func (s *State) indexPayment(p Payment) {
 // transactions are two payments, whatever their order; the order decides only
 // where one side has no transaction.
 func (s *State) findPayment(transaction, order string) (Payment, bool) {
-	p, ok := s.paymentNamed(order, s.byOrder)
-	if other, found := s.paymentNamed(transaction, s.byTransaction); found {
-		if other.Kind != "" || !ok || p.Kind == "" || p.TransactionID != "" {
-			return other, true // else it has only been reversed so far, and the order's is the one that was paid
-		}
-		return p, true
-	}
-	if ok && transaction != "" && p.TransactionID != "" {
+	charged, isCharged := s.paymentNamed(transaction, s.byTransaction)
+	ordered, isOrdered := s.paymentNamed(order, s.byOrder)
+	switch {
+	case isCharged && charged.Kind == "" && isOrdered && ordered.Kind != "" && ordered.TransactionID == "":
+		return ordered, true // the one that was paid; the other has only been reversed so far
+	case isCharged:
+		return charged, true
+	case isOrdered && transaction != "" && ordered.TransactionID != "":
 		return Payment{}, false
 	}
-	return p, ok
+	return ordered, isOrdered
 }
 
 // paymentNamed looks in the index of that kind of name, then among the names

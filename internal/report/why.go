@@ -84,10 +84,12 @@ func applied(e projections.ProcessedEvent, around store.Around) string {
 		return fmt.Sprintf("It set the subscription to %s.", statusSaid(e, around))
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return fmt.Sprintf("It set the subscription's state. Its payment waited for its user, until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)
-	case (!known || p.EventID != e.EventID) && e.Kind != projections.KindSubscription:
-		return "It claimed no payment: the subscription.paid that follows it does."
 	case !known || p.EventID != e.EventID:
-		return "It set the subscription's state and claimed no payment: the subscription.paid that follows it does."
+		const follows = "claimed no payment: the subscription.paid that follows it does."
+		if e.Kind != projections.KindSubscription {
+			return "It " + follows
+		}
+		return "It set the subscription's state and " + follows
 	case p.UserID == "":
 		return "It set the subscription's state. Its payment waits, unclaimed, until an event says whose the subscription is."
 	}
