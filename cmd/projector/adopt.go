@@ -16,10 +16,7 @@ type adoptCommand struct {
 
 // Run is for after a disaster: the log is lost, and the tables are not.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		if _, err := s.store.SchemaNamed(ctx, store.LiveSchema); err != nil {
-			return err
-		}
+	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		info, err := s.info(ctx)
 		if err != nil {
 			return err

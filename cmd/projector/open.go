@@ -73,6 +73,16 @@ func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logge
 	return f.with(ctx, config, logger, work)
 }
 
+// withSchema is withTables for what works with one set of tables, which must be there.
+func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slog.Logger, work func(context.Context, sources) error) error {
+	return f.withTables(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
+		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
+			return err
+		}
+		return work(ctx, s)
+	})
+}
+
 func (f *sourceFlags) expectDatabase() error {
 	if f.DatabaseURL != "" {
 		return nil

@@ -27,10 +27,7 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 // Run brings the schema up to every live position and exchanges the two.
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
-		if _, err := s.store.SchemaNamed(ctx, c.Schema); err != nil {
-			return err
-		}
+	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "promote "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err

@@ -54,11 +54,8 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 // Run prints every difference, and ends with status 3 where there is one.
 func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		if _, err := s.store.SchemaNamed(ctx, c.Schema); err != nil {
-			return err
-		}
 		if _, err := s.info(ctx); err != nil {
 			return err
 		}
