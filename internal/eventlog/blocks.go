@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/minio/highwayhash"
@@ -198,12 +199,51 @@ func parseRecord(data []byte, checksum hash.Hash64) (r record, size int, err err
 }
 
 func (r record) message() (events.Message, error) {
-	var header nats.Header
-	if len(r.header) > 0 {
-		var err error
-		if header, err = nats.DecodeHeadersMsg(r.header); err != nil {
+	a, isPlain := plainAttributes(string(r.header))
+	if !isPlain {
+		header, err := nats.DecodeHeadersMsg(r.header)
+		if err != nil {
 			return events.Message{}, err
 		}
+		a = attributesOf(header)
 	}
-	return build(r.seq, string(r.subject), header, r.body, time.Unix(0, r.stored))
+	return build(r.seq, string(r.subject), a, r.body, time.Unix(0, r.stored))
+}
+
+// plainAttributes reads a header as ingest writes it, "Key: value" in each line, at
+// a fraction of what the library takes. What may be read in another way is not plain.
+func plainAttributes(header string) (a attributes, isPlain bool) {
+	if header == "" {
+		return a, true
+	}
+	rest, hasVersion := strings.CutPrefix(header, "NATS/1.0\r\n")
+	if !hasVersion {
+		return a, false
+	}
+	for rest != "\r\n" {
+		line, after, ended := strings.Cut(rest, "\r\n")
+		key, value, isField := strings.Cut(line, ": ")
+		if !ended || !isField || !isWord(key) || value == "" || value[0] <= ' ' || value[len(value)-1] <= ' ' || strings.IndexByte(line, '\n') >= 0 {
+			return a, false
+		}
+		rest = after
+		field := a.field(key)
+		if field == nil {
+			continue
+		}
+		if *field != "" {
+			return a, false
+		}
+		*field = value
+	}
+	return a, true
+}
+
+func isWord(key string) bool {
+	for i := range len(key) {
+		if c := key[i] | 0x20; (c < 'a' || c > 'z') && key[i] != '-' {
+			return false
+		}
+	}
+	return key != ""
 }

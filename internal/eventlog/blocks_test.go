@@ -11,11 +11,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -393,5 +396,40 @@ func FuzzARecordIsReadOrRefused(f *testing.F) {
 			}
 			data = data[size:]
 		}
+	})
+}
+
+// What is read without the library is what the library reads, and what ingest
+// writes is read without it.
+func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	written := nats.NewMsg("any")
+	for _, field := range [][2]string{
+		{jetstream.MsgIDHeader, "evt_1"}, {headerSignature, "ab12"}, {headerKey, "cd34"}, {headerReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
+	} {
+		written.Header.Set(field[0], field[1])
+	}
+	require.Equal(t, "evt_1", attributesOf(written.Header).id)
+	block := "NATS/1.0\r\n"
+	for key := range written.Header {
+		block += key + ": " + written.Header.Get(key) + "\r\n"
+	}
+	a, isPlain := plainAttributes(block + "\r\n")
+	require.True(t, isPlain)
+	require.Equal(t, attributesOf(written.Header), a)
+
+	part := rapid.SampledFrom([]string{
+		"NATS/1.0", "\r\n", "\r\n", "\n", "\r", ":", ": ", " ", "\t", "x", jetstream.MsgIDHeader, "nats-msg-id", headerSignature, headerKey, headerReceivedAt, "é",
+		"NATS/1.0\r\n", headerKey + ": 1\r\n", headerKey + ":2\r\n", headerSignature + ": a b \r\n", "Other: 3\r\n", "\r\n\r\n",
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		header := strings.Join(rapid.SliceOf(part).Draw(r, "header"), "")
+		a, isPlain := plainAttributes(header)
+		if !isPlain || header == "" {
+			return
+		}
+		library, err := nats.DecodeHeadersMsg([]byte(header))
+		require.NoError(r, err, "%q", header)
+		require.Equal(r, attributesOf(library), a, "%q", header)
 	})
 }

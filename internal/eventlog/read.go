@@ -138,7 +138,7 @@ func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
 	}
-	return build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
+	return build(raw.Sequence, raw.Subject, attributesOf(raw.Header), raw.Data, raw.Time)
 }
 
 // StoredBy is the sequence of the last message stored up to that moment, by the
@@ -163,22 +163,47 @@ func decode(m jetstream.Msg) (out events.Message, reader string, err error) {
 	if err != nil {
 		return events.Message{}, "", fmt.Errorf("read a message's metadata: %w", err)
 	}
-	out, err = build(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
+	out, err = build(meta.Sequence.Stream, m.Subject(), attributesOf(m.Headers()), m.Data(), meta.Timestamp)
 	return out, meta.Consumer, err
 }
 
-func build(seq uint64, subject string, header nats.Header, body []byte, stored time.Time) (events.Message, error) {
+// attributes are what the header of a message says.
+type attributes struct{ id, signature, key, receivedAt string }
+
+// field is where the value of that key belongs, nil for others.
+func (a *attributes) field(key string) *string {
+	switch key {
+	case jetstream.MsgIDHeader:
+		return &a.id
+	case headerSignature:
+		return &a.signature
+	case headerKey:
+		return &a.key
+	case headerReceivedAt:
+		return &a.receivedAt
+	}
+	return nil
+}
+
+func attributesOf(header nats.Header) (a attributes) {
+	for _, key := range []string{jetstream.MsgIDHeader, headerSignature, headerKey, headerReceivedAt} {
+		*a.field(key) = header.Get(key)
+	}
+	return a
+}
+
+func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
 	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
 	if err != nil {
 		return events.Message{}, fmt.Errorf("message %d has subject %q, which is no partition", seq, subject)
 	}
-	received, err := time.Parse(receivedAtLayout, header.Get(headerReceivedAt))
+	received, err := time.Parse(receivedAtLayout, a.receivedAt)
 	if err != nil || received.Year() < 2000 {
 		received = stored // not written by ingest
 	}
 	return events.Message{
-		Seq: seq, Partition: partition, ID: header.Get(jetstream.MsgIDHeader),
+		Seq: seq, Partition: partition, ID: a.id,
 		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
-		Signature: header.Get(headerSignature), KeyFingerprint: header.Get(headerKey),
+		Signature: a.signature, KeyFingerprint: a.key,
 	}, nil
 }
