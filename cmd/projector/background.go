@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// gcPercent lets the heap grow to three times the state: whoever folds a whole
-// log allocates much that is garbage at once, and the default would spend a third
-// of its time on looking through the state for it.
-const gcPercent = 200
+// gcPercent keeps the heap small: nearly all of it is rows in a form that the
+// collector need not look through, so that a collection costs little, and memory
+// that is touched for the first time costs more.
+const gcPercent = 50
 
 // niceness lets live projection go first where both want the same cores.
 const niceness = 10

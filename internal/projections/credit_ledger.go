@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -38,11 +39,13 @@ func (l *Ledger) Load(line LedgerLine) { l.put(line) }
 // Inserted lists the new lines.
 func (l *Ledger) Inserted() []LedgerLine { return l.added }
 
-// Drain lists the new lines, which the caller will write.
-func (l *Ledger) Drain() []LedgerLine {
-	out := l.added
-	l.added = nil
-	return out
+// Lines lists all lines, in no order.
+func (l *Ledger) Lines() []LedgerLine { return slices.Concat(slices.Collect(maps.Values(l.lines))...) }
+
+func (l *Ledger) clear() {
+	clear(l.lines)
+	clear(l.next)
+	l.added = make([]LedgerLine, 0, len(l.added))
 }
 
 func (l *Ledger) put(line LedgerLine) {

@@ -2,6 +2,8 @@ package projections
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -51,11 +53,12 @@ func (e *Events) Has(id string) bool {
 // Inserted lists the new records.
 func (e *Events) Inserted() []ProcessedEvent { return e.added }
 
-// Drain lists the new records, which the caller will write.
-func (e *Events) Drain() []ProcessedEvent {
-	out := e.added
-	e.added = make([]ProcessedEvent, 0, len(out))
-	return out
+// Seen lists the ids of all events, in no order.
+func (e *Events) Seen() []string { return slices.Collect(maps.Keys(e.seen)) }
+
+func (e *Events) clear() {
+	clear(e.seen)
+	e.added = make([]ProcessedEvent, 0, len(e.added))
 }
 
 func (e *Events) add(row ProcessedEvent) {

@@ -51,30 +51,22 @@ func NewState() *State {
 	}
 }
 
-// EachName calls do with every name under which the state's rows may be looked
-// for; with some more than once, and with empty ones.
-func (s *State) EachName(do func(name string)) {
-	for id := range s.Events.seen {
-		do(id)
-	}
-	for id, row := range s.Payments.rows {
-		do(id)
-		do(row.value.TransactionID)
-		do(row.value.OrderID)
-		do(row.value.UserID)
-		do(row.value.SubscriptionID)
-	}
-	for id, row := range s.Subscriptions.rows {
-		do(id)
-		do(row.value.UserID)
-	}
-	for user := range s.Current.rows {
-		do(user)
-	}
-	for user := range s.Credits.rows {
-		do(user)
-	}
-	for user := range s.Licenses.rows {
-		do(user)
-	}
+// Reset empties the tables for the next events; what is known to be refused and
+// the sums of the extras stay. Rows that were listed before remain valid.
+func (s *State) Reset() {
+	s.Events.clear()
+	s.Duplicates = nil
+	s.Payments.clear()
+	s.Ledger.clear()
+	s.Reversals.clear()
+	s.Credits.clear()
+	s.Subscriptions.clear()
+	s.Current.clear()
+	s.Licenses.clear()
+	clear(s.byTransaction)
+	clear(s.byOrder)
+	clear(s.unclaimed)
+	clear(s.ofUser)
+	clear(s.proOf)
+	clear(s.reversalsOf)
 }

@@ -3,8 +3,9 @@ package projections
 // Table is the rows of one table that a fold may see. It knows which rows are
 // new and which were changed since they were loaded. Not for concurrent use.
 type Table[K comparable, R any] struct {
-	rows    map[K]*row[R]
-	changed []K // in the order of their first change
+	places  map[K]int
+	rows    []row[R]
+	changed []int // in the order of their first change
 }
 
 type row[R any] struct {
@@ -14,15 +15,15 @@ type row[R any] struct {
 
 // Load puts a row as the database has it. A row that is here already stays.
 func (t *Table[K, R]) Load(key K, value R) {
-	if _, here := t.rows[key]; !here {
-		t.entry(key).set(value, true)
+	if _, here := t.places[key]; !here {
+		t.add(key, row[R]{value: value, loaded: true})
 	}
 }
 
 // Get returns the row as the fold left it.
 func (t *Table[K, R]) Get(key K) (R, bool) {
-	if found, ok := t.rows[key]; ok {
-		return found.value, true
+	if at, here := t.places[key]; here {
+		return t.rows[at].value, true
 	}
 	var none R
 	return none, false
@@ -30,11 +31,31 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 
 // Put inserts or changes a row.
 func (t *Table[K, R]) Put(key K, value R) {
-	entry := t.entry(key)
-	entry.set(value, entry.loaded)
-	if !entry.listed {
-		entry.listed = true
-		t.changed = append(t.changed, key)
+	at, here := t.places[key]
+	if !here {
+		at = t.add(key, row[R]{})
+	}
+	t.rows[at].value = value
+	if !t.rows[at].listed {
+		t.rows[at].listed = true
+		t.changed = append(t.changed, at)
+	}
+}
+
+// Rows lists all rows.
+func (t *Table[K, R]) Rows() []R {
+	out := make([]R, len(t.rows))
+	for i := range t.rows {
+		out[i] = t.rows[i].value
+	}
+	return out
+}
+
+// EachChanged calls do with every row that is new, or was loaded and changed, in
+// the order of their first change.
+func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool)) {
+	for _, at := range t.changed {
+		do(&t.rows[at].value, t.rows[at].loaded)
 	}
 }
 
@@ -47,24 +68,27 @@ func (t *Table[K, R]) Updated() []R { return t.list(true) }
 
 func (t *Table[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(t.changed))
-	for _, key := range t.changed {
-		if entry := t.rows[key]; entry.loaded == loaded {
-			out = append(out, entry.value)
+	for _, at := range t.changed {
+		if t.rows[at].loaded == loaded {
+			out = append(out, t.rows[at].value)
 		}
 	}
 	return out
 }
 
-func (t *Table[K, R]) entry(key K) *row[R] {
-	if t.rows == nil {
-		t.rows = map[K]*row[R]{}
+func (t *Table[K, R]) add(key K, added row[R]) (at int) {
+	if t.places == nil {
+		t.places = map[K]int{}
 	}
-	entry, ok := t.rows[key]
-	if !ok {
-		entry = &row[R]{}
-		t.rows[key] = entry
-	}
-	return entry
+	at = len(t.rows)
+	t.places[key] = at
+	t.rows = append(t.rows, added)
+	return at
 }
 
-func (r *row[R]) set(value R, loaded bool) { r.value, r.loaded = value, loaded }
+// clear takes all rows away, and keeps the memory for others.
+func (t *Table[K, R]) clear() {
+	clear(t.places)
+	clear(t.rows)
+	t.rows, t.changed = t.rows[:0], t.changed[:0]
+}

@@ -16,28 +16,26 @@ const (
 	decodeBytes    = 16 << 20
 )
 
-// decodeAhead is how much waits for the fold, in decoded batches: while a stretch
-// is saved, the next ones are decoded. Their bodies are gone by then.
-const decodeAhead = 13
+// decodeAhead is how much waits for the fold, in decoded batches.
+const decodeAhead = 4
 
 // decoded is some messages in a row.
 type decoded struct {
 	seq    uint64         // of the last
-	digest []byte         // of the last, where a stretch ends: after size messages, or with the very last
+	digest []byte         // of the last
 	events []events.Event // of those that were chosen
 }
 
 // decodeAll reads the messages from one sequence up to another, decodes those
-// that choose wants on all cores and hands them to fold, in the order of the log. After
-// every size messages a stretch ends, and a batch with it. It returns when fold has
-// had the last, or with the first error.
-func decodeAll(ctx context.Context, log log, from, until, size uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
+// that choose wants on all cores and hands them to fold, in the order of the log, at
+// most that many at once. It returns when fold has had the last, or with the first error.
+func decodeAll(ctx context.Context, log log, from, until, most uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
 	if from > until {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	p := pipeline{choose: choose, order: make(chan chan decoded, decodeAhead), work: make(chan job)}
-	group.Go(func() error { return p.read(ctx, log, from, until, size) })
+	group.Go(func() error { return p.read(ctx, log, from, until, most) })
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(p.decode)
 	}
@@ -64,17 +62,13 @@ type pipeline struct {
 
 type job struct {
 	messages []events.Message
-	ends     bool
 	result   chan decoded // has room for it
 }
 
 func (p *pipeline) decode() error {
 	for j := range p.work {
 		last := j.messages[len(j.messages)-1]
-		out := decoded{seq: last.Seq, events: make([]events.Event, 0, len(j.messages))}
-		if j.ends {
-			out.digest = last.Digest()
-		}
+		out := decoded{seq: last.Seq, digest: last.Digest(), events: make([]events.Event, 0, len(j.messages))}
 		for _, m := range j.messages {
 			chosen, err := p.choose(m)
 			if err != nil {
@@ -90,24 +84,23 @@ func (p *pipeline) decode() error {
 	return nil
 }
 
-func (p *pipeline) read(ctx context.Context, log log, from, until, size uint64) error {
+func (p *pipeline) read(ctx context.Context, log log, from, until, most uint64) error {
 	defer close(p.order)
 	defer close(p.work)
 	waiting, bytes := []events.Message(nil), 0
 	return log.ReadUntil(ctx, from, until, func(m events.Message) error {
 		waiting, bytes = append(waiting, m), bytes+len(m.Body)
-		ends := m.Seq == until || (m.Seq-from+1)%size == 0
-		if !ends && len(waiting) < decodeMessages && bytes < decodeBytes {
+		if m.Seq < until && uint64(len(waiting)) < min(most, decodeMessages) && bytes < decodeBytes {
 			return nil
 		}
 		some := waiting
 		waiting, bytes = make([]events.Message, 0, decodeMessages), 0
-		return p.hand(ctx, some, ends)
+		return p.hand(ctx, some)
 	})
 }
 
-func (p *pipeline) hand(ctx context.Context, messages []events.Message, ends bool) error {
-	j := job{messages, ends, make(chan decoded, 1)}
+func (p *pipeline) hand(ctx context.Context, messages []events.Message) error {
+	j := job{messages, make(chan decoded, 1)}
 	select {
 	case p.order <- j.result:
 	case <-ctx.Done():

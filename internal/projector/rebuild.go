@@ -21,7 +21,7 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with what is folded
-	Stretch  uint64                       // how many messages are committed at once; 0: as many as are quickest
+	Stretch  uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
 
 	upto     positions            // what lies beyond is left out; nil: nothing does
 	look     func(events.Message) // called once with every message, by several at a time; may be nil
@@ -29,10 +29,9 @@ type Rebuild struct {
 	poisoned poisoned
 }
 
-// stretchEvents is how much of the log is folded in memory before it is
-// committed: about 0.1 GB of state, and what a rebuild that is killed does again.
-// A larger state saves Postgres some work and costs this process as much.
-const stretchEvents = 100_000
+// stretchEvents is how much of the log is folded in memory before it is committed,
+// and what a rebuild that is killed does again: about ten seconds of work.
+const stretchEvents = 1_000_000
 
 // Run goes on from where the tables stand up to that message of the log. After
 // an error they stand at some message before it, whole, and Run goes on there.
@@ -107,7 +106,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		if err := bulk.Fold(ctx, d.events); err != nil {
 			return err
 		}
-		if d.digest != nil {
+		if d.seq-begin >= size || d.seq == until || bulk.Full() {
 			if err := bulk.Save(ctx, d.seq, d.digest); err != nil {
 				return err
 			}

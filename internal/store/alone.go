@@ -3,23 +3,23 @@ package store
 import (
 	"context"
 	_ "embed"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/jackc/pgx/v5"
-
-	"github.com/payfold/payfold/internal/projections"
 )
 
 //go:embed names.sql
 var namesOfRows string
 
 // alone is what a loader knows of tables that nobody else writes: it need not
-// ask for what they cannot have, nor for what its state has by now.
+// ask for what they cannot have, nor for what is on the shelves by now.
 type alone struct {
 	any     bool               // whether they have any rows
 	written *bloom.BloomFilter // the names of all their rows; may say yes to others. nil: not known
-	asked   map[string]set     // by kind, the names looked for since the state was new
+	until   uint64             // where the tables will stand in the end
+	asked   map[string]set     // by kind, the names looked for since the shelves were empty
 }
 
 // One name in a hundred that the tables do not have is looked for in vain.
@@ -56,16 +56,24 @@ func (a *alone) ask(kind string, names set) []string {
 	return fresh.list()
 }
 
-func (a *alone) mayHave(name string) bool { return a.written == nil || a.written.TestString(name) }
+func (a *alone) mayHave(name string) bool {
+	return a.written == nil || a.written.Test(hashBytes(hashOf(name)))
+}
 
-// learn notes the names of a state whose rows are being written into the tables.
-func (a *alone) learn(state *projections.State) {
-	if a.written != nil {
-		state.EachName(func(name string) { a.written.AddString(name) })
+// learn notes the names of rows that are being written into the tables, which then
+// stand at position.
+func (a *alone) learn(rows *shelves, position uint64) {
+	switch {
+	case position >= a.until:
+		a.written = nil
+	case a.written != nil:
+		rows.eachHash(func(hash uint64) { a.written.Add(hashBytes(hash)) })
 	}
 }
 
-// renew: the tables have some rows, and the next state is a new one.
+func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
+
+// renew: the tables have some rows, and the shelves are empty.
 func (a *alone) renew() { a.any, a.asked = true, map[string]set{} }
 
 // resume looks at what is in the tables, which stand at position and are to be
@@ -75,6 +83,7 @@ func (a *alone) resume(ctx context.Context, connection *pgx.Conn, position, unti
 	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&a.any); err != nil {
 		return fmt.Errorf("look for rows: %w", err)
 	}
+	a.until = until
 	if a.any && until < position+position/readPerLook {
 		return nil
 	}
@@ -85,7 +94,7 @@ func (a *alone) resume(ctx context.Context, connection *pgx.Conn, position, unti
 	}
 	var name string
 	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
-		a.written.AddString(name)
+		a.written.Add(hashBytes(hashOf(name)))
 		return nil
 	})
 	if err != nil {

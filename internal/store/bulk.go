@@ -15,9 +15,9 @@ import (
 )
 
 // Bulk folds long stretches of the log into tables that nobody else writes. The
-// rows are those that Apply would leave; the way there differs: the state stays
-// in memory for a whole stretch, rows that are only ever added go out while the
-// fold goes on, and all of a stretch is one transaction.
+// rows are those that Apply would leave; the way there differs: what a stretch has
+// seen stays in memory, rows that are only ever added go out while the fold goes
+// on, and all of a stretch is one transaction.
 //
 // Not for concurrent use. After an error it is of no use but to be closed, and
 // the tables are as the last Save left them.
@@ -25,7 +25,9 @@ type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	loader        loader
-	stretch       *stretch // nil between Save and the next Fold
+	stretch       *stretch           // nil between Save and the next Fold
+	rows          *shelves           // of the stretch
+	state         *projections.State // of the last batch
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
 	refused       Refused
@@ -123,8 +125,8 @@ func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	state := b.loader.state
 	if b.loader.alone.any {
+		b.loader.state = projections.NewState()
 		err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, byKeys); err != nil {
 				return err
@@ -134,14 +136,32 @@ func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
 		if err != nil {
 			return err
 		}
+		b.rows.take(b.loader.state)
 	}
+	b.state.Reset()
+	b.rows.load(b.state, batch)
 	for _, event := range batch {
-		if err := fold(b.rules, state, event); err != nil {
+		if err := fold(b.rules, b.state, event); err != nil {
 			return err
 		}
 	}
-	return refusal(b.stretch.write(drain(state)))
+	b.rows.keep(b.state)
+	return refusal(b.stretch.write(added(b.state)))
 }
+
+// expected is how many events a stretch may come to, for the size of its maps.
+func (b *Bulk) expected() int {
+	until := b.loader.alone.until
+	return int(min(until-min(b.least(), until), mostExpected))
+}
+
+// Full says that a stretch has come to the memory that it may take, and is to be saved.
+func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size() > mostMemory }
+
+// mostMemory is more than a million events of a real shop come to.
+const mostMemory = 512 << 20
+
+const mostExpected = 1_000_000
 
 // Save commits everything folded and moves the partitions that are not there yet
 // on to position, whose message has that digest. ErrFenced where somebody else
@@ -150,20 +170,20 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	stretch, state := b.stretch, b.loader.state
+	stretch, rows := b.stretch, b.rows
 	var learning sync.WaitGroup // while Postgres has the work
-	learning.Go(func() { b.loader.alone.learn(state) })
+	learning.Go(func() { b.loader.alone.learn(rows, position) })
 	defer learning.Wait()
 	if err := stretch.flush(); err != nil {
 		return refusal(err)
 	}
-	for _, c := range changesOf(state) {
-		if err := c.copy(ctx, stretch.tx); err != nil {
+	if err := rows.save(ctx, stretch.tx, stretch.fresh); err != nil {
+		return refusal(err)
+	}
+	for _, c := range extrasOf(b.state) {
+		if err := c.copy(ctx, stretch.tx, false); err != nil {
 			return refusal(err)
 		}
-	}
-	if err := stretch.makeIndexes(ctx); err != nil {
-		return refusal(err)
 	}
 	if err := b.moveCheckpoints(ctx, position, digest); err != nil {
 		return err
@@ -174,7 +194,7 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := stretch.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	b.stretch = nil
+	b.stretch, b.rows = nil, nil
 	for partition, at := range b.positions {
 		b.positions[partition] = max(at, position)
 	}
@@ -182,18 +202,10 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
-// Finish makes the indexes that Fold does without. Before that the tables are
-// complete, but slow to read.
+// Finish makes the indexes that are missing. Before that the tables are complete,
+// but slow to read.
 func (b *Bulk) Finish(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, b.writes, func(tx pgx.Tx) error {
-		if err := b.lockCheckpoints(ctx, tx); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, lateIndexes); err != nil {
-			return fmt.Errorf("make the indexes: %w", err)
-		}
-		return nil
-	})
+	return makeIndexes(ctx, b.loader.schema, true, b.writes, b.reads)
 }
 
 func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {
@@ -230,20 +242,25 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if b.stretch != nil {
 		return nil
 	}
+	if b.loader.alone.any {
+		if err := makeIndexes(ctx, b.loader.schema, false, b.writes, b.reads); err != nil {
+			return err
+		}
+	}
 	tx, err := b.writes.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err = b.lockCheckpoints(ctx, tx); err == nil {
-		b.stretch, err = beginStretch(ctx, tx, b.loader.schema, !b.loader.alone.any)
+		b.stretch, err = beginStretch(ctx, tx, !b.loader.alone.any)
 	}
 	if err != nil {
 		_ = tx.Rollback(ctx)
 		return err
 	}
-	b.loader.state = projections.NewState()
+	b.rows, b.state = newShelves(b.expected()), projections.NewState()
 	if b.loader.alone.any {
-		if err := loadExtras(ctx, b.reads, b.rules, b.loader.state); err != nil {
+		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
 		}
 	}
@@ -252,12 +269,12 @@ func (b *Bulk) begin(ctx context.Context) error {
 
 func (b *Bulk) loadPoison(ctx context.Context) error {
 	all := &pgx.Batch{}
-	queuePoison(all, b.loader.schema, b.loader.state, 0, math.MaxInt64)
+	queuePoison(all, b.loader.schema, b.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
 	}
 	for seq := range b.refused {
-		b.loader.state.Poison[seq] = true
+		b.state.Poison[seq] = true
 	}
 	return nil
 }

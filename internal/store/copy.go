@@ -1,10 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -12,60 +12,68 @@ import (
 )
 
 // copyIn writes new rows with COPY. The binary format has no text to escape,
-// and neither side spends time on writing and reading digits.
-func copyIn[R any](ctx context.Context, connection *pgconn.PgConn, table string, rows []R) error {
-	if len(rows) == 0 {
+// and neither side spends time on writing and reading digits. some appends some
+// of the rows, and nothing when there are no more. A fresh table was emptied by this
+// transaction; its rows are those of a table that was vacuumed.
+func copyIn(ctx context.Context, connection *pgconn.PgConn, table string, columns []column, fresh bool, some func(out []byte) []byte) error {
+	first := some([]byte(copyHeader))
+	if len(first) == len(copyHeader) {
 		return nil
 	}
-	columns := columnsOf[R]()
-	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", table, names(columns))
-	if _, err := connection.CopyFrom(ctx, newCopyReader(columns, rows), sql); err != nil {
+	r := &copyReader{some: some, next: first}
+	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary, freeze %t)", table, names(columns), fresh)
+	if _, err := connection.CopyFrom(ctx, r, sql); err != nil {
 		return fmt.Errorf("copy into %s: %w", table, err)
 	}
 	return nil
 }
 
-// copyReader writes rows in COPY's binary format while it is read, so that
-// Postgres takes in some while the next are written.
-type copyReader[R any] struct {
-	columns []column
-	rows    []R          // not written yet
-	written bytes.Buffer // and not read yet
-}
-
-// rowsAtOnce are written at once: some tens of kilobytes.
-const rowsAtOnce = 200
+// copyAtOnce is about how many bytes of rows are written at once.
+const copyAtOnce = 48 << 10
 
 // copyHeader has no flags and no extension.
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
-func newCopyReader[R any](columns []column, rows []R) *copyReader[R] {
-	r := &copyReader[R]{columns: columns, rows: rows}
-	r.written.WriteString(copyHeader)
-	return r
+// copyReader writes rows in COPY's binary format while it is read, so that
+// Postgres takes in some while the next are written.
+type copyReader struct {
+	some   func(out []byte) []byte
+	buffer []byte
+	next   []byte // of the buffer, not read yet
+	ended  bool
 }
 
-func (r *copyReader[R]) Read(p []byte) (int, error) {
-	if r.written.Len() == 0 && len(r.rows) > 0 {
-		some := r.rows[:min(rowsAtOnce, len(r.rows))]
-		r.rows = r.rows[len(some):]
-		r.written.Reset()
-		out := appendRows(r.written.AvailableBuffer(), r.columns, some)
-		if len(r.rows) == 0 {
-			out = binary.BigEndian.AppendUint16(out, 0xffff) // the end
+func (r *copyReader) Read(p []byte) (int, error) {
+	if len(r.next) == 0 {
+		if r.ended {
+			return 0, io.EOF
 		}
-		r.written.Write(out)
+		r.buffer = r.some(r.buffer[:0])
+		if r.ended = len(r.buffer) == 0; r.ended {
+			r.buffer = binary.BigEndian.AppendUint16(r.buffer, 0xffff)
+		}
+		r.next = r.buffer
 	}
-	return r.written.Read(p)
+	n := copy(p, r.next)
+	r.next = r.next[n:]
+	return n, nil
 }
 
-func appendRows[R any](out []byte, columns []column, rows []R) []byte {
-	for i := range rows {
-		row := reflect.ValueOf(&rows[i]).Elem()
-		out = binary.BigEndian.AppendUint16(out, uint16(len(columns)))
-		for _, c := range columns {
-			out = appendField(out, row.Field(c.field).Addr().Interface())
+// someOf appends rows from the first one on.
+func someOf[R any](columns []column, rows []R) func(out []byte) []byte {
+	return func(out []byte) []byte {
+		for end := len(out) + copyAtOnce; len(rows) > 0 && len(out) < end; rows = rows[1:] {
+			out = appendRow(out, columns, &rows[0])
 		}
+		return out
+	}
+}
+
+func appendRow[R any](out []byte, columns []column, row *R) []byte {
+	fields := reflect.ValueOf(row).Elem()
+	out = binary.BigEndian.AppendUint16(out, uint16(len(columns)))
+	for _, c := range columns {
+		out = appendField(out, fields.Field(c.field).Addr().Interface())
 	}
 	return out
 }
@@ -98,9 +106,56 @@ func appendField(out []byte, field any) []byte {
 		}
 		return append(out, 0)
 	}
-	return binary.BigEndian.AppendUint32(out, 0xffff_ffff)
+	return binary.BigEndian.AppendUint32(out, null)
 }
 
 func appendInt(out []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(out, 8), uint64(v))
+}
+
+// null is the length of a field that is null.
+const null = 0xffff_ffff
+
+// valueOf is the row that appendRow wrote.
+func valueOf[R any](columns []column, row []byte) (out R) {
+	fields := reflect.ValueOf(&out).Elem()
+	row, text := row[2:], string(row[2:]) // which all texts share
+	for _, c := range columns {
+		length := binary.BigEndian.Uint32(row)
+		row, text = row[4:], text[4:]
+		if length == null {
+			continue
+		}
+		setField(fields.Field(c.field).Addr().Interface(), row[:length], text[:length])
+		row, text = row[length:], text[length:]
+	}
+	return out
+}
+
+func setField(field any, value []byte, text string) {
+	switch v := field.(type) {
+	case *string:
+		*v = text
+	case *time.Time:
+		*v = time.UnixMicro(pgEpoch + int64(binary.BigEndian.Uint64(value))).UTC()
+	case *int64:
+		*v = int64(binary.BigEndian.Uint64(value))
+	case **int64:
+		n := int64(binary.BigEndian.Uint64(value))
+		*v = &n
+	case *bool:
+		*v = value[0] != 0
+	}
+}
+
+// keyEnd is where the first columns of a row end.
+func keyEnd(row []byte, columns int) int {
+	end := 2
+	for range columns {
+		if length := binary.BigEndian.Uint32(row[end:]); length != null {
+			end += int(length)
+		}
+		end += 4
+	}
+	return end
 }

@@ -63,9 +63,6 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)},
 		func(r projections.Payment) {
 			named.users.add(r.UserID)
-			if _, here := state.Payments.Get(r.ProviderPaymentID); here {
-				return // found by its other name before, with its ledger lines
-			}
 			state.LoadPayment(r)
 			found.add(r.ProviderPaymentID)
 			owners.add(r.UserID)

@@ -1,4 +1,4 @@
--- every name under which rows are looked for; see State.EachName
+-- every name under which rows are looked for; see shelves.eachHash
 select event_id from processed_event
 union all select provider_payment_id from payment
 union all select transaction_id from payment where transaction_id is not null

@@ -1,8 +1,9 @@
 -- The derived tables. No types, sequences or functions, and no now() in a row: a
--- schema of them is made by folding the log and can be made again.
+-- schema of them is made by folding the log and can be made again. For their keys
+-- and indexes see indexes.go.
 
 create table subscription (
-  user_id              text primary key,
+  user_id              text not null,
   subscription_id      text,
   product_key          text,
   status               text not null,
@@ -16,7 +17,7 @@ create table subscription (
 );
 
 create table subscription_state (
-  subscription_id      text primary key,
+  subscription_id      text not null,
   user_id              text,
   product_key          text,
   status               text not null,
@@ -29,10 +30,9 @@ create table subscription_state (
   event_id             text not null,
   stream_seq           bigint not null
 );
-create index subscription_state_user on subscription_state (user_id) where user_id is not null;
 
 create table credits (
-  user_id    text primary key,
+  user_id    text not null,
   balance    bigint not null,
   granted    bigint not null check (granted >= 0),
   reversed   bigint not null check (reversed >= 0),
@@ -54,13 +54,11 @@ create table credit_ledger (
   expires_at          timestamptz,
   occurred_at         timestamptz not null,
   stream_seq          bigint not null,
-  primary key (event_id, line),
   check ((reverses_event_id is null) = (entry = 'grant') and (reverses_line is null) = (entry = 'grant'))
 );
-create index credit_ledger_user on credit_ledger (user_id);
 
 create table pro_license (
-  user_id             text primary key,
+  user_id             text not null,
   status              text not null check (status in ('active', 'revoked')),
   github_username     text,
   product_key         text,
@@ -73,7 +71,7 @@ create table pro_license (
 );
 
 create table payment (
-  provider_payment_id text primary key,
+  provider_payment_id text not null,
   order_id            text,
   subscription_id     text,
   user_id             text,
@@ -86,17 +84,14 @@ create table payment (
   event_id            text not null,
   occurred_at         timestamptz not null,
   stream_seq          bigint not null,
-  transaction_id      text unique,
+  transaction_id      text,
   first_of_order      boolean not null,
   reversed_at         timestamptz,
   check (user_id is null or kind is not null)
 );
-create unique index payment_first_of_order on payment (order_id) where first_of_order;
-create index payment_unclaimed on payment (subscription_id) where user_id is null;
-create index payment_pro on payment (user_id) where kind = 'pro';
 
 create table reversal (
-  event_id            text primary key,
+  event_id            text not null,
   provider_payment_id text not null,
   order_id            text,
   cause               text not null check (cause in ('refund', 'chargeback')),
@@ -107,10 +102,9 @@ create table reversal (
   stream_seq          bigint not null,
   cumulative          boolean not null
 );
-create index reversal_payment on reversal (provider_payment_id);
 
 create table processed_event (
-  event_id            text primary key,
+  event_id            text not null,
   stream_seq          bigint not null,
   event_type          text,
   kind                text,
@@ -126,7 +120,7 @@ create table processed_event (
 );
 
 create table duplicate_event (
-  stream_seq bigint primary key,
+  stream_seq bigint not null,
   event_id   text not null
 );
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,37 +12,46 @@ import (
 // changesOf lists what the fold changed. A new table is one line here, its row
 // struct and its DDL.
 func changesOf(s *projections.State) []change {
-	return []change{
-		changes[projections.ProcessedEvent]{"processed_event", s.Events.Inserted(), nil},
-		changes[projections.DuplicateEvent]{"duplicate_event", s.Duplicates, nil},
-		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Inserted(), nil},
+	return slices.Concat(added(s), []change{
 		changes[projections.Reversal]{"reversal", s.Reversals.Inserted(), nil},
 		changes[projections.Payment]{"payment", s.Payments.Inserted(), s.Payments.Updated()},
 		changes[projections.SubscriptionState]{"subscription_state", s.Subscriptions.Inserted(), s.Subscriptions.Updated()},
 		changes[projections.Subscription]{"subscription", s.Current.Inserted(), s.Current.Updated()},
 		changes[projections.Credits]{"credits", s.Credits.Inserted(), s.Credits.Updated()},
 		changes[projections.ProLicense]{"pro_license", s.Licenses.Inserted(), s.Licenses.Updated()},
-		changes[projections.RevenueDay]{"revenue_daily", s.Revenue.Inserted(), s.Revenue.Updated()},
+	}, extrasOf(s))
+}
+
+// extrasOf lists what the fold changed of the tables that only rebuilds have.
+func extrasOf(s *projections.State) []change {
+	return []change{changes[projections.RevenueDay]{"revenue_daily", s.Revenue.Inserted(), s.Revenue.Updated()}}
+}
+
+// added lists the new rows of tables whose rows are only ever added.
+func added(s *projections.State) []change {
+	return []change{
+		changes[projections.ProcessedEvent]{"processed_event", s.Events.Inserted(), nil},
+		changes[projections.DuplicateEvent]{"duplicate_event", s.Duplicates, nil},
+		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Inserted(), nil},
 	}
 }
 
-// drain takes the rows that are only ever added out of the state.
-func drain(s *projections.State) []change {
-	duplicates := s.Duplicates
-	s.Duplicates = nil
-	return []change{
-		changes[projections.ProcessedEvent]{"processed_event", s.Events.Drain(), nil},
-		changes[projections.DuplicateEvent]{"duplicate_event", duplicates, nil},
-		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Drain(), nil},
+// tables lists those that every schema has, but for checkpoint.
+func tables() (list []string) {
+	for _, c := range changesOf(projections.NewState()) {
+		if table, _ := c.layout(); !projections.IsExtra(table) {
+			list = append(list, table)
+		}
 	}
+	return list
 }
 
 // change is what is to be written to one table.
 type change interface {
 	// queue adds one or two statements.
 	queue(batch *pgx.Batch)
-	// copy writes many rows at once.
-	copy(ctx context.Context, tx pgx.Tx) error
+	// copy writes many rows at once; fresh as in copyIn.
+	copy(ctx context.Context, tx pgx.Tx, fresh bool) error
 	// layout is the table's name and columns.
 	layout() (table string, columns []column)
 }
@@ -61,8 +71,9 @@ func (c changes[R]) queue(batch *pgx.Batch) {
 // updatesAtOnce bounds the arrays of one statement.
 const updatesAtOnce = 10_000
 
-func (c changes[R]) copy(ctx context.Context, tx pgx.Tx) error {
-	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, c.inserted); err != nil {
+func (c changes[R]) copy(ctx context.Context, tx pgx.Tx, fresh bool) error {
+	_, columns := c.layout()
+	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, columns, fresh, someOf(columns, c.inserted)); err != nil {
 		return err
 	}
 	for rest := c.updated; len(rest) > 0; {

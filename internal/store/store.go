@@ -21,9 +21,6 @@ import (
 // LiveSchema holds the tables that are served.
 const LiveSchema = "portal"
 
-//go:embed late_indexes.sql
-var lateIndexes string
-
 //go:embed portal.sql
 var derivedTables string
 
@@ -230,14 +227,14 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return err
 	}
 	schema := quoted(s.schema)
-	steps := []struct {
+	type step struct {
 		sql  string
 		args []any
-	}{
+	}
+	steps := []step{
 		{"create schema if not exists " + schema, nil},
 		{"set local search_path = " + schema, nil},
 		{derivedTables, nil},
-		{lateIndexes, nil},
 		{
 			"insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p",
 			[]any{partitions, want.LogID},
@@ -248,10 +245,12 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		},
 	}
 	for _, name := range extras {
-		steps = append(steps, struct {
-			sql  string
-			args []any
-		}{extraTables[name], nil})
+		steps = append(steps, step{sql: extraTables[name]})
+	}
+	if s.schema == LiveSchema { // others are filled first
+		for _, i := range indexes {
+			steps = append(steps, step{sql: i.create}, step{sql: i.key})
+		}
 	}
 	for _, step := range steps {
 		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {

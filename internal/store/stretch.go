@@ -2,36 +2,31 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 )
 
-//go:embed indexes.sql
-var indexesSQL string
-
 // stretch is what one transaction of a Bulk is about to commit.
 type stretch struct {
 	tx      pgx.Tx
+	fresh   bool // the tables are empty and nobody's but this transaction's
 	rows    chan []change
 	writing *errgroup.Group // of one goroutine, which alone uses tx until it has ended
 	ended   <-chan struct{} // closed when writing failed or the caller's context ended
 	cause   func() error    // of that
 	closed  bool
-	indexes []string // statements that make the indexes again
 }
 
-// beginStretch opens the transaction. For empty tables it takes the indexes
-// away: to make them once, at the end, is quicker than to keep them up.
-func beginStretch(ctx context.Context, tx pgx.Tx, schema string, empty bool) (*stretch, error) {
-	s := &stretch{tx: tx, rows: make(chan []change, 1)}
+func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool) (*stretch, error) {
+	s := &stretch{tx: tx, fresh: fresh, rows: make(chan []change, 1)}
 	if _, err := tx.Exec(ctx, byKeys); err != nil {
 		return nil, err
 	}
-	if empty {
-		if err := s.takeIndexes(ctx, schema); err != nil {
+	if fresh {
+		if err := s.empty(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -39,7 +34,7 @@ func beginStretch(ctx context.Context, tx pgx.Tx, schema string, empty bool) (*s
 	writing.Go(func() error {
 		for changes := range s.rows {
 			for _, c := range changes {
-				if err := c.copy(ctx, tx); err != nil {
+				if err := c.copy(ctx, tx, fresh); err != nil {
 					return err
 				}
 			}
@@ -50,33 +45,10 @@ func beginStretch(ctx context.Context, tx pgx.Tx, schema string, empty bool) (*s
 	return s, nil
 }
 
-func (s *stretch) takeIndexes(ctx context.Context, schema string) error {
-	rows, err := s.tx.Query(ctx, indexesSQL, quoted(schema))
-	if err != nil {
-		return fmt.Errorf("list the indexes: %w", err)
-	}
-	var drop, create string
-	var late bool
-	var drops []string
-	if _, err := pgx.ForEachRow(rows, []any{&drop, &create, &late}, func() error {
-		drops = append(drops, drop)
-		if !late {
-			s.indexes = append(s.indexes, create)
-		}
-		return nil
-	}); err != nil {
-		return fmt.Errorf("list the indexes: %w", err)
-	}
-	return s.run(ctx, drops)
-}
-
-func (s *stretch) makeIndexes(ctx context.Context) error { return s.run(ctx, s.indexes) }
-
-func (s *stretch) run(ctx context.Context, statements []string) error {
-	for _, sql := range statements {
-		if _, err := s.tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("%s: %w", sql, err)
-		}
+// empty gives the empty tables new files, so that copyIn may take them for fresh.
+func (s *stretch) empty(ctx context.Context) error {
+	if _, err := s.tx.Exec(ctx, "truncate "+strings.Join(tables(), ", ")); err != nil {
+		return fmt.Errorf("empty the tables: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+)
+
+// index is an index of a derived table, maybe that of a key.
+type index struct {
+	name   string
+	create string // the statement
+	key    string // the statement that makes it a key; may be empty
+	late   bool   // no fold looks for rows by it
+}
+
+// indexes lists them all, those that take longest to make first. Tables that a
+// rebuild fills have none of them to begin with: to make one at once is quicker than
+// to keep it up.
+var indexes = []index{
+	primary("processed_event", "event_id"),
+	late(plain("processed_event", "payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+	late(plain("processed_event", "user", "(user_id, stream_seq) where user_id is not null")),
+	primary("credit_ledger", "event_id, line"),
+	late(plain("processed_event", "subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+	primary("payment", "provider_payment_id"),
+	key("payment", "transaction_id_key", "unique", "transaction_id"),
+	plain("credit_ledger", "user", "(user_id)"),
+	late(unique("processed_event", "stream_seq", "(stream_seq)")),
+	unique("payment", "first_of_order", "(order_id) where first_of_order"),
+	plain("payment", "unclaimed", "(subscription_id) where user_id is null"),
+	plain("payment", "pro", "(user_id) where kind = 'pro'"),
+	primary("subscription_state", "subscription_id"),
+	plain("subscription_state", "user", "(user_id) where user_id is not null"),
+	primary("subscription", "user_id"),
+	primary("credits", "user_id"),
+	primary("reversal", "event_id"),
+	plain("reversal", "payment", "(provider_payment_id)"),
+	primary("pro_license", "user_id"),
+	primary("duplicate_event", "stream_seq"),
+}
+
+func primary(table, columns string) index { return key(table, "pkey", "primary key", columns) }
+
+func key(table, suffix, kind, columns string) index {
+	i := unique(table, suffix, "("+columns+")")
+	i.key = fmt.Sprintf("alter table %s add constraint %s %s using index %[2]s", table, i.name, kind)
+	return i
+}
+
+func unique(table, suffix, on string) index { return indexOf("unique index", table, suffix, on) }
+
+func plain(table, suffix, on string) index { return indexOf("index", table, suffix, on) }
+
+func indexOf(kind, table, suffix, on string) index {
+	name := table + "_" + suffix
+	return index{name: name, create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
+}
+
+func late(i index) index {
+	i.late = true
+	return i
+}
+
+// makeIndexes makes what is missing, on all of the connections at once. What was
+// made stays when it fails.
+func makeIndexes(ctx context.Context, schema string, late bool, on ...*pgxpool.Conn) error {
+	if create, keys, err := missingIndexes(ctx, on[0], schema, late); err != nil || len(create)+len(keys) == 0 {
+		return err
+	}
+	if err := awaitOthers(ctx, on[0]); err != nil {
+		return err
+	}
+	create, keys, err := missingIndexes(ctx, on[0], schema, late)
+	if err != nil {
+		return err
+	}
+	next := make(chan string, len(create))
+	for _, sql := range create {
+		next <- sql
+	}
+	close(next)
+	making, makes := errgroup.WithContext(ctx)
+	for _, connection := range on {
+		making.Go(func() error {
+			for sql := range next {
+				if err := makeIndex(makes, connection, sql); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := making.Wait(); err != nil {
+		return err
+	}
+	for _, sql := range keys { // these exclude each other
+		if err := makeIndex(ctx, on[0], sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forIndexes is memory for a million rows to be sorted without files. There are as
+// many connections as cores: Postgres' own workers would be in the way.
+const forIndexes = "set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0"
+
+func makeIndex(ctx context.Context, connection *pgxpool.Conn, sql string) error {
+	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, forIndexes); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+		return nil
+	})
+}
+
+// awaitOthers waits for the session of a killed command that makes indexes still.
+func awaitOthers(ctx context.Context, connection *pgxpool.Conn) error {
+	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode"); err != nil {
+			return fmt.Errorf("wait for others that make indexes: %w", err)
+		}
+		return nil
+	})
+}
+
+// missingIndexes lists the statements that make them, and those that make them keys.
+func missingIndexes(ctx context.Context, q querier, schema string, late bool) (create, keys []string, err error) {
+	var names []string
+	for _, i := range indexes {
+		names = append(names, in(schema, i.name))
+	}
+	var made, isKey []bool
+	err = q.QueryRow(ctx, `select array_agg(to_regclass(name) is not null order by nr),
+		array_agg(exists (select from pg_constraint where conindid = to_regclass(name)) order by nr)
+		from unnest($1::text[]) with ordinality as n (name, nr)`, names).Scan(&made, &isKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for the indexes of schema %s: %w", schema, err)
+	}
+	for n, i := range indexes {
+		if i.late && !late {
+			continue
+		}
+		if !made[n] {
+			create = append(create, i.create)
+		}
+		if i.key != "" && !isKey[n] {
+			keys = append(keys, i.key)
+		}
+	}
+	return create, keys, nil
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// shelf keeps rows of one table in memory, as the bytes that COPY takes in: less
+// than half of what they are as values, and nothing that the garbage collector
+// has to look through. Not for concurrent use.
+type shelf[R any] struct {
+	in      *shelves
+	number  uint32 // there
+	table   string
+	columns []column
+	keys    int                   // how many of the columns are the key; they come first
+	names   func(row *R) rowNames // under which it is looked for
+	put     func(state *projections.State, row R, name string)
+
+	rows    []shelved
+	bytes   arena
+	encoded []byte // for the next row
+}
+
+// rowNames are up to four; the first is one that the row never loses.
+type rowNames [4]string
+
+// shelved is where a row is.
+type shelved struct {
+	place
+	turn    uint32 // in which it was loaded last
+	stored  bool   // the table has it
+	changed bool   // the table has not got it like this
+}
+
+// newShelf adds a shelf. put puts one of its rows, which was found by name, into a
+// state, and all that belongs to it.
+func newShelf[R any](in *shelves, table string, names func(*R) rowNames, put func(*projections.State, R, string)) *shelf[R] {
+	s := &shelf[R]{in: in, number: uint32(len(in.all)), table: table, columns: columnsOf[R](), names: names, put: put}
+	s.keys = slices.IndexFunc(s.columns, func(c column) bool { return !c.key })
+	in.all = append(in.all, s)
+	return s
+}
+
+func (s *shelf[R]) load(state *projections.State, at, turn uint32, name string) {
+	if row := &s.rows[at]; row.turn != turn {
+		row.turn = turn
+		s.put(state, s.value(at), name)
+	}
+}
+
+func (s *shelf[R]) value(at uint32) R { return valueOf[R](s.columns, s.bytes.at(s.rows[at].place)) }
+
+// take puts rows that the table has. Those that are here already stay.
+func (s *shelf[R]) take(rows []R) {
+	for i := range rows {
+		s.encode(&rows[i])
+		if _, here := s.find(&rows[i]); !here {
+			s.add(&rows[i], shelved{stored: true})
+		}
+	}
+}
+
+// note puts a new row that is written to the table without being saved from here.
+func (s *shelf[R]) note(row *R) {
+	s.encode(row)
+	s.add(row, shelved{stored: true})
+}
+
+// keep puts a row that is new, or one that was loaded and changed.
+func (s *shelf[R]) keep(row *R, loaded bool) {
+	s.encode(row)
+	if !loaded {
+		s.add(row, shelved{changed: true})
+		return
+	}
+	at, _ := s.find(row)
+	s.rename(at, row)
+	s.rows[at].place, s.rows[at].changed = s.bytes.replace(s.rows[at].place, s.encoded), true
+}
+
+func (s *shelf[R]) encode(row *R) { s.encoded = appendRow(s.encoded[:0], s.columns, row) }
+
+// add puts the row that was encoded last.
+func (s *shelf[R]) add(row *R, as shelved) {
+	as.place = s.bytes.put(s.encoded)
+	s.rows = append(s.rows, as)
+	names := s.names(row)
+	for i, name := range names {
+		if !slices.Contains(names[:i], name) {
+			s.in.list(name, s.number, uint32(len(s.rows)-1))
+		}
+	}
+}
+
+// rename lists a row under the names that it did not have before.
+func (s *shelf[R]) rename(at uint32, row *R) {
+	now := s.names(row)
+	if now == (rowNames{now[0]}) {
+		return
+	}
+	before := s.value(at)
+	had := s.names(&before)
+	for _, name := range now {
+		if !slices.Contains(had[:], name) {
+			s.in.list(name, s.number, at)
+		}
+	}
+}
+
+// find looks for the row with the key of the one that was encoded last.
+func (s *shelf[R]) find(row *R) (at uint32, found bool) {
+	key := s.encoded[:keyEnd(s.encoded, s.keys)]
+	for e := s.in.byName[hashOf(s.names(row)[0])]; e != 0; e = s.in.entries[e-1].next {
+		one := s.in.entries[e-1]
+		if one.shelf == s.number && bytes.HasPrefix(s.bytes.at(s.rows[one.row].place), key) {
+			return one.row, true
+		}
+	}
+	return 0, false
+}
+
+// save writes what the table has not got.
+func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+	next := 0
+	some := func(out []byte) []byte {
+		for end := len(out) + copyAtOnce; next < len(s.rows) && len(out) < end; next++ {
+			if row := s.rows[next]; row.changed && !row.stored {
+				out = append(out, s.bytes.at(row.place)...)
+			}
+		}
+		return out
+	}
+	if err := copyIn(ctx, tx.Conn().PgConn(), s.table, s.columns, fresh, some); err != nil {
+		return err
+	}
+	var updated []R
+	for at, row := range s.rows {
+		if row.changed && row.stored {
+			updated = append(updated, s.value(uint32(at)))
+		}
+		if len(updated) == updatesAtOnce || at == len(s.rows)-1 {
+			if err := (changes[R]{s.table, nil, updated}).copy(ctx, tx, false); err != nil {
+				return err
+			}
+			updated = updated[:0]
+		}
+	}
+	return nil
+}
+
+// size is what it takes, about.
+func (s *shelf[R]) size() int { return chunkSize*len(s.bytes.chunks) + 20*len(s.rows) }
+
+// arena is bytes in chunks, so that it grows without being copied.
+type arena struct{ chunks [][]byte }
+
+type place struct{ chunk, from, length uint32 }
+
+const chunkSize = 1 << 20
+
+func (a *arena) put(b []byte) place {
+	last := len(a.chunks) - 1
+	if last < 0 || cap(a.chunks[last])-len(a.chunks[last]) < len(b) {
+		a.chunks = append(a.chunks, make([]byte, 0, max(chunkSize, len(b))))
+		last++
+	}
+	p := place{uint32(last), uint32(len(a.chunks[last])), uint32(len(b))}
+	a.chunks[last] = append(a.chunks[last], b...)
+	return p
+}
+
+func (a *arena) at(p place) []byte { return a.chunks[p.chunk][p.from : p.from+p.length] }
+
+// replace puts b where p was, if there is room.
+func (a *arena) replace(p place, b []byte) place {
+	if len(b) > int(p.length) {
+		return a.put(b)
+	}
+	p.length = uint32(copy(a.at(p), b))
+	return p
+}
