@@ -50,11 +50,11 @@ func (e *envelope) event() Event {
 	out.SubscriptionID = text(subscription...)
 	out.Transaction = text(transaction...)
 	out.Order = text(order...)
-	product := []scalar{o.Product.ID, o.Product.asID, o.Order.Product.ID, o.Order.Product.asID}
-	if sold := first(product...); sold.fits() {
+	sold := first(o.Product.ID, o.Product.asID, o.Order.Product.ID, o.Order.Product.asID)
+	if sold.fits() {
 		out.Product = string(sold.text)
 	}
-	out.ProductKey = text(append([]scalar{meta.ProductKey, meta.Key}, product...)...)
+	out.ProductKey = text(meta.ProductKey, meta.Key, sold)
 	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
 	out.Mode = text(o.Mode)
 	out.Status = text(o.Status)
