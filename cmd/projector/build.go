@@ -24,9 +24,12 @@ type build struct {
 	unlock   func()
 }
 
+// grace is how long a rebuild that is interrupted may take to save what it has folded.
+const grace = 10 * time.Second
+
 func newBuild(ctx context.Context, s sources, schema string, rules projections.Rules, progress *progress, logger *slog.Logger) (*build, error) {
 	b := &build{sources: s, schema: schema, progress: progress}
-	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.at}
+	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.at, Grace: grace}
 	var err error
 	if b.info, err = s.info(ctx); err != nil {
 		return nil, err
@@ -51,7 +54,9 @@ func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*pr
 	}
 	defer live.Close()
 	defer b.progress.end()
-	return b.left(ctx, call(&projector.Promote{Rebuild: b.rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))
+	rebuild := b.rebuild
+	rebuild.Grace = 0 // others may be waiting
+	return b.left(ctx, call(&projector.Promote{Rebuild: rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))
 }
 
 // askAfter is for one more question after the command was interrupted.

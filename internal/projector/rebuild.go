@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
@@ -22,6 +23,7 @@ type Rebuild struct {
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with what is folded
 	Stretch  uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
+	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
 
 	upto     positions            // what lies beyond is left out; nil: nothing does
 	look     func(events.Message) // called once with every message, by several at a time; may be nil
@@ -36,7 +38,7 @@ const stretchEvents = 1_000_000
 // Run goes on from where the tables stand up to that message of the log. After
 // an error they stand at some message before it, whole, and Run goes on there.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
-	size := r.stretch()
+	size := r.atOnce()
 	for {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
@@ -59,11 +61,11 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		if err := r.poisoned.add(refused); err != nil {
 			return err
 		}
-		size = r.stretch()
+		size = r.atOnce()
 	}
 }
 
-func (r *Rebuild) stretch() uint64 { return cmp.Or(r.Stretch, stretchEvents) }
+func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Stretch, stretchEvents) }
 
 // choose looks at a message and says whether it is to be folded.
 func (r *Rebuild) choose(at positions) func(m events.Message) (bool, error) {
@@ -100,28 +102,73 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	begin = max(at.least(), info.First-1) // a log that was adopted begins late
-	r.Progress(min(begin, until), until)
-	err = decodeAll(ctx, r.Log, begin+1, until, size, r.choose(at), func(d decoded) error {
-		if err := bulk.Fold(ctx, d.events); err != nil {
+	s := stretch{bulk: bulk, begin: max(at.least(), info.First-1)} // a log that was adopted begins late
+	r.Progress(min(s.begin, until), until)
+	work, stop := withGrace(ctx, r.Grace)
+	defer stop()
+	err = decodeAll(ctx, r.Log, s.begin+1, until, size, r.choose(at), func(d decoded) error {
+		if err := s.fold(work, d); err != nil {
 			return err
 		}
-		if d.seq-begin >= size || d.seq == until || bulk.Full() {
-			if err := bulk.Save(ctx, d.seq, d.digest); err != nil {
+		if d.seq-s.begin >= size || d.seq == until || bulk.Full() {
+			if err := r.save(work, &s); err != nil {
 				return err
-			}
-			begin = d.seq
-			for seq := range r.poisoned.refused {
-				if seq <= d.seq {
-					r.poisoned.folded(ctx, r.Logger, seq)
-				}
 			}
 		}
 		r.Progress(d.seq, until)
 		return nil
 	})
-	if err == nil && !r.scratch {
+	switch {
+	case r.scratch:
+	case err == nil:
 		err = bulk.Finish(ctx)
+	default:
+		_ = r.save(work, &s) // what is folded need not be folded again
 	}
-	return begin, err
+	return s.begin, err
+}
+
+// stretch is what was folded since the last commit.
+type stretch struct {
+	bulk   *store.Bulk
+	begin  uint64 // up to where the tables stand
+	last   decoded
+	failed error // of bulk, which is of no use after one
+}
+
+func (s *stretch) fold(ctx context.Context, d decoded) error {
+	if s.failed = s.bulk.Fold(ctx, d.events); s.failed == nil {
+		s.last = d
+	}
+	return s.failed
+}
+
+// save commits the stretch, if there is one, and begins the next.
+func (r *Rebuild) save(ctx context.Context, s *stretch) error {
+	if s.failed != nil || s.last.seq <= s.begin {
+		return s.failed
+	}
+	if s.failed = s.bulk.Save(ctx, s.last.seq, s.last.digest); s.failed != nil {
+		return s.failed
+	}
+	s.begin = s.last.seq
+	for seq := range r.poisoned.refused {
+		if seq <= s.begin {
+			r.poisoned.folded(ctx, r.Logger, seq)
+		}
+	}
+	return nil
+}
+
+// withGrace returns a context that ends that long after ctx.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	if grace == 0 {
+		return ctx, func() {}
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return work, func() {
+		stop()
+		cancel()
+	}
 }

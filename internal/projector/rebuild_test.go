@@ -159,6 +159,27 @@ func TestAnyStretchAndAnyStopGivesTheLiveTables(t *testing.T) {
 	}
 }
 
+// What was folded when it is interrupted is saved, if that takes no longer than it may.
+func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	w.live(ctx, t, 11_000)
+	into := w.open(ctx, t, "portal_next")
+	stopped, stop := context.WithCancel(ctx)
+	rebuild := w.rebuild(t, into, 0)
+	rebuild.Grace = 30 * time.Second
+	rebuild.Progress = func(position, _ uint64) {
+		if position > 0 {
+			stop()
+		}
+	}
+	require.ErrorIs(t, rebuild.Run(stopped, w.head(ctx, t)), context.Canceled)
+	require.Positive(t, w.number(ctx, t, "select min(position) from portal_next.checkpoint"))
+	again := w.rebuild(t, into, 0)
+	require.NoError(t, again.Run(ctx, w.head(ctx, t)))
+	w.requireSame(ctx, t, "portal", "portal_next")
+}
+
 // What the database refuses of the tables that are built is found, also among
 // many, and rejected in every fold from then on.
 func TestARebuildFindsWhatIsRefused(t *testing.T) {
