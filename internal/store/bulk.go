@@ -31,12 +31,13 @@ type Bulk struct {
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
 	refused       Refused
+	memory        int // for the rows of a stretch
 }
 
 // NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
 // may change refused until Close.
 func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64, refused Refused) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, loader: loader{schema: s.schema, alone: newAlone()}}
+	b := &Bulk{rules: rules, refused: refused, memory: mostMemory, loader: loader{schema: s.schema, alone: newAlone()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -156,7 +157,7 @@ func (b *Bulk) expected() int {
 }
 
 // Full says that a stretch has come to the memory that it may take, and is to be saved.
-func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size() > mostMemory }
+func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size() > b.memory }
 
 // mostMemory is more than a million events of a real shop come to.
 const mostMemory = 512 << 20

@@ -188,6 +188,32 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 	require.EqualValues(t, 70, number(ctx, t, s, "select balance from credits"))
 }
 
+// Memory is bounded in bytes: a stretch of long texts ends sooner.
+func TestAStretchIsFullWhateverItsEvents(t *testing.T) {
+	t.Parallel()
+	full := func(length int) (count int) {
+		ctx, s := setup(t)
+		bulk, err := s.NewBulk(ctx, anyMode, 1_000_000, nil)
+		require.NoError(t, err)
+		defer bulk.Close()
+		bulk.memory = 16 << 20
+		for !bulk.Full() {
+			var batch []events.Event
+			for range 100 {
+				count++
+				name := fmt.Sprintf("%0*d", length, count)
+				batch = append(batch, event(t, uint64(count), pack("e"+name, "p"+name, "u"+name, 1)))
+			}
+			require.NoError(t, bulk.Fold(ctx, batch))
+		}
+		return count
+	}
+	short, long := full(8), full(200)
+	// A payment, a ledger line and credits, with five to eight texts and their names.
+	require.InDelta(t, 16<<20/600, short, 16<<20/600/2)
+	require.InDelta(t, 16<<20/2000, long, 16<<20/2000/2)
+}
+
 // Ctrl-C in the middle of a stretch is an error, never a loss or a panic.
 func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 	t.Parallel()
