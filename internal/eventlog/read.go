@@ -197,8 +197,9 @@ func build(seq uint64, subject string, a attributes, body []byte, stored time.Ti
 	if err != nil {
 		return events.Message{}, fmt.Errorf("message %d has subject %q, which is no partition", seq, subject)
 	}
-	received, err := time.Parse(receivedAtLayout, a.receivedAt)
-	if err != nil || received.Year() < 2000 {
+	// Layouts but those of RFC 3339 are read slowly.
+	received, err := time.Parse(time.RFC3339Nano, a.receivedAt)
+	if err != nil || len(a.receivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
 		received = stored // not written by ingest
 	}
 	return events.Message{

@@ -112,6 +112,8 @@ func postmaster(at site, durable bool) *exec.Cmd {
 		"max_connections=100", "shared_buffers=64MB", // it shares a developer's machine
 		"timezone=UTC", "log_timezone=UTC", "cluster_name=payfold",
 		"password_encryption=scram-sha-256", "logging_collector=off",
+		// It has no replicas: what fills a new table need not be written twice.
+		"wal_level=minimal", "max_wal_senders=0",
 	}
 	if !durable {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")

@@ -54,7 +54,9 @@ func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.Str
 
 // newShelves expects about that many events.
 func newShelves(expected int) *shelves {
-	s := &shelves{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected)}
+	s := &shelves{
+		events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), entries: make([]entry, 0, 2*expected),
+	}
 	s.payments = newShelf(s, "payment", func(r *projections.Payment) rowNames {
 		out := rowNames{r.ProviderPaymentID, r.TransactionID}
 		if r.FirstOfOrder {
