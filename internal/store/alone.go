@@ -20,6 +20,7 @@ type alone struct {
 	written *bloom.BloomFilter // the names of all their rows; may say yes to others. nil: not known
 	until   uint64             // where the tables will stand in the end
 	asked   map[string]set     // by kind, the names looked for since the shelves were empty
+	size    int                // of asked, about
 }
 
 // One name in a hundred that the tables do not have is looked for in vain.
@@ -52,6 +53,7 @@ func (a *alone) ask(kind string, names set) []string {
 	}
 	for name := range fresh {
 		asked.add(name)
+		a.size += len(name) + 40
 	}
 	return fresh.list()
 }
@@ -74,7 +76,7 @@ func (a *alone) learn(rows *shelves, position uint64) {
 func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
 
 // renew: the tables have some rows, and the shelves are empty.
-func (a *alone) renew() { a.any, a.asked = true, map[string]set{} }
+func (a *alone) renew() { a.any, a.asked, a.size = true, map[string]set{}, 0 }
 
 // resume looks at what is in the tables, which stand at position and are to be
 // brought up to until. The names of their rows are read where that pays: a

@@ -150,14 +150,17 @@ func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
 	return refusal(b.stretch.write(added(b.state)))
 }
 
-// expected is how many events a stretch may come to, for the size of its maps.
+// expected is how many events a long first stretch comes to, for the size of its maps.
 func (b *Bulk) expected() int {
+	if b.loader.alone.any {
+		return 0
+	}
 	until := b.loader.alone.until
 	return int(min(until-min(b.least(), until), mostExpected))
 }
 
 // Full says that a stretch has come to the memory that it may take, and is to be saved.
-func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size() > b.memory }
+func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size()+b.loader.alone.size > b.memory }
 
 // mostMemory is more than a million events of a real shop come to.
 const mostMemory = 512 << 20

@@ -72,9 +72,11 @@ func makeIndexes(ctx context.Context, schema string, late bool, on ...*pgxpool.C
 	if create, keys, err := missingIndexes(ctx, on[0], schema, late); err != nil || len(create)+len(keys) == 0 {
 		return err
 	}
-	if err := awaitOthers(ctx, on[0]); err != nil {
+	unlock, err := lockIndexes(ctx, schema, on[0])
+	if err != nil {
 		return err
 	}
+	defer unlock()
 	create, keys, err := missingIndexes(ctx, on[0], schema, late)
 	if err != nil {
 		return err
@@ -122,14 +124,38 @@ func makeIndex(ctx context.Context, connection *pgxpool.Conn, sql string) error 
 	})
 }
 
-// awaitOthers waits for the session of a killed command that makes indexes still.
-func awaitOthers(ctx context.Context, connection *pgxpool.Conn) error {
-	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode"); err != nil {
-			return fmt.Errorf("wait for others that make indexes: %w", err)
+// ensureIndexes makes what is missing within the transaction.
+func (s *Store) ensureIndexes(ctx context.Context, tx pgx.Tx, late bool) error {
+	create, keys, err := missingIndexes(ctx, tx, s.schema, late)
+	if err != nil {
+		return err
+	}
+	for _, sql := range append(create, keys...) {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
 		}
-		return nil
+	}
+	return nil
+}
+
+// lockIndexes waits until nobody else makes indexes of the schema: neither another
+// command, nor a session that a killed one has left behind on one of its tables.
+func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (unlock func(), err error) {
+	if _, err := connection.Exec(ctx, "select pg_advisory_lock($1, hashtext($2))", indexLock, schema); err != nil {
+		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
+	}
+	unlock = func() {
+		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
+	}
+	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode")
+		return err
 	})
+	if err != nil {
+		unlock()
+		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
+	}
+	return unlock, nil
 }
 
 // missingIndexes lists the statements that make them, and those that make them keys.

@@ -191,6 +191,7 @@ const keepSession = "select set_config(name, '0', false) from pg_settings where 
 
 const (
 	commandLock = 0x7061_7966 // the first key of advisory locks on schemas, by their names
+	indexLock   = 0x7061_7967 // the same for those who make a schema's indexes
 	lockWait    = 10 * time.Second
 	lockTry     = 100 * time.Millisecond
 )

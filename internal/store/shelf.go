@@ -27,15 +27,16 @@ type shelf[R any] struct {
 	encoded []byte // for the next row
 }
 
-// rowNames are up to four; the first is one that the row never loses.
+// rowNames are up to four. The first is one that the row never loses; rows with the
+// same key have it in common.
 type rowNames [4]string
 
 // shelved is where a row is.
 type shelved struct {
 	place
 	turn    uint32 // in which it was loaded last
-	stored  bool   // the table has it
-	changed bool   // the table has not got it like this
+	stored  bool   // the table has it, or gets it beside save
+	changed bool   // save writes it: as a new row, or where it is stored as an update
 }
 
 // newShelf adds a shelf. put puts one of its rows, which was found by name, into a
@@ -79,7 +80,10 @@ func (s *shelf[R]) keep(row *R, loaded bool) {
 		s.add(row, shelved{changed: true})
 		return
 	}
-	at, _ := s.find(row)
+	at, here := s.find(row)
+	if !here {
+		panic("a row of " + s.table + " was changed that had not been loaded")
+	}
 	s.rename(at, row)
 	s.rows[at].place, s.rows[at].changed = s.bytes.replace(s.rows[at].place, s.encoded), true
 }

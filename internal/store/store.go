@@ -207,8 +207,10 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return otherRules(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
 		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
+	case s.schema != LiveSchema:
+		return nil
 	}
-	return nil
+	return s.ensureIndexes(ctx, tx, false) // what keeps two projectors from writing one row twice is always there
 }
 
 // otherRules says what to do about tables that were folded under other rules.
@@ -247,17 +249,15 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	for _, name := range extras {
 		steps = append(steps, step{sql: extraTables[name]})
 	}
-	if s.schema == LiveSchema { // others are filled first
-		for _, i := range indexes {
-			steps = append(steps, step{sql: i.create}, step{sql: i.key})
-		}
-	}
 	for _, step := range steps {
 		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
 		}
 	}
-	return nil
+	if s.schema != LiveSchema {
+		return nil // they are filled first
+	}
+	return s.ensureIndexes(ctx, tx, true)
 }
 
 // checkEmpty: a schema that somebody else filled would be promoted and dropped
