@@ -68,11 +68,11 @@ func (t *Table[K, R]) Updated() []R { return t.list(true) }
 
 func (t *Table[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(t.changed))
-	for _, at := range t.changed {
-		if t.rows[at].loaded == loaded {
-			out = append(out, t.rows[at].value)
+	t.EachChanged(func(row *R, wasLoaded bool) {
+		if wasLoaded == loaded {
+			out = append(out, *row)
 		}
-	}
+	})
 	return out
 }
 

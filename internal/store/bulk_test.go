@@ -20,7 +20,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 	ctx, s := setup(t)
 	_, err := s.pool.Exec(ctx, revenueDaily)
 	require.NoError(t, err)
-	indexes := indexesOf(t, s)
+	indexes := keysAndIndexes(ctx, t, s)
 	rapid.Check(t, func(r *rapid.T) {
 		rules := rapid.SampledFrom([]projections.Rules{anyMode, withRevenue, sold}).Draw(r, "rules")
 		reset(ctx, t, s, rules)
@@ -54,7 +54,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		if len(rules.Extras) > 0 {
 			requireRevenue(ctx, r, s)
 		}
-		require.Equal(t, indexes, indexesOf(t, s))
+		require.Equal(t, indexes, keysAndIndexes(ctx, t, s))
 	})
 }
 
@@ -234,11 +234,4 @@ func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 		require.Error(t, err)
 		require.Zero(t, number(whole, t, s, "select count(*) from processed_event"))
 	}
-}
-
-func indexesOf(t *testing.T, s *Store) (list string) {
-	t.Helper()
-	require.NoError(t, s.pool.QueryRow(t.Context(),
-		"select string_agg(indexdef, E'\\n' order by indexdef) from pg_indexes where schemaname = $1", s.schema).Scan(&list))
-	return list
 }

@@ -48,9 +48,9 @@ func newShelf[R any](in *shelves, table string, names func(*R) rowNames, put fun
 	return s
 }
 
-func (s *shelf[R]) load(state *projections.State, at, turn uint32, name string) {
-	if row := &s.rows[at]; row.turn != turn {
-		row.turn = turn
+func (s *shelf[R]) load(state *projections.State, at uint32, name string) {
+	if row := &s.rows[at]; row.turn != s.in.turn {
+		row.turn = s.in.turn
 		s.put(state, s.value(at), name)
 	}
 }

@@ -31,7 +31,7 @@ type shelves struct {
 
 // anyShelf is a shelf, whatever its rows.
 type anyShelf interface {
-	load(state *projections.State, at, turn uint32, name string)
+	load(state *projections.State, at uint32, name string)
 	save(ctx context.Context, tx pgx.Tx, fresh bool) error
 	size() int
 }
@@ -130,7 +130,7 @@ func (s *shelves) loadNamed(state *projections.State, name string) {
 	}
 	for at := s.byName[hashOf(name)]; at != 0; at = s.entries[at-1].next {
 		e := s.entries[at-1]
-		s.all[e.shelf].load(state, e.row, s.turn, name)
+		s.all[e.shelf].load(state, e.row, name)
 	}
 }
 

@@ -176,20 +176,31 @@ func TestARowIsFoundByTheNamesThatItGotLater(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reset(ctx, t, s, anyMode)
-			whole := projections.NewState()
-			bulk, err := s.NewBulk(ctx, anyMode, 9, nil)
-			require.NoError(t, err)
-			defer bulk.Close()
-			for i, body := range bodies {
-				e := event(t, uint64(i+1), body)
-				anyMode.Fold(whole, e)
-				require.NoError(t, bulk.Fold(ctx, []events.Event{e}), name)
-			}
-			require.NoError(t, bulk.Save(ctx, 9, nil), name)
-			requireSameTables(ctx, t, s, whole)
+			requireOneFold(ctx, t, s, anyMode, bodies)
 		})
 	}
+}
+
+// requireOneFold folds each body as a batch of its own, saves where one is empty and
+// at the end, and requires the tables of one fold.
+func requireOneFold(ctx context.Context, t *testing.T, s *Store, rules projections.Rules, bodies []string) {
+	t.Helper()
+	reset(ctx, t, s, rules)
+	whole := projections.NewState()
+	bulk, err := s.NewBulk(ctx, rules, 9, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	for i, body := range bodies {
+		if body == "" {
+			require.NoError(t, bulk.Save(ctx, uint64(i), nil))
+			continue
+		}
+		e := event(t, uint64(i+1), body)
+		rules.Fold(whole, e)
+		require.NoError(t, bulk.Fold(ctx, []events.Event{e}))
+	}
+	require.NoError(t, bulk.Save(ctx, 9, nil))
+	requireSameTables(ctx, t, s, whole)
 }
 
 // All lines that an event wrote come back, and a row that became shorter is written as it is.
@@ -215,22 +226,7 @@ func TestWhatAStretchTakesAndKeepsIsWhole(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reset(ctx, t, s, sold)
-			whole := projections.NewState()
-			bulk, err := s.NewBulk(ctx, sold, 9, nil)
-			require.NoError(t, err)
-			defer bulk.Close()
-			for i, body := range bodies {
-				if body == "" {
-					require.NoError(t, bulk.Save(ctx, uint64(i), nil))
-					continue
-				}
-				e := event(t, uint64(i+1), body)
-				sold.Fold(whole, e)
-				require.NoError(t, bulk.Fold(ctx, []events.Event{e}))
-			}
-			require.NoError(t, bulk.Save(ctx, 9, nil))
-			requireSameTables(ctx, t, s, whole)
+			requireOneFold(ctx, t, s, sold, bodies)
 		})
 	}
 }
