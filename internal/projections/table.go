@@ -52,10 +52,11 @@ func (t *Table[K, R]) Rows() []R {
 }
 
 // EachChanged calls do with every row that is new, or was loaded and changed, in
-// the order of their first change.
-func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool)) {
-	for _, at := range t.changed {
-		do(&t.rows[at].value, t.rows[at].loaded)
+// the order of their first change. place counts the rows in the order in which they
+// came here, from 0.
+func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, place int)) {
+	for _, place := range t.changed {
+		do(&t.rows[place].value, t.rows[place].loaded, place)
 	}
 }
 
@@ -68,7 +69,7 @@ func (t *Table[K, R]) Updated() []R { return t.list(true) }
 
 func (t *Table[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(t.changed))
-	t.EachChanged(func(row *R, wasLoaded bool) {
+	t.EachChanged(func(row *R, wasLoaded bool, _ int) {
 		if wasLoaded == loaded {
 			out = append(out, *row)
 		}

@@ -16,9 +16,30 @@ import (
 
 type column struct {
 	name, sqlType string
-	field         int
+	kind          kind
+	field         int     // of the struct
+	offset        uintptr // of that field
 	key           bool
 }
+
+// kind is what a column's field is.
+type kind int
+
+const (
+	kindText kind = iota
+	kindNumber
+	kindOptional
+	kindBool
+	kindTime
+)
+
+var (
+	kinds = map[reflect.Type]kind{
+		reflect.TypeFor[string](): kindText, reflect.TypeFor[int64](): kindNumber, reflect.TypeFor[*int64](): kindOptional,
+		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime,
+	}
+	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
+)
 
 var layouts sync.Map // reflect.Type → []column
 
@@ -29,25 +50,18 @@ func columnsOf[R any]() []column {
 	}
 	var columns []column
 	for i := range t.NumField() {
-		name, option, _ := strings.Cut(t.Field(i).Tag.Get("db"), ",")
-		columns = append(columns, column{name: name, sqlType: sqlTypeOf(t.Field(i).Type), field: i, key: option == "key"})
+		field := t.Field(i)
+		kind, known := kinds[field.Type]
+		if !known {
+			panic(fmt.Sprintf("no column type for %s", field.Type)) // a new row struct meets this in any test
+		}
+		name, option, _ := strings.Cut(field.Tag.Get("db"), ",")
+		columns = append(columns, column{
+			name: name, sqlType: sqlTypes[kind], kind: kind, field: i, offset: field.Offset, key: option == "key",
+		})
 	}
 	layouts.Store(t, columns)
 	return columns
-}
-
-func sqlTypeOf(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[string]():
-		return "text"
-	case reflect.TypeFor[int64](), reflect.TypeFor[*int64]():
-		return "bigint"
-	case reflect.TypeFor[bool]():
-		return "boolean"
-	case reflect.TypeFor[time.Time]():
-		return "timestamptz"
-	}
-	panic(fmt.Sprintf("no column type for %s", t)) // a new row struct meets this in any test
 }
 
 func names(columns []column) string {

@@ -52,6 +52,8 @@ type change interface {
 	queue(batch *pgx.Batch)
 	// copy writes many rows at once; fresh as in copyIn.
 	copy(ctx context.Context, tx pgx.Tx, fresh bool) error
+	// rows are the new ones.
+	rows() someRows
 	// layout is the table's name and columns.
 	layout() (table string, columns []column)
 }
@@ -63,6 +65,8 @@ type changes[R any] struct {
 
 func (c changes[R]) layout() (string, []column) { return c.table, columnsOf[R]() }
 
+func (c changes[R]) rows() someRows { return someOf(columnsOf[R](), c.inserted) }
+
 func (c changes[R]) queue(batch *pgx.Batch) {
 	insert(batch, c.table, c.inserted)
 	update(batch, c.table, c.updated)
@@ -72,8 +76,7 @@ func (c changes[R]) queue(batch *pgx.Batch) {
 const updatesAtOnce = 10_000
 
 func (c changes[R]) copy(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	_, columns := c.layout()
-	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, columns, fresh, someOf(columns, c.inserted)); err != nil {
+	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, columnsOf[R](), fresh, c.rows()); err != nil {
 		return err
 	}
 	for rest := c.updated; len(rest) > 0; {

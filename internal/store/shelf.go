@@ -24,7 +24,8 @@ type shelf[R any] struct {
 
 	rows    []shelved
 	bytes   arena
-	encoded []byte // for the next row
+	loaded  []uint32 // the rows of this turn, in order
+	encoded []byte   // for the next row
 }
 
 // rowNames are up to four. The first is one that the row never loses; rows with the
@@ -51,6 +52,7 @@ func newShelf[R any](in *shelves, table string, names func(*R) rowNames, put fun
 func (s *shelf[R]) load(state *projections.State, at uint32, name string) {
 	if row := &s.rows[at]; row.turn != s.in.turn {
 		row.turn = s.in.turn
+		s.loaded = append(s.loaded, at)
 		s.put(state, s.value(at), name)
 	}
 }
@@ -73,22 +75,25 @@ func (s *shelf[R]) note(row *R) {
 	s.add(row, shelved{stored: true})
 }
 
-// keep puts a row that is new, or one that was loaded and changed.
-func (s *shelf[R]) keep(row *R, loaded bool) {
+// keep puts a row that is new, or one that was loaded in this turn, as the place-th, and changed.
+func (s *shelf[R]) keep(row *R, loaded bool, place int) {
 	s.encode(row)
 	if !loaded {
 		s.add(row, shelved{changed: true})
 		return
 	}
-	at, here := s.find(row)
-	if !here {
-		panic("a row of " + s.table + " was changed that had not been loaded")
+	at := s.loaded[place]
+	if !bytes.HasPrefix(s.bytes.at(s.rows[at].place), s.key()) {
+		panic("a row of " + s.table + " is not where it was loaded from")
 	}
 	s.rename(at, row)
 	s.rows[at].place, s.rows[at].changed = s.bytes.replace(s.rows[at].place, s.encoded), true
 }
 
 func (s *shelf[R]) encode(row *R) { s.encoded = appendRow(s.encoded[:0], s.columns, row) }
+
+// key is that of the row that was encoded last.
+func (s *shelf[R]) key() []byte { return s.encoded[:keyEnd(s.encoded, s.keys)] }
 
 // add puts the row that was encoded last.
 func (s *shelf[R]) add(row *R, as shelved) {
@@ -119,7 +124,7 @@ func (s *shelf[R]) rename(at uint32, row *R) {
 
 // find looks for the row with the key of the one that was encoded last.
 func (s *shelf[R]) find(row *R) (at uint32, found bool) {
-	key := s.encoded[:keyEnd(s.encoded, s.keys)]
+	key := s.key()
 	for e := s.in.byName[hashOf(s.names(row)[0])]; e != 0; e = s.in.entries[e-1].next {
 		one := s.in.entries[e-1]
 		if one.shelf == s.number && bytes.HasPrefix(s.bytes.at(s.rows[one.row].place), key) {
@@ -157,6 +162,8 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	}
 	return nil
 }
+
+func (s *shelf[R]) endTurn() { s.loaded = s.loaded[:0] }
 
 // size is what it takes, about.
 func (s *shelf[R]) size() int { return chunkSize*len(s.bytes.chunks) + 20*len(s.rows) }

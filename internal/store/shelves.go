@@ -32,6 +32,7 @@ type shelves struct {
 // anyShelf is a shelf, whatever its rows.
 type anyShelf interface {
 	load(state *projections.State, at uint32, name string)
+	endTurn()
 	save(ctx context.Context, tx pgx.Tx, fresh bool) error
 	size() int
 }
@@ -105,6 +106,9 @@ func newShelves(expected int) *shelves {
 // load puts what the events can touch, and maybe more: see projections.State.
 func (s *shelves) load(state *projections.State, batch []events.Event) {
 	s.turn++
+	for _, one := range s.all {
+		one.endTurn()
+	}
 	for i := range batch {
 		e := &batch[i]
 		if _, seen := s.events[hashOfEvent(e.ID)]; seen {

@@ -32,14 +32,16 @@ func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool) (*stretch, error) 
 	}
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.Go(func() error {
+		var waiting [][]change
 		for changes := range s.rows {
-			for _, c := range changes {
-				if err := c.copy(ctx, tx, fresh); err != nil {
+			if waiting = append(waiting, changes); len(waiting) == copiedTogether {
+				if err := copyTogether(ctx, tx, fresh, waiting); err != nil {
 					return err
 				}
+				waiting = nil
 			}
 		}
-		return nil
+		return copyTogether(ctx, tx, fresh, waiting)
 	})
 	s.writing, s.ended, s.cause = writing, ctx.Done(), func() error { return context.Cause(ctx) }
 	return s, nil
@@ -74,4 +76,26 @@ func (s *stretch) flush() error {
 		close(s.rows)
 	}
 	return s.writing.Wait()
+}
+
+// copiedTogether is how many batches are written at once: what a COPY costs beside
+// its rows is little then.
+const copiedTogether = 10
+
+// copyTogether writes the new rows of several batches, table by table.
+func copyTogether(ctx context.Context, tx pgx.Tx, fresh bool, batches [][]change) error {
+	if len(batches) == 0 {
+		return nil
+	}
+	for i, c := range batches[0] {
+		var parts []someRows
+		for _, batch := range batches {
+			parts = append(parts, batch[i].rows())
+		}
+		table, columns := c.layout()
+		if err := copyIn(ctx, tx.Conn().PgConn(), table, columns, fresh, inTurn(parts)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
