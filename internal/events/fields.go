@@ -16,62 +16,63 @@ const MaxText = 255
 func (e *envelope) event() Event {
 	o := &e.object
 	meta := o.metadata()
-	out := Event{ID: CleanID(string(e.id.text)), Type: CleanID(string(e.eventType.text)), createdAt: e.createdAt.moment()}
+	var texts texts
+	out := Event{ID: CleanID(texts.keep(e.id.text)), Type: CleanID(texts.keep(e.eventType.text)), createdAt: e.createdAt.moment()}
 
-	text := func(places ...scalar) string {
+	text := func(places ...*scalar) string {
 		value := first(places...)
 		if !value.fits() {
 			out.InvalidText = true
 			return ""
 		}
-		return string(value.text)
+		return texts.keep(value.text)
 	}
 
-	var ownID scalar
+	ownID := &none
 	if bytes.HasPrefix(e.eventType.text, []byte("subscription.")) {
-		ownID = o.ID
+		ownID = &o.ID
 	}
-	user := []scalar{meta.UserID, meta.UserIDCamel, meta.ReferenceID, meta.ReferenceIDCamel, o.UserID, o.UserIDCamel}
-	subscription := []scalar{
-		o.SubscriptionID, o.Subscription.ID, o.Subscription.asID, ownID,
-		o.Transaction.Subscription.ID, o.Transaction.Subscription.asID,
+	user := []*scalar{&meta.UserID, &meta.UserIDCamel, &meta.ReferenceID, &meta.ReferenceIDCamel, &o.UserID, &o.UserIDCamel}
+	subscription := []*scalar{
+		&o.SubscriptionID, &o.Subscription.ID, &o.Subscription.asID, ownID,
+		&o.Transaction.Subscription.ID, &o.Transaction.Subscription.asID,
 	}
-	transaction := []scalar{
-		o.PaymentID, o.Order.Transaction, o.LastTxnID, o.LastTxn.ID, o.Transaction.ID, o.Transaction.asID,
-		meta.PaymentID, // last: a buyer can write metadata, and must not choose whose payment an event means
+	transaction := []*scalar{
+		&o.PaymentID, &o.Order.Transaction, &o.LastTxnID, &o.LastTxn.ID, &o.Transaction.ID, &o.Transaction.asID,
+		&meta.PaymentID, // last: a buyer can write metadata, and must not choose whose payment an event means
 	}
-	order := []scalar{
-		o.Order.ID, o.Order.asID, o.LastTxn.Order.ID, o.LastTxn.Order.asID,
-		o.Transaction.Order.ID, o.Transaction.Order.asID,
+	order := []*scalar{
+		&o.Order.ID, &o.Order.asID, &o.LastTxn.Order.ID, &o.LastTxn.Order.asID,
+		&o.Transaction.Order.ID, &o.Transaction.Order.asID,
 	}
 
-	out.Kind = text(meta.Kind)
+	out.Kind = text(&meta.Kind)
 	out.UserID = text(user...)
 	out.SubscriptionID = text(subscription...)
 	out.Transaction = text(transaction...)
 	out.Order = text(order...)
-	sold := first(o.Product.ID, o.Product.asID, o.Order.Product.ID, o.Order.Product.asID)
+	sold := first(&o.Product.ID, &o.Product.asID, &o.Order.Product.ID, &o.Order.Product.asID)
 	if sold.fits() {
-		out.Product = string(sold.text)
+		out.Product = texts.keep(sold.text)
 	}
-	out.ProductKey = text(meta.ProductKey, meta.Key, sold)
-	out.GitHubUser = githubUser(text(meta.GitHubUsername, meta.GitHubCamel, meta.GitHubLogin, meta.GitHub))
-	out.Mode = text(o.Mode)
-	out.Status = text(o.Status)
-	out.Credits = firstNumber(meta.Credits, o.Credits)
-	out.Units = firstNumber(o.Units, o.Items.Units)
-	out.PeriodStart = firstMoment(o.PeriodStartISO, o.PeriodStart, o.LastTxn.PeriodStart)
-	out.PeriodEnd = firstMoment(o.PeriodEndISO, o.PeriodEnd, o.LastTxn.PeriodEnd)
+	out.ProductKey = text(&meta.ProductKey, &meta.Key, sold)
+	out.GitHubUser = githubUser(text(&meta.GitHubUsername, &meta.GitHubCamel, &meta.GitHubLogin, &meta.GitHub))
+	out.Mode = text(&o.Mode)
+	out.Status = text(&o.Status)
+	out.Credits = firstNumber(&meta.Credits, &o.Credits)
+	out.Units = firstNumber(&o.Units, &o.Items.Units)
+	out.PeriodStart = firstMoment(&o.PeriodStartISO, &o.PeriodStart, &o.LastTxn.PeriodStart)
+	out.PeriodEnd = firstMoment(&o.PeriodEndISO, &o.PeriodEnd, &o.LastTxn.PeriodEnd)
 	out.CanceledAt = o.CanceledAt.moment()
-	out.RefundedTotal = firstNumber(o.Transaction.Refunded)
-	out.RefundAmount = firstNumber(o.RefundAmount, o.Amount)
-	out.PaidAmount = firstNumber(o.Transaction.AmountPaid)
+	out.RefundedTotal = firstNumber(&o.Transaction.Refunded)
+	out.RefundAmount = firstNumber(&o.RefundAmount, &o.Amount)
+	out.PaidAmount = firstNumber(&o.Transaction.AmountPaid)
 
-	for _, place := range []struct{ amount, currency scalar }{
-		{o.Order.AmountPaid, o.Order.Currency},
-		{o.LastTxn.AmountPaid, o.LastTxn.Currency},
-		{o.AmountPaid, o.Currency},
-		{o.Amount, o.Currency},
+	for _, place := range []struct{ amount, currency *scalar }{
+		{&o.Order.AmountPaid, &o.Order.Currency},
+		{&o.LastTxn.AmountPaid, &o.LastTxn.Currency},
+		{&o.AmountPaid, &o.Currency},
+		{&o.Amount, &o.Currency},
 	} {
 		if place.amount.kind != 0 {
 			out.Amount, out.Currency = place.amount.number(), text(place.currency)
@@ -79,13 +80,30 @@ func (e *envelope) event() Event {
 		}
 	}
 
-	customer := []scalar{
-		o.Customer.ID, o.Customer.asID, o.Order.Customer.ID, o.Order.Customer.asID,
-		o.Subscription.Customer.ID, o.Subscription.Customer.asID,
-		o.Transaction.Customer.ID, o.Transaction.Customer.asID,
+	customer := []*scalar{
+		&o.Customer.ID, &o.Customer.asID, &o.Order.Customer.ID, &o.Order.Customer.asID,
+		&o.Subscription.Customer.ID, &o.Subscription.Customer.asID,
+		&o.Transaction.Customer.ID, &o.Transaction.Customer.asID,
 	}
-	out.key = string(first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), e.id).text)
+	out.key = texts.keep(first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), &e.id).text)
 	return out
+}
+
+// texts are copies of an event's texts, which share one piece of memory as long as there is room.
+type texts struct{ room strings.Builder }
+
+const textRoom = 256 // enough for most events
+
+func (t *texts) keep(text []byte) string {
+	if t.room.Cap() == 0 {
+		t.room.Grow(textRoom)
+	}
+	begin := t.room.Len()
+	if t.room.Cap()-begin < len(text) {
+		return string(text)
+	}
+	t.room.Write(text)
+	return t.room.String()[begin:]
 }
 
 // metadata is the first metadata object present; it is used whole.
@@ -98,16 +116,19 @@ func (o *object) metadata() *metadata {
 	return &o.Metadata // it is absent: nothing in it is set
 }
 
-func first(places ...scalar) scalar {
+// none is a scalar that is absent.
+var none scalar
+
+func first(places ...*scalar) *scalar {
 	for _, place := range places {
 		if place.isText() {
 			return place
 		}
 	}
-	return scalar{}
+	return &none
 }
 
-func firstNumber(places ...scalar) Number {
+func firstNumber(places ...*scalar) Number {
 	for _, place := range places {
 		if place.kind != 0 {
 			return place.number()
@@ -116,7 +137,7 @@ func firstNumber(places ...scalar) Number {
 	return Number{}
 }
 
-func firstMoment(places ...scalar) time.Time {
+func firstMoment(places ...*scalar) time.Time {
 	for _, place := range places {
 		if t := place.moment(); !t.IsZero() {
 			return t
@@ -143,6 +164,6 @@ func githubUser(name string) string {
 }
 
 // fits says whether a table can hold it as text.
-func (s scalar) fits() bool {
+func (s *scalar) fits() bool {
 	return !s.broken && len(s.text) <= MaxText && bytes.IndexByte(s.text, 0) < 0
 }

@@ -35,10 +35,10 @@ func (s *scalar) read(from *scanner) {
 }
 
 // isText says whether the scalar names something: a string or a number's literal text.
-func (s scalar) isText() bool { return s.kind == '"' || s.kind == '0' }
+func (s *scalar) isText() bool { return s.kind == '"' || s.kind == '0' }
 
 // isUnicode says whether the scalar is a string that is neither empty nor broken.
-func (s scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
+func (s *scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
 
 // Number is a whole number of the body, in the unit of its field.
 type Number struct {
@@ -60,7 +60,7 @@ const maxExactFloat = 1 << 53
 
 // number reads a JSON number or a numeric string. 200, "200", 200.0 and 2e2 are
 // the same number; 0.5, 1e400 and "ten" are Bad.
-func (s scalar) number() Number {
+func (s *scalar) number() Number {
 	if s.kind == 0 {
 		return Number{}
 	}
@@ -87,7 +87,7 @@ var maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // moment reads epoch milliseconds or an RFC 3339 time, truncated to
 // microseconds, in UTC. What is neither is absent: the zero time.
-func (s scalar) moment() time.Time {
+func (s *scalar) moment() time.Time {
 	if !s.isText() || s.broken {
 		return time.Time{}
 	}
