@@ -10,7 +10,7 @@ import (
 // gcPercent keeps the heap small: nearly all of it is rows in a form that the
 // collector need not look through, so that a collection costs little, and memory
 // that is touched for the first time costs more.
-const gcPercent = 50
+const gcPercent = 20
 
 // niceness lets live projection go first where both want the same cores.
 const niceness = 10

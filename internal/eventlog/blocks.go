@@ -80,10 +80,11 @@ func (s *store) begin(block int) uint64 {
 	return math.MaxUint64
 }
 
-// readAtOnce is little enough that memory is used again soon.
+// readAtOnce is little enough to stay in a core's cache.
 const readAtOnce = 256 << 10
 
-// records returns what a block holds. Half a record at its end is being written.
+// records returns what a block holds, each until the next is asked for. Half a record
+// at its end is being written.
 func (s *store) records(block int) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		file, err := os.Open(s.block(block))
@@ -93,10 +94,12 @@ func (s *store) records(block int) iter.Seq2[record, error] {
 		}
 		defer file.Close()
 		checksum := s.checksum(block)
-		var rest []byte
+		buffer := make([]byte, readAtOnce)
+		var rest []byte // of the buffer: half a record
 		for {
-			// A new buffer each time: the bodies in the old one are in use.
-			buffer := make([]byte, max(readAtOnce, 2*len(rest)))
+			if len(rest) == len(buffer) {
+				buffer = make([]byte, 2*len(rest))
+			}
 			n, err := io.ReadFull(file, buffer[copy(buffer, rest):])
 			if n == 0 {
 				if !errors.Is(err, io.EOF) {
@@ -133,7 +136,7 @@ func (s *store) checksum(block int) hash.Hash64 {
 type record struct {
 	seq                   uint64
 	stored                int64
-	subject, header, body []byte // of the block; valid as long as they are used
+	subject, header, body []byte // of the block; valid until the next record is read
 	note                  bool   // no message: the server remembers what is not there
 }
 

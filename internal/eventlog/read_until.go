@@ -19,8 +19,8 @@ const patience = 30 * time.Second
 // ReadUntil delivers the messages from sequence from to until, in order and
 // without gaps, and returns when deliver has had the last (nil), deliver fails
 // (its error), ctx ends (its error), or the connection is lost (ErrDisconnected).
-// The log must have the message at until. Bodies share memory with those next to
-// them.
+// The log must have the message at until. A message's body is deliver's only until it
+// returns.
 //
 // On the machine of an embedded log it reads the server's files beside the server,
 // at a quarter of what it costs both to send the messages. Where they may not be

@@ -30,8 +30,8 @@ type audit struct {
 	unverifiable int
 }
 
-func (a *audit) look(m events.Message) {
-	fault, verifiable := a.judge(m)
+func (a *audit) look(m events.Message, event events.Event) {
+	fault, verifiable := a.judge(m, event)
 	if fault == "" && verifiable {
 		return
 	}
@@ -46,13 +46,13 @@ func (a *audit) look(m events.Message) {
 	}
 }
 
-// judge returns what is wrong with a message. A signature whose secret is not
+// judge returns what is wrong with a message, which holds that event. A signature whose secret is not
 // known is neither right nor wrong.
-func (a *audit) judge(m events.Message) (fault string, verifiable bool) {
-	event, err := events.Parse(m.Body)
+func (a *audit) judge(m events.Message, event events.Event) (fault string, verifiable bool) {
 	switch {
-	case err != nil:
-		return "its body is not an event: " + err.Error(), true
+	case event.Unreadable:
+		_, why := events.Parse(m.Body)
+		return fmt.Sprint("its body is not an event: ", why), true
 	case event.ID != m.ID:
 		return fmt.Sprintf("its message id is %q, its body has %q", m.ID, event.ID), true
 	case event.Partition(a.partitions) != m.Partition:

@@ -29,6 +29,10 @@ func signed(t *testing.T, secret webhook.Secret) events.Message {
 	}
 }
 
+func judged(a *audit, m events.Message) (fault string, verifiable bool) {
+	return a.judge(m, events.Decode(m))
+}
+
 func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 	t.Parallel()
 	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
@@ -46,7 +50,7 @@ func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 	} {
 		m := signed(t, signer)
 		c.change(&m)
-		fault, verifiable := a.judge(m)
+		fault, verifiable := judged(&a, m)
 		require.Contains(t, fault, c.fault, name)
 		require.True(t, verifiable, name)
 	}
@@ -60,13 +64,13 @@ func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {
 		m := good
 		m.Body = append([]byte(nil), good.Body...)
 		m.Body[i/8] ^= 1 << (i % 8)
-		fault, _ := a.judge(m)
+		fault, _ := judged(&a, m)
 		require.NotEmpty(t, fault, "%s", m.Body)
 	}
 	for i := range good.Signature {
 		m := good
 		m.Signature = good.Signature[:i] + "x" + good.Signature[i+1:]
-		fault, _ := a.judge(m)
+		fault, _ := judged(&a, m)
 		require.NotEmpty(t, fault, m.Signature)
 	}
 }
@@ -75,11 +79,11 @@ func TestASignatureHoldsUnderAnySecretThatIsGiven(t *testing.T) {
 	t.Parallel()
 	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
 	for _, secret := range []webhook.Secret{signer, retired} {
-		fault, verifiable := a.judge(signed(t, secret))
+		fault, verifiable := judged(&a, signed(t, secret))
 		require.Empty(t, fault)
 		require.True(t, verifiable)
 	}
-	fault, verifiable := a.judge(signed(t, unknown))
+	fault, verifiable := judged(&a, signed(t, unknown))
 	require.Empty(t, fault, "nobody can tell")
 	require.False(t, verifiable)
 }

@@ -9,109 +9,164 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// What is decoded at once: enough that hand-overs cost nothing, bounded in
+// What is decoded at once: few enough messages to stay in a core's cache, bounded in
 // bytes whatever the size of the bodies.
 const (
-	decodeMessages = 5000
-	decodeBytes    = 16 << 20
+	decodeMessages = 500
+	decodeBytes    = 2 << 20
 )
 
-// decodeAhead is how much waits for the fold, in decoded batches.
-const decodeAhead = 4
+// decodeAhead is how many decoded batches may wait for the fold, which is handed up
+// to half of them at once: what it asks the database for a few it can ask for many.
+const decodeAhead = 20
 
-// decoded is some messages in a row.
-type decoded struct {
-	seq    uint64         // of the last
-	digest []byte         // of the last
-	events []events.Event // of those that were chosen
-}
-
-// decodeAll reads the messages from one sequence up to another, decodes those
-// that choose wants on all cores and hands them to fold, in the order of the log, at
-// most that many at once. It returns when fold has had the last, or with the first error.
-func decodeAll(ctx context.Context, log log, from, until, most uint64, choose func(events.Message) (bool, error), fold func(decoded) error) error {
-	if from > until {
-		return nil
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	p := pipeline{choose: choose, order: make(chan chan decoded, decodeAhead), work: make(chan job)}
-	group.Go(func() error { return p.read(ctx, log, from, until, most) })
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(p.decode)
-	}
-	group.Go(func() error {
-		for result := range p.order {
-			batch, whole := <-result
-			if !whole {
-				return nil // who closed it has the error
-			}
-			if err := fold(batch); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return group.Wait()
-}
-
-type pipeline struct {
-	choose func(events.Message) (bool, error) // by several at a time
-	order  chan chan decoded                  // the results to come
-	work   chan job
-}
-
-type job struct {
+// batch is some messages in a row. When it has been folded its memory serves for
+// others: a quarter of the work would be to get new memory and to give it back.
+type batch struct {
 	messages []events.Message
-	result   chan decoded // has room for it
+	bodies   []byte         // theirs, one after the other
+	events   []events.Event // those to be folded
+	digest   []byte         // of the last message
+	decoded  chan error
 }
 
-func (p *pipeline) decode() error {
-	for j := range p.work {
-		last := j.messages[len(j.messages)-1]
-		out := decoded{seq: last.Seq, digest: last.Digest(), events: make([]events.Event, 0, len(j.messages))}
-		for _, m := range j.messages {
-			chosen, err := p.choose(m)
-			if err != nil {
-				close(j.result)
-				return err
-			}
-			if chosen {
-				out.events = append(out.events, events.Decode(m))
-			}
+// newBatch has room for that many messages of a usual length.
+func newBatch(messages uint64) *batch {
+	const usual = 1600 // bytes of a body
+	return &batch{
+		messages: make([]events.Message, 0, messages), bodies: make([]byte, 0, usual*messages),
+		events: make([]events.Event, 0, messages), decoded: make(chan error, 1),
+	}
+}
+
+func (b *batch) add(m events.Message) {
+	begin := len(b.bodies)
+	b.bodies = append(b.bodies, m.Body...)
+	m.Body = b.bodies[begin:]
+	b.messages = append(b.messages, m)
+}
+
+func (b *batch) seq() uint64 { return b.last().Seq }
+
+func (b *batch) last() events.Message { return b.messages[len(b.messages)-1] }
+
+func (b *batch) clear() { b.messages, b.bodies, b.events = b.messages[:0], b.bodies[:0], b.events[:0] }
+
+// decoder appends the message's event to others, unless it is not to be folded.
+type decoder func(to []events.Event, m events.Message) ([]events.Event, error)
+
+func (b *batch) decode(decode decoder) (err error) {
+	b.digest = b.last().Digest()
+	for _, m := range b.messages {
+		if b.events, err = decode(b.events, m); err != nil {
+			return err
 		}
-		j.result <- out
 	}
 	return nil
 }
 
-func (p *pipeline) read(ctx context.Context, log log, from, until, most uint64) error {
-	defer close(p.order)
-	defer close(p.work)
-	waiting, bytes := []events.Message(nil), 0
-	return log.ReadUntil(ctx, from, until, func(m events.Message) error {
-		waiting, bytes = append(waiting, m), bytes+len(m.Body)
-		if m.Seq < until && uint64(len(waiting)) < min(most, decodeMessages) && bytes < decodeBytes {
-			return nil
-		}
-		some := waiting
-		waiting, bytes = make([]events.Message, 0, decodeMessages), 0
-		return p.hand(ctx, some)
+// decodeAll reads the messages from one sequence up to another, decodes them on
+// all cores and hands them to fold, in the order of the log, at most that many at
+// once. It returns when fold has had the last, or with the first error. decode is
+// called by several at a time; batches are fold's until it returns.
+func decodeAll(ctx context.Context, log log, from, until, most uint64, decode decoder, fold func([]*batch) error) error {
+	if from > until {
+		return nil
+	}
+	size := min(most, decodeMessages, until-from+1)
+	decoders := runtime.GOMAXPROCS(0)
+	batches := 1 + decoders + decodeAhead // one is read
+	free, work, order := make(chan *batch, batches), make(chan *batch, batches), make(chan *batch, batches)
+	for range batches {
+		free <- newBatch(size)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(work)
+		defer close(order)
+		return readBatches(ctx, log, from, until, size, free, func(b *batch) {
+			order <- b
+			work <- b
+		})
 	})
+	for range decoders {
+		group.Go(func() error {
+			for b := range work {
+				b.decoded <- b.decode(decode)
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		next := queue{order: order, most: min(most/size, decodeAhead/2)}
+		for {
+			some, err := next.take()
+			if err != nil || len(some) == 0 {
+				return err
+			}
+			if err := fold(some); err != nil {
+				return err
+			}
+			for _, b := range some {
+				b.clear()
+				free <- b
+			}
+		}
+	})
+	return group.Wait()
 }
 
-func (p *pipeline) hand(ctx context.Context, messages []events.Message) error {
-	j := job{messages, make(chan decoded, 1)}
-	select {
-	case p.order <- j.result:
-	case <-ctx.Done():
-		return ctx.Err()
+// queue gives out batches in their order.
+type queue struct {
+	order <-chan *batch
+	most  uint64 // at once
+	first *batch // of the next, which was not decoded yet; may be nil
+}
+
+// take waits for a batch that is decoded and returns it, with those behind it that
+// are decoded already. It returns none when there are no more.
+func (q *queue) take() (some []*batch, err error) {
+	b := q.first
+	if b == nil {
+		b = <-q.order
 	}
-	select {
-	case p.work <- j:
-		return nil
-	case <-ctx.Done():
-		// A result that was announced must come.
-		close(j.result)
-		return ctx.Err()
+	for q.first = nil; b != nil; {
+		if err := <-b.decoded; err != nil {
+			return nil, err
+		}
+		if some = append(some, b); uint64(len(some)) == q.most {
+			return some, nil
+		}
+		select {
+		case b = <-q.order:
+		default:
+			return some, nil
+		}
+		if b != nil && len(b.decoded) == 0 {
+			q.first = b
+			return some, nil
+		}
 	}
+	return some, nil
+}
+
+// readBatches hands over every batch that it has filled, of those that are free.
+func readBatches(ctx context.Context, log log, from, until, size uint64, free <-chan *batch, hand func(*batch)) error {
+	filling := <-free
+	return log.ReadUntil(ctx, from, until, func(m events.Message) error {
+		filling.add(m)
+		if m.Seq < until && uint64(len(filling.messages)) < size && len(filling.bodies) < decodeBytes {
+			return nil
+		}
+		hand(filling)
+		if m.Seq == until {
+			return nil
+		}
+		select {
+		case filling = <-free:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }

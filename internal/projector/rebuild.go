@@ -25,9 +25,9 @@ type Rebuild struct {
 	Stretch  uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
 	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
 
-	upto     positions            // what lies beyond is left out; nil: nothing does
-	look     func(events.Message) // called once with every message, by several at a time; may be nil
-	scratch  bool                 // the tables are to be compared and dropped: no poison is recorded, no late index made
+	upto     positions                          // what lies beyond is left out; nil: nothing does
+	look     func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
+	scratch  bool                               // the tables are to be compared and dropped: no poison is recorded, no late index made
 	poisoned poisoned
 }
 
@@ -67,19 +67,20 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 
 func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Stretch, stretchEvents) }
 
-// choose looks at a message and says whether it is to be folded.
-func (r *Rebuild) choose(at positions) func(m events.Message) (bool, error) {
-	return func(m events.Message) (bool, error) {
+// decode leaves out what the tables hold, and what lies beyond upto.
+func (r *Rebuild) decode(at positions) decoder {
+	return func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(at) {
-			return false, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
+			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
 		}
 		if m.Seq <= at[m.Partition] || r.upto != nil && m.Seq > r.upto[m.Partition] {
-			return false, nil
+			return to, nil
 		}
+		event := events.Decode(m)
 		if r.look != nil {
-			r.look(m)
+			r.look(m, event)
 		}
-		return true, nil
+		return append(to, event), nil
 	}
 }
 
@@ -106,16 +107,16 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	r.Progress(min(s.begin, until), until)
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
-	err = decodeAll(ctx, r.Log, s.begin+1, until, size, r.choose(at), func(d decoded) error {
-		if err := s.fold(work, d); err != nil {
+	err = decodeAll(ctx, r.Log, s.begin+1, until, size, r.decode(at), func(some []*batch) error {
+		if err := s.fold(work, some); err != nil {
 			return err
 		}
-		if d.seq-s.begin >= size || d.seq == until || bulk.Full() {
+		if s.end-s.begin >= size || s.end == until || bulk.Full() {
 			if err := r.save(work, &s); err != nil {
 				return err
 			}
 		}
-		r.Progress(d.seq, until)
+		r.Progress(s.end, until)
 		return nil
 	})
 	switch {
@@ -132,26 +133,32 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 type stretch struct {
 	bulk   *store.Bulk
 	begin  uint64 // up to where the tables stand
-	last   decoded
-	failed error // of bulk, which is of no use after one
+	end    uint64 // the last message that was folded; 0 before the first
+	digest []byte // of that message
+	failed error  // of bulk, which is of no use after one
 }
 
-func (s *stretch) fold(ctx context.Context, d decoded) error {
-	if s.failed = s.bulk.Fold(ctx, d.events); s.failed == nil {
-		s.last = d
+func (s *stretch) fold(ctx context.Context, some []*batch) error {
+	batches := make([][]events.Event, len(some))
+	for i, b := range some {
+		batches[i] = b.events
+	}
+	if s.failed = s.bulk.Fold(ctx, batches...); s.failed == nil {
+		last := some[len(some)-1]
+		s.end, s.digest = last.seq(), last.digest
 	}
 	return s.failed
 }
 
 // save commits the stretch, if there is one, and begins the next.
 func (r *Rebuild) save(ctx context.Context, s *stretch) error {
-	if s.failed != nil || s.last.seq <= s.begin {
+	if s.failed != nil || s.end <= s.begin {
 		return s.failed
 	}
-	if s.failed = s.bulk.Save(ctx, s.last.seq, s.last.digest); s.failed != nil {
+	if s.failed = s.bulk.Save(ctx, s.end, s.digest); s.failed != nil {
 		return s.failed
 	}
-	s.begin = s.last.seq
+	s.begin = s.end
 	for seq := range r.poisoned.refused {
 		if seq <= s.begin {
 			r.poisoned.folded(ctx, r.Logger, seq)

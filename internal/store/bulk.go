@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -117,28 +118,45 @@ func (b *Bulk) Close() {
 	}
 }
 
-// Fold folds events of the log that the tables don't hold yet, in order. The
-// error may be a RefusedError.
-func (b *Bulk) Fold(ctx context.Context, batch []events.Event) error {
-	if len(batch) == 0 {
-		return nil
-	}
+// Fold folds events of the log that the tables don't hold yet, in order, batch by
+// batch. Small batches are quicker, as long as there are several at once: what the
+// tables have of them is read in one go. The error may be a RefusedError.
+func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
 	if b.loader.alone.any {
-		b.loader.state = projections.NewState()
-		err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, byKeys); err != nil {
-				return err
-			}
-			return b.loader.load(ctx, tx, batch)
-		})
-		if err != nil {
+		if err := b.load(ctx, slices.Concat(batches...)); err != nil {
 			return err
 		}
+	}
+	for _, batch := range batches {
+		if err := b.foldBatch(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load puts what the tables have of the events on the shelves.
+func (b *Bulk) load(ctx context.Context, some []events.Event) error {
+	if len(some) == 0 {
+		return nil
+	}
+	b.loader.state = projections.NewState()
+	err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, byKeys); err != nil {
+			return err
+		}
+		return b.loader.load(ctx, tx, some)
+	})
+	if err == nil {
 		b.rows.take(b.loader.state)
 	}
+	return err
+}
+
+func (b *Bulk) foldBatch(batch []events.Event) error {
 	b.state.Reset()
 	b.rows.load(b.state, batch)
 	for _, event := range batch {

@@ -80,7 +80,7 @@ func (s *stretch) flush() error {
 
 // copiedTogether is how many batches are written at once: what a COPY costs beside
 // its rows is little then.
-const copiedTogether = 10
+const copiedTogether = 40
 
 // copyTogether writes the new rows of several batches, table by table.
 func copyTogether(ctx context.Context, tx pgx.Tx, fresh bool, batches [][]change) error {
