@@ -224,12 +224,15 @@ func plainAttributes(header string) (a attributes, isPlain bool) {
 		return a, false
 	}
 	for rest != "\r\n" {
-		line, after, ended := strings.Cut(rest, "\r\n")
-		key, value, isField := strings.Cut(line, ": ")
-		if !ended || !isField || !isWord(key) || value == "" || value[0] <= ' ' || value[len(value)-1] <= ' ' || strings.IndexByte(line, '\n') >= 0 {
+		end, colon := strings.IndexByte(rest, '\n'), strings.IndexByte(rest, ':')
+		if colon < 0 || end < colon+len(": x\r") {
 			return a, false
 		}
-		rest = after
+		key, value := rest[:colon], rest[colon+len(": "):end-len("\r")]
+		if rest[colon+1] != ' ' || rest[end-1] != '\r' || !isWord(key) || value[0] <= ' ' || value[len(value)-1] <= ' ' {
+			return a, false
+		}
+		rest = rest[end+1:]
 		field := a.field(key)
 		if field == nil {
 			continue

@@ -72,7 +72,9 @@ func newShelves(expected int) *shelves {
 		return out
 	}, func(state *projections.State, r projections.Payment, name string) {
 		state.LoadPayment(r)
-		s.loadNamed(state, r.ProviderPaymentID) // its reversals and ledger lines
+		if name != r.ProviderPaymentID {
+			s.loadNamed(state, r.ProviderPaymentID) // its reversals and ledger lines
+		}
 		if name != r.UserID {
 			s.loadNamed(state, r.UserID)
 		}
