@@ -130,8 +130,9 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 			return err
 		}
 	}
+	seen := b.rows.seen(batches)
 	for _, batch := range batches {
-		if err := b.foldBatch(batch); err != nil {
+		if err := b.foldBatch(batch, seen); err != nil {
 			return err
 		}
 	}
@@ -156,9 +157,12 @@ func (b *Bulk) load(ctx context.Context, some []events.Event) error {
 	return err
 }
 
-func (b *Bulk) foldBatch(batch []events.Event) error {
+func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 	b.state.Reset()
 	b.rows.load(b.state, batch)
+	for _, id := range <-seen {
+		b.state.Events.Load(id)
+	}
 	for _, event := range batch {
 		if err := fold(b.rules, b.state, event); err != nil {
 			return err

@@ -22,7 +22,7 @@ type shelf[R any] struct {
 	names   func(row *R) rowNames // under which it is looked for
 	put     func(state *projections.State, row R, name string)
 
-	rows    []shelved
+	rows    chunked[shelved]
 	bytes   arena
 	loaded  []uint32 // the rows of this turn, in order
 	encoded []byte   // for the next row
@@ -43,21 +43,21 @@ type shelved struct {
 // newShelf adds a shelf. put puts one of its rows, which was found by name, into a
 // state, and all that belongs to it.
 func newShelf[R any](in *shelves, table string, names func(*R) rowNames, put func(*projections.State, R, string)) *shelf[R] {
-	s := &shelf[R]{in: in, number: uint32(len(in.all)), table: table, columns: columnsOf[R](), names: names, put: put}
+	s := &shelf[R]{in: in, number: uint32(len(in.all)), table: table, columns: columnsOf[R](), names: names, put: put, bytes: arena{from: in.memory}}
 	s.keys = slices.IndexFunc(s.columns, func(c column) bool { return !c.key })
 	in.all = append(in.all, s)
 	return s
 }
 
 func (s *shelf[R]) load(state *projections.State, at uint32, name string) {
-	if row := &s.rows[at]; row.turn != s.in.turn {
+	if row := s.rows.at(at); row.turn != s.in.turn {
 		row.turn = s.in.turn
 		s.loaded = append(s.loaded, at)
 		s.put(state, s.value(at), name)
 	}
 }
 
-func (s *shelf[R]) value(at uint32) R { return valueOf[R](s.columns, s.bytes.at(s.rows[at].place)) }
+func (s *shelf[R]) value(at uint32) R { return valueOf[R](s.columns, s.bytes.at(s.rows.at(at).place)) }
 
 // take puts rows that the table has. Those that are here already stay.
 func (s *shelf[R]) take(rows []R) {
@@ -83,11 +83,12 @@ func (s *shelf[R]) keep(row *R, loaded bool, place int) {
 		return
 	}
 	at := s.loaded[place]
-	if !bytes.HasPrefix(s.bytes.at(s.rows[at].place), s.key()) {
+	as := s.rows.at(at)
+	if !bytes.HasPrefix(s.bytes.at(as.place), s.key()) {
 		panic("a row of " + s.table + " is not where it was loaded from")
 	}
 	s.rename(at, row)
-	s.rows[at].place, s.rows[at].changed = s.bytes.replace(s.rows[at].place, s.encoded), true
+	as.place, as.changed = s.bytes.replace(as.place, s.encoded), true
 }
 
 func (s *shelf[R]) encode(row *R) { s.encoded = appendRow(s.encoded[:0], s.columns, row) }
@@ -98,11 +99,11 @@ func (s *shelf[R]) key() []byte { return s.encoded[:keyEnd(s.encoded, s.keys)] }
 // add puts the row that was encoded last.
 func (s *shelf[R]) add(row *R, as shelved) {
 	as.place = s.bytes.put(s.encoded)
-	s.rows = append(s.rows, as)
+	at := s.rows.add(as)
 	names := s.names(row)
 	for i, name := range names {
 		if !slices.Contains(names[:i], name) {
-			s.in.list(name, s.number, uint32(len(s.rows)-1))
+			s.in.list(name, s.number, at)
 		}
 	}
 }
@@ -125,9 +126,9 @@ func (s *shelf[R]) rename(at uint32, row *R) {
 // find looks for the row with the key of the one that was encoded last.
 func (s *shelf[R]) find(row *R) (at uint32, found bool) {
 	key := s.key()
-	for e := s.in.byName[hashOf(s.names(row)[0])]; e != 0; e = s.in.entries[e-1].next {
-		one := s.in.entries[e-1]
-		if one.shelf == s.number && bytes.HasPrefix(s.bytes.at(s.rows[one.row].place), key) {
+	for e := s.in.byName[hashOf(s.names(row)[0])]; e != 0; e = s.in.entry(e).next {
+		one := s.in.entry(e)
+		if one.shelf == s.number && bytes.HasPrefix(s.bytes.at(s.rows.at(one.row).place), key) {
 			return one.row, true
 		}
 	}
@@ -136,10 +137,10 @@ func (s *shelf[R]) find(row *R) (at uint32, found bool) {
 
 // save writes what the table has not got.
 func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	next := 0
+	next := uint32(0)
 	some := func(out []byte) []byte {
-		for end := len(out) + copyAtOnce; next < len(s.rows) && len(out) < end; next++ {
-			if row := s.rows[next]; row.changed && !row.stored {
+		for end := len(out) + copyAtOnce; next < s.rows.length && len(out) < end; next++ {
+			if row := s.rows.at(next); row.changed && !row.stored {
 				out = append(out, s.bytes.at(row.place)...)
 			}
 		}
@@ -149,11 +150,11 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 		return err
 	}
 	var updated []R
-	for at, row := range s.rows {
-		if row.changed && row.stored {
-			updated = append(updated, s.value(uint32(at)))
+	for at := range s.rows.length {
+		if row := s.rows.at(at); row.changed && row.stored {
+			updated = append(updated, s.value(at))
 		}
-		if len(updated) == updatesAtOnce || at == len(s.rows)-1 {
+		if len(updated) == updatesAtOnce || at == s.rows.length-1 {
 			if err := (changes[R]{s.table, nil, updated}).copy(ctx, tx, false); err != nil {
 				return err
 			}
@@ -166,33 +167,4 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 func (s *shelf[R]) endTurn() { s.loaded = s.loaded[:0] }
 
 // size is what it takes, about.
-func (s *shelf[R]) size() int { return chunkSize*len(s.bytes.chunks) + 20*len(s.rows) }
-
-// arena is bytes in chunks, so that it grows without being copied.
-type arena struct{ chunks [][]byte }
-
-type place struct{ chunk, from, length uint32 }
-
-const chunkSize = 1 << 20
-
-func (a *arena) put(b []byte) place {
-	last := len(a.chunks) - 1
-	if last < 0 || cap(a.chunks[last])-len(a.chunks[last]) < len(b) {
-		a.chunks = append(a.chunks, make([]byte, 0, max(chunkSize, len(b))))
-		last++
-	}
-	p := place{uint32(last), uint32(len(a.chunks[last])), uint32(len(b))}
-	a.chunks[last] = append(a.chunks[last], b...)
-	return p
-}
-
-func (a *arena) at(p place) []byte { return a.chunks[p.chunk][p.from : p.from+p.length] }
-
-// replace puts b where p was, if there is room.
-func (a *arena) replace(p place, b []byte) place {
-	if len(b) > int(p.length) {
-		return a.put(b)
-	}
-	p.length = uint32(copy(a.at(p), b))
-	return p
-}
+func (s *shelf[R]) size() int { return chunkSize*len(s.bytes.chunks) + 20*int(s.rows.length) }

@@ -25,8 +25,9 @@ type shelves struct {
 
 	events  map[eventHash]struct{}
 	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
-	entries []entry
+	entries chunked[entry]
 	turn    uint32 // of load
+	memory  *memory
 }
 
 // anyShelf is a shelf, whatever its rows.
@@ -55,9 +56,7 @@ func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.Str
 
 // newShelves expects about that many events.
 func newShelves(expected int) *shelves {
-	s := &shelves{
-		events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), entries: make([]entry, 0, 2*expected),
-	}
+	s := &shelves{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
 	s.payments = newShelf(s, "payment", func(r *projections.Payment) rowNames {
 		out := rowNames{r.ProviderPaymentID, r.TransactionID}
 		if r.FirstOfOrder {
@@ -105,7 +104,32 @@ func newShelves(expected int) *shelves {
 	return s
 }
 
-// load puts what the events can touch, and maybe more: see projections.State.
+// seen tells, batch after batch, which of the events' ids came before that batch.
+// It works beside the fold; nobody else may touch s.events until it has told all.
+func (s *shelves) seen(batches [][]events.Event) <-chan []string {
+	told := make(chan []string, len(batches))
+	go func() {
+		var hashes []eventHash
+		for _, batch := range batches {
+			var seen []string
+			hashes = hashes[:0]
+			for i := range batch {
+				hash := hashOfEvent(batch[i].ID)
+				if _, here := s.events[hash]; here {
+					seen = append(seen, batch[i].ID)
+				}
+				hashes = append(hashes, hash)
+			}
+			for _, hash := range hashes {
+				s.events[hash] = struct{}{}
+			}
+			told <- seen
+		}
+	}()
+	return told
+}
+
+// load puts what the events can touch but their ids, and maybe more: see projections.State.
 func (s *shelves) load(state *projections.State, batch []events.Event) {
 	s.turn++
 	for _, one := range s.all {
@@ -113,9 +137,6 @@ func (s *shelves) load(state *projections.State, batch []events.Event) {
 	}
 	for i := range batch {
 		e := &batch[i]
-		if _, seen := s.events[hashOfEvent(e.ID)]; seen {
-			state.Events.Load(e.ID)
-		}
 		if !projections.HasEffect(e.Type) {
 			continue
 		}
@@ -134,9 +155,10 @@ func (s *shelves) loadNamed(state *projections.State, name string) {
 	if name == "" {
 		return
 	}
-	for at := s.byName[hashOf(name)]; at != 0; at = s.entries[at-1].next {
-		e := s.entries[at-1]
+	for at := s.byName[hashOf(name)]; at != 0; {
+		e := s.entry(at)
 		s.all[e.shelf].load(state, e.row, name)
+		at = e.next
 	}
 }
 
@@ -156,9 +178,6 @@ func (s *shelves) take(state *projections.State) {
 
 // keep puts what the fold changed.
 func (s *shelves) keep(state *projections.State) {
-	for _, event := range state.Events.Inserted() {
-		s.events[hashOfEvent(event.EventID)] = struct{}{}
-	}
 	for _, line := range state.Ledger.Inserted() {
 		s.ledger.note(&line)
 	}
@@ -176,9 +195,11 @@ func (s *shelves) list(name string, shelf, row uint32) {
 		return
 	}
 	hash := hashOf(name)
-	s.entries = append(s.entries, entry{shelf, row, s.byName[hash]})
-	s.byName[hash] = uint32(len(s.entries))
+	s.byName[hash] = 1 + s.entries.add(entry{shelf, row, s.byName[hash]})
 }
+
+// entry is the one of that number, counted from 1.
+func (s *shelves) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
 // save writes what the tables have not got.
 func (s *shelves) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
@@ -192,7 +213,7 @@ func (s *shelves) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 
 // size is what all of it takes, about.
 func (s *shelves) size() int {
-	size := 40*len(s.events) + 24*len(s.byName) + 12*len(s.entries)
+	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
 	for _, one := range s.all {
 		size += one.size()
 	}
