@@ -54,7 +54,7 @@ type Message struct {
 	Seq            uint64
 	Partition      int
 	ID             string // its dedupe id
-	Body           []byte // read only; valid as long as the Message
+	Body           []byte // read only; valid as long as whoever gave the Message says
 	ReceivedAt     time.Time
 	StoredAt       time.Time // by the stream's clock
 	Signature      string    // lower-case hex

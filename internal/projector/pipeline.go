@@ -42,7 +42,7 @@ func newBatch(messages uint64) *batch {
 func (b *batch) add(m events.Message) {
 	begin := len(b.bodies)
 	b.bodies = append(b.bodies, m.Body...)
-	m.Body = b.bodies[begin:]
+	m.Body = b.bodies[begin:len(b.bodies):len(b.bodies)]
 	b.messages = append(b.messages, m)
 }
 
@@ -121,18 +121,22 @@ type queue struct {
 	order <-chan *batch
 	most  uint64 // at once
 	first *batch // of the next, which was not decoded yet; may be nil
+	err   error  // behind which there are no more
 }
 
 // take waits for a batch that is decoded and returns it, with those behind it that
 // are decoded already. It returns none when there are no more.
 func (q *queue) take() (some []*batch, err error) {
+	if q.err != nil {
+		return nil, q.err
+	}
 	b := q.first
 	if b == nil {
 		b = <-q.order
 	}
 	for q.first = nil; b != nil; {
-		if err := <-b.decoded; err != nil {
-			return nil, err
+		if q.err = <-b.decoded; q.err != nil {
+			break
 		}
 		if some = append(some, b); uint64(len(some)) == q.most {
 			return some, nil
@@ -147,7 +151,10 @@ func (q *queue) take() (some []*batch, err error) {
 			return some, nil
 		}
 	}
-	return some, nil
+	if len(some) > 0 {
+		return some, nil
+	}
+	return nil, q.err
 }
 
 // readBatches hands over every batch that it has filled, of those that are free.

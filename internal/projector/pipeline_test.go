@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,17 +17,18 @@ import (
 type tape struct {
 	log
 	breaksAt uint64
+	padding  string // of every body
 }
 
 var errTape = errors.New("the tape is torn")
 
 func (t tape) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	buffer := make([]byte, 0, 64)
+	var buffer []byte
 	for seq := from; seq <= until; seq++ {
 		if seq == t.breaksAt {
 			return errTape
 		}
-		buffer = fmt.Appendf(buffer[:0], `{"id":"evt_%d","eventType":"any","object":{}}`, seq)
+		buffer = fmt.Appendf(buffer[:0], `{"id":"evt_%d","eventType":"any","object":{"padding":%q}}`, seq, t.padding)
 		if err := deliver(events.Message{Seq: seq, ID: fmt.Sprintf("evt_%d", seq), Body: buffer}); err != nil {
 			return err
 		}
@@ -38,10 +40,14 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		from := rapid.Uint64Range(1, 5).Draw(r, "from")
-		until := from + rapid.Uint64Range(0, 30_000).Draw(r, "more")
+		until := from + rapid.OneOf(rapid.Uint64Range(0, 30_000), rapid.Uint64Range(0, 100)).Draw(r, "more")
 		most := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Uint64Range(400, 7000), rapid.Just(uint64(1_000_000))).Draw(r, "most")
 		if most < 4 {
 			until = min(until, from+2000)
+		}
+		var padding string
+		if until < from+200 {
+			padding = strings.Repeat("x", rapid.IntRange(0, 200_000).Draw(r, "padding"))
 		}
 		breaksAt := rapid.Uint64Range(0, until).Draw(r, "breaks at")
 		refused := rapid.Uint64Range(0, until).Draw(r, "refused")
@@ -55,7 +61,7 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 			return append(to, events.Decode(m)), nil
 		}
 		next := from
-		err := decodeAll(context.Background(), tape{breaksAt: breaksAt}, from, until, most, decode, func(some []*batch) error {
+		err := decodeAll(context.Background(), tape{breaksAt: breaksAt, padding: padding}, from, until, most, decode, func(some []*batch) error {
 			require.NotEmpty(r, some)
 			began := next
 			for _, b := range some {
@@ -65,6 +71,7 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 					next++
 				}
 				require.Equal(r, next-1, b.seq())
+				require.Less(r, len(b.bodies), decodeBytes+len(padding)+100)
 				require.Equal(r, b.last().Digest(), b.digest)
 			}
 			require.LessOrEqual(r, next-began, most)

@@ -33,12 +33,13 @@ type Bulk struct {
 	positions     map[int]uint64 // where the tables stand, by partition
 	refused       Refused
 	memory        int // for the rows of a stretch
+	together      int // batches are written
 }
 
 // NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
 // may change refused until Close.
 func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64, refused Refused) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, memory: mostMemory, loader: loader{schema: s.schema, alone: newAlone()}}
+	b := &Bulk{rules: rules, refused: refused, memory: mostMemory, together: copiedTogether, loader: loader{schema: s.schema, alone: newAlone()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -131,6 +132,10 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 		}
 	}
 	seen := b.rows.seen(batches)
+	defer func() {
+		for range seen { // until it has ended
+		}
+	}()
 	for _, batch := range batches {
 		if err := b.foldBatch(batch, seen); err != nil {
 			return err
@@ -278,7 +283,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err = b.lockCheckpoints(ctx, tx); err == nil {
-		b.stretch, err = beginStretch(ctx, tx, !b.loader.alone.any)
+		b.stretch, err = beginStretch(ctx, tx, !b.loader.alone.any, b.together)
 	}
 	if err != nil {
 		_ = tx.Rollback(ctx)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,23 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 	})
 }
 
+// foldInParts folds events in one call, as several batches whose memory is taken away afterwards.
+func foldInParts(ctx context.Context, r *rapid.T, bulk *Bulk, log []events.Event) {
+	bulk.together = rapid.IntRange(1, 4).Draw(r, "together")
+	var parts [][]events.Event
+	for len(log) > 0 {
+		if rapid.IntRange(0, 9).Draw(r, "empty") == 9 {
+			parts = append(parts, nil)
+		}
+		size := rapid.IntRange(1, min(4, len(log))).Draw(r, "part")
+		parts, log = append(parts, slices.Clone(log[:size])), log[size:]
+	}
+	require.NoError(r, bulk.Fold(ctx, parts...))
+	for _, part := range parts {
+		clear(part)
+	}
+}
+
 // foldSome folds in bulk from there on, saves now and then, gives up somewhere
 // and returns up to where it is saved.
 func foldSome(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules, log []events.Event, saved int) int {
@@ -69,7 +87,7 @@ func foldSome(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules
 	}
 	for at := saved; at < len(log); {
 		size := rapid.IntRange(1, len(log)-at).Draw(r, "batch")
-		require.NoError(r, bulk.Fold(ctx, log[at:at+size]))
+		foldInParts(ctx, r, bulk, log[at:at+size])
 		at += size
 		switch rapid.SampledFrom([]string{"go on", "save", "give up"}).Draw(r, "then") {
 		case "save":

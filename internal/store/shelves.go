@@ -105,10 +105,11 @@ func newShelves(expected int) *shelves {
 }
 
 // seen tells, batch after batch, which of the events' ids came before that batch.
-// It works beside the fold; nobody else may touch s.events until it has told all.
+// It works beside the fold; nobody else may touch s.events until it is closed.
 func (s *shelves) seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
+		defer close(told)
 		var hashes []eventHash
 		for _, batch := range batches {
 			var seen []string

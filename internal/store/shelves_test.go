@@ -121,7 +121,7 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *Store, rules projections.Ru
 	style := rapid.SampledFrom([][]string{{"go on"}, {"go on", "go on", "go on", "go on", "save"}, {"go on", "save"}, {"go on", "go on", "save", "give up", "finish"}}).Draw(r, "style")
 	for at := saved; at < len(log); {
 		size := rapid.IntRange(1, min(most, len(log)-at)).Draw(r, "batch")
-		require.NoError(r, bulk.Fold(ctx, log[at:at+size]))
+		foldInParts(ctx, r, bulk, log[at:at+size])
 		at += size
 		then := rapid.SampledFrom(style).Draw(r, "then")
 		if at == len(log) {

@@ -20,7 +20,7 @@ type stretch struct {
 	closed  bool
 }
 
-func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool) (*stretch, error) {
+func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*stretch, error) {
 	s := &stretch{tx: tx, fresh: fresh, rows: make(chan []change, 1)}
 	if _, err := tx.Exec(ctx, byKeys); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool) (*stretch, error) 
 	writing.Go(func() error {
 		var waiting [][]change
 		for changes := range s.rows {
-			if waiting = append(waiting, changes); len(waiting) == copiedTogether {
+			if waiting = append(waiting, changes); len(waiting) == together {
 				if err := copyTogether(ctx, tx, fresh, waiting); err != nil {
 					return err
 				}
