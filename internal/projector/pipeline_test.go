@@ -90,3 +90,24 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 		require.LessOrEqual(r, next, until+1)
 	})
 }
+
+func TestBatchesBeforeOneThatCannotBeDecodedAreFolded(t *testing.T) {
+	t.Parallel()
+	errDecode := errors.New("decode")
+	order := make(chan *batch, 4)
+	for _, err := range []error{nil, nil, errDecode, nil} {
+		b := &batch{decoded: make(chan error, 1)}
+		b.decoded <- err
+		order <- b
+	}
+	close(order)
+	q := queue{order: order, most: 10}
+	some, err := q.take()
+	require.NoError(t, err)
+	require.Len(t, some, 2)
+	for range 2 {
+		some, err = q.take()
+		require.ErrorIs(t, err, errDecode)
+		require.Empty(t, some)
+	}
+}
