@@ -55,7 +55,7 @@ func (s *stretch) empty(ctx context.Context) error {
 	return nil
 }
 
-// write hands rows over; they are written in this order. After an error there
+// write hands rows over; those of a table are written in this order. After an error there
 // is only flush.
 func (s *stretch) write(rows []change) error {
 	select {
