@@ -212,7 +212,7 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 		return refusal(err)
 	}
 	for _, c := range extrasOf(b.state) {
-		if err := c.copy(ctx, stretch.tx, false); err != nil {
+		if err := c.copy(ctx, stretch.tx); err != nil {
 			return refusal(err)
 		}
 	}

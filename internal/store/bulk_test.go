@@ -27,13 +27,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		reset(ctx, t, s, rules)
 		_, err := s.pool.Exec(ctx, "truncate revenue_daily")
 		require.NoError(t, err)
-		bodies := shop(r)
-		log := make([]events.Event, len(bodies))
-		whole := projections.NewState()
-		for i, body := range bodies {
-			log[i] = event(t, uint64(i+1), body)
-			rules.Fold(whole, log[i])
-		}
+		log, whole := oneFold(t, rules, shop(r))
 		saved := rapid.IntRange(0, len(log)-1).Draw(r, "applied")
 		if len(rules.Extras) > 0 {
 			saved = 0 // live tables have no extras
@@ -45,10 +39,7 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		for saved < len(log) {
 			saved = foldSome(ctx, r, s, rules, log, saved)
 		}
-		bulk, err := s.NewBulk(ctx, rules, 0, nil)
-		require.NoError(r, err)
-		defer bulk.Close()
-		require.NoError(r, bulk.Finish(ctx))
+		finish(ctx, r, s, rules)
 		requireSameTables(ctx, r, s, whole)
 		requireSound(ctx, r, s, len(log))
 		requireRows(ctx, r, s, "revenue_daily", whole.Revenue.Inserted())
@@ -57,6 +48,14 @@ func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 		}
 		require.Equal(t, indexes, keysAndIndexes(ctx, t, s))
 	})
+}
+
+// finish makes the indexes, without anything to fold.
+func finish(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules) {
+	bulk, err := s.NewBulk(ctx, rules, 0, nil)
+	require.NoError(r, err)
+	defer bulk.Close()
+	require.NoError(r, bulk.Finish(ctx))
 }
 
 // foldInParts folds events in one call, as several batches whose memory is taken away afterwards.

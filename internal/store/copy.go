@@ -8,7 +8,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 )
 
 // someRows appends some of the rows that it has, in COPY's binary format, and
@@ -16,16 +16,16 @@ import (
 type someRows func(out []byte) []byte
 
 // copyIn writes new rows with COPY. The binary format has no text to escape,
-// and neither side spends time on writing and reading digits. A fresh table was emptied by this
-// transaction; its rows are those of a table that was vacuumed.
-func copyIn(ctx context.Context, connection *pgconn.PgConn, table string, columns []column, fresh bool, some someRows) error {
+// and neither side spends time on writing and reading digits. A fresh table was
+// emptied by this transaction; its rows are those of a table that was vacuumed.
+func copyIn(ctx context.Context, tx pgx.Tx, table string, columns []column, fresh bool, some someRows) error {
 	first := some([]byte(copyHeader))
 	if len(first) == len(copyHeader) {
 		return nil
 	}
 	r := &copyReader{some: some, next: first}
 	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary, freeze %t)", table, names(columns), fresh)
-	if _, err := connection.CopyFrom(ctx, r, sql); err != nil {
+	if _, err := tx.Conn().PgConn().CopyFrom(ctx, r, sql); err != nil {
 		return fmt.Errorf("copy into %s: %w", table, err)
 	}
 	return nil

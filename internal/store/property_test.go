@@ -73,13 +73,7 @@ func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rules := rapid.SampledFrom([]projections.Rules{anyMode, anyMode, sold}).Draw(r, "rules")
 		reset(ctx, t, s, rules)
-		bodies := shop(r)
-		log := make([]events.Event, len(bodies))
-		whole := projections.NewState()
-		for i, body := range bodies {
-			log[i] = event(t, uint64(i+1), body)
-			rules.Fold(whole, log[i])
-		}
+		log, whole := oneFold(t, rules, shop(r))
 		position := uint64(0)
 		for rest := log; len(rest) > 0; {
 			size := rapid.IntRange(1, len(rest)).Draw(r, "batch")
@@ -93,6 +87,17 @@ func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 		requireSameTables(ctx, r, s, whole)
 		requireSound(ctx, r, s, len(log))
 	})
+}
+
+// oneFold is the log of the bodies, and all of it folded into one state.
+func oneFold(t *testing.T, rules projections.Rules, bodies []string) (log []events.Event, whole *projections.State) {
+	t.Helper()
+	whole = projections.NewState()
+	for i, body := range bodies {
+		log = append(log, event(t, uint64(i+1), body))
+		rules.Fold(whole, log[i])
+	}
+	return log, whole
 }
 
 func reset(ctx context.Context, t *testing.T, s *Store, rules projections.Rules) {

@@ -50,8 +50,8 @@ func tables() (list []string) {
 type change interface {
 	// queue adds one or two statements.
 	queue(batch *pgx.Batch)
-	// copy writes many rows at once; fresh as in copyIn.
-	copy(ctx context.Context, tx pgx.Tx, fresh bool) error
+	// copy writes many rows at once.
+	copy(ctx context.Context, tx pgx.Tx) error
 	// rows are the new ones.
 	rows() someRows
 	// layout is the table's name and columns.
@@ -75,8 +75,8 @@ func (c changes[R]) queue(batch *pgx.Batch) {
 // updatesAtOnce bounds the arrays of one statement.
 const updatesAtOnce = 10_000
 
-func (c changes[R]) copy(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	if err := copyIn(ctx, tx.Conn().PgConn(), c.table, columnsOf[R](), fresh, c.rows()); err != nil {
+func (c changes[R]) copy(ctx context.Context, tx pgx.Tx) error {
+	if err := copyIn(ctx, tx, c.table, columnsOf[R](), false, c.rows()); err != nil {
 		return err
 	}
 	for rest := c.updated; len(rest) > 0; {

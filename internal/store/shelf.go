@@ -146,7 +146,7 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 		}
 		return out
 	}
-	if err := copyIn(ctx, tx.Conn().PgConn(), s.table, s.columns, fresh, some); err != nil {
+	if err := copyIn(ctx, tx, s.table, s.columns, fresh, some); err != nil {
 		return err
 	}
 	var updated []R
@@ -155,7 +155,7 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 			updated = append(updated, s.value(at))
 		}
 		if len(updated) == updatesAtOnce || at == s.rows.length-1 {
-			if err := (changes[R]{s.table, nil, updated}).copy(ctx, tx, false); err != nil {
+			if err := (changes[R]{s.table, nil, updated}).copy(ctx, tx); err != nil {
 				return err
 			}
 			updated = updated[:0]

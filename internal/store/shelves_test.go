@@ -34,19 +34,11 @@ func TestACandidateBecomesTheTablesOfOneFold(t *testing.T) {
 		if len(rules.Extras) == 0 && rapid.Bool().Draw(r, "namesakes") { // whose amounts revenue_daily refuses
 			bodies = namesakes(r)
 		}
-		log := make([]events.Event, len(bodies))
-		whole := projections.NewState()
-		for i, body := range bodies {
-			log[i] = event(t, uint64(i+1), body)
-			rules.Fold(whole, log[i])
-		}
+		log, whole := oneFold(t, rules, bodies)
 		for saved := 0; saved < len(log); {
 			saved = foldInStyle(ctx, r, s, rules, log, saved)
 		}
-		bulk, err := s.NewBulk(ctx, rules, 0, nil)
-		require.NoError(r, err)
-		defer bulk.Close()
-		require.NoError(r, bulk.Finish(ctx))
+		finish(ctx, r, s, rules)
 		requireSameTables(ctx, r, s, whole)
 		requireSound(ctx, r, s, len(log))
 		if len(rules.Extras) > 0 {

@@ -93,7 +93,7 @@ func copyTogether(ctx context.Context, tx pgx.Tx, fresh bool, batches [][]change
 			parts = append(parts, batch[i].rows())
 		}
 		table, columns := c.layout()
-		if err := copyIn(ctx, tx.Conn().PgConn(), table, columns, fresh, inTurn(parts)); err != nil {
+		if err := copyIn(ctx, tx, table, columns, fresh, inTurn(parts)); err != nil {
 			return err
 		}
 	}
