@@ -12,8 +12,8 @@ import (
 // stretch is what one transaction of a Bulk is about to commit.
 type stretch struct {
 	tx      pgx.Tx
-	fresh   bool // the tables are empty and nobody's but this transaction's
-	rows    chan []change
+	fresh   bool            // the tables are empty and nobody's but this transaction's
+	rows    chan []change   // of batches; as many as are written at once may wait meanwhile
 	writing *errgroup.Group // of one goroutine, which alone uses tx until it has ended
 	ended   <-chan struct{} // closed when writing failed or the caller's context ended
 	cause   func() error    // of that
@@ -21,7 +21,7 @@ type stretch struct {
 }
 
 func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*stretch, error) {
-	s := &stretch{tx: tx, fresh: fresh, rows: make(chan []change, 1)}
+	s := &stretch{tx: tx, fresh: fresh, rows: make(chan []change, together)}
 	if _, err := tx.Exec(ctx, byKeys); err != nil {
 		return nil, err
 	}
