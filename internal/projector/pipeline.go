@@ -65,15 +65,21 @@ func (b *batch) decode(decode decoder) (err error) {
 	return nil
 }
 
-// decodeAll reads the messages from one sequence up to another, decodes them on
-// all cores and hands them to fold, in the order of the log, at most that many at
-// once. It returns when fold has had the last, or with the first error. decode is
-// called by several at a time; batches are fold's until it returns.
-func decodeAll(ctx context.Context, log log, from, until, most uint64, decode decoder, fold func([]*batch) error) error {
-	if from > until {
+// pipeline reads messages and decodes them on all cores.
+type pipeline struct {
+	log         log
+	from, until uint64
+	most        uint64  // of them are handed on at once
+	decode      decoder // called by several at a time
+}
+
+// run hands the events to fold, in the order of the log. It returns when fold has
+// had the last, or with the first error. Batches are fold's until it returns.
+func (p pipeline) run(ctx context.Context, fold func([]*batch) error) error {
+	if p.from > p.until {
 		return nil
 	}
-	size := min(most, decodeMessages, until-from+1)
+	size := min(p.most, decodeMessages, p.until-p.from+1)
 	decoders := runtime.GOMAXPROCS(0)
 	batches := 1 + decoders + decodeAhead // one is read
 	free, work, order := make(chan *batch, batches), make(chan *batch, batches), make(chan *batch, batches)
@@ -84,7 +90,7 @@ func decodeAll(ctx context.Context, log log, from, until, most uint64, decode de
 	group.Go(func() error {
 		defer close(work)
 		defer close(order)
-		return readBatches(ctx, log, from, until, size, free, func(b *batch) {
+		return p.read(ctx, size, free, func(b *batch) {
 			order <- b
 			work <- b
 		})
@@ -92,13 +98,13 @@ func decodeAll(ctx context.Context, log log, from, until, most uint64, decode de
 	for range decoders {
 		group.Go(func() error {
 			for b := range work {
-				b.decoded <- b.decode(decode)
+				b.decoded <- b.decode(p.decode)
 			}
 			return nil
 		})
 	}
 	group.Go(func() error {
-		next := queue{order: order, most: min(most/size, decodeAhead/2)}
+		next := queue{order: order, most: min(p.most/size, decodeAhead/2)}
 		for {
 			some, err := next.take()
 			if err != nil || len(some) == 0 {
@@ -157,16 +163,16 @@ func (q *queue) take() (some []*batch, err error) {
 	return nil, q.err
 }
 
-// readBatches hands over every batch that it has filled, of those that are free.
-func readBatches(ctx context.Context, log log, from, until, size uint64, free <-chan *batch, hand func(*batch)) error {
+// read hands over every batch that it has filled, of those that are free.
+func (p pipeline) read(ctx context.Context, size uint64, free <-chan *batch, hand func(*batch)) error {
 	filling := <-free
-	return log.ReadUntil(ctx, from, until, func(m events.Message) error {
+	return p.log.ReadUntil(ctx, p.from, p.until, func(m events.Message) error {
 		filling.add(m)
-		if m.Seq < until && uint64(len(filling.messages)) < size && len(filling.bodies) < decodeBytes {
+		if m.Seq < p.until && uint64(len(filling.messages)) < size && len(filling.bodies) < decodeBytes {
 			return nil
 		}
 		hand(filling)
-		if m.Seq == until {
+		if m.Seq == p.until {
 			return nil
 		}
 		select {

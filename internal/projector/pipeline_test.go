@@ -61,7 +61,8 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 			return append(to, events.Decode(m)), nil
 		}
 		next := from
-		err := decodeAll(context.Background(), tape{breaksAt: breaksAt, padding: padding}, from, until, most, decode, func(some []*batch) error {
+		p := pipeline{log: tape{breaksAt: breaksAt, padding: padding}, from: from, until: until, most: most, decode: decode}
+		err := p.run(context.Background(), func(some []*batch) error {
 			require.NotEmpty(r, some)
 			began := next
 			for _, b := range some {

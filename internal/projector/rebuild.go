@@ -107,7 +107,8 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	r.Progress(min(s.begin, until), until)
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
-	err = decodeAll(ctx, r.Log, s.begin+1, until, size, r.decode(at), func(some []*batch) error {
+	all := pipeline{log: r.Log, from: s.begin + 1, until: until, most: size, decode: r.decode(at)}
+	err = all.run(ctx, func(some []*batch) error {
 		if err := s.fold(work, some); err != nil {
 			return err
 		}
