@@ -12,8 +12,9 @@ import (
 // that is touched for the first time costs more.
 const gcPercent = 20
 
-// niceness lets live projection go first where both want the same cores.
-const niceness = 10
+// niceness lets live projection go first where both want the same cores, and yet a
+// rebuild ends on a machine that is always busy.
+const niceness = 5
 
 // inBackground tunes the process for work on a whole log. It comes behind the
 // start of a private Postgres, which is not to be slowed.

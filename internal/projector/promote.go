@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/store"
@@ -17,9 +18,9 @@ type Promote struct {
 	AcceptLogLoss bool
 }
 
-// fewEvents are folded while the live projectors wait; more than that are folded
-// before, however often it takes.
-const fewEvents = 10_000
+// quickRound is a round of folding that leaves so little to the next, for which
+// the live projectors wait, that it is done well within their time.
+const quickRound = 2 * time.Second
 
 // mostRounds bounds that where events come more quickly than they are folded.
 const mostRounds = 10
@@ -45,19 +46,21 @@ func (p *Promote) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
-	for round, position := 0, uint64(0); ; round++ {
-		info, err := p.Log.Info(ctx)
-		if err != nil {
+	var info eventlog.Info
+	for range mostRounds {
+		var err error
+		if info, err = p.Log.Info(ctx); err != nil {
 			return err
 		}
+		begin := time.Now()
 		if err := p.Rebuild.Run(ctx, info.Last); err != nil {
 			return err
 		}
-		if info.Last-position <= fewEvents || round == mostRounds {
-			return p.Store.Promote(ctx, p.promotion(info))
+		if time.Since(begin) < quickRound {
+			break
 		}
-		position = info.Last
 	}
+	return p.Store.Promote(ctx, p.promotion(info))
 }
 
 func (p *Promote) promotion(info eventlog.Info) store.Promotion {

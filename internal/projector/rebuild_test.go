@@ -286,6 +286,27 @@ func TestALogThatIsNotTheLiveTablesIsNotPromotedSilently(t *testing.T) {
 	require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select max(position) from portal.checkpoint"))
 }
 
+// Where a round of folding took long, many events have come: they are folded
+// before anybody waits.
+func TestNobodyWaitsForALongRound(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.live(ctx, t, 50)
+	require.NoError(t, stop())
+	promote := projector.Promote{Rebuild: w.rebuild(t, w.open(ctx, t, "portal_next"), 0), Live: w.open(ctx, t, store.LiveSchema)}
+	head := w.head(ctx, t)
+	rounds := map[uint64]bool{}
+	promote.Progress = func(_, until uint64) {
+		if !rounds[until] && len(rounds) < 2 {
+			w.log.Deliver(t, pack(fmt.Sprint("x", until), fmt.Sprint("x", until), "u1", 1))
+			time.Sleep(2100 * time.Millisecond) // the length of the round, not a wait
+		}
+		rounds[until] = true
+	}
+	require.NoError(t, promote.Run(ctx))
+	require.Equal(t, map[uint64]bool{head: true, head + 1: true, head + 2: true}, rounds)
+}
+
 // Live projectors go on through one promotion after the other.
 func TestEventsArriveThroughPromotions(t *testing.T) {
 	t.Parallel()
