@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -66,5 +67,28 @@ func TestAChunkedSliceKeepsWhatIsAdded(t *testing.T) {
 	}
 	for i := range all.length {
 		require.EqualValues(t, i, *all.at(i))
+	}
+}
+
+func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	for _, count := range []int{0, 1, updatesAtOnce, 2*updatesAtOnce + 1} {
+		written := changes[projections.Credits]{table: "credits"}
+		for i := range count {
+			user := fmt.Sprint("u_", i)
+			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})
+			written.updated = append(written.updated, projections.Credits{UserID: user, Balance: int64(i), Granted: int64(i), StreamSeq: 2})
+		}
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "truncate credits"); err != nil {
+				return err
+			}
+			return written.copy(ctx, tx)
+		})
+		require.NoError(t, err)
+		var right int
+		require.NoError(t, s.pool.QueryRow(ctx, "select count(*) from credits where user_id = 'u_' || balance and stream_seq = 2").Scan(&right))
+		require.Equal(t, count, right)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -72,21 +73,34 @@ func (c changes[R]) queue(batch *pgx.Batch) {
 	update(batch, c.table, c.updated)
 }
 
-// updatesAtOnce bounds the arrays of one statement.
-const updatesAtOnce = 10_000
-
 func (c changes[R]) copy(ctx context.Context, tx pgx.Tx) error {
 	if err := copyIn(ctx, tx, c.table, columnsOf[R](), false, c.rows()); err != nil {
 		return err
 	}
-	for rest := c.updated; len(rest) > 0; {
-		some := rest[:min(updatesAtOnce, len(rest))]
-		rest = rest[len(some):]
+	return updateIn(ctx, tx, c.table, slices.Values(c.updated))
+}
+
+// updatesAtOnce bounds the arrays of one statement.
+const updatesAtOnce = 10_000
+
+// updateIn writes changed rows, however many.
+func updateIn[R any](ctx context.Context, tx pgx.Tx, table string, rows iter.Seq[R]) error {
+	var some []R
+	write := func() error {
 		batch := &pgx.Batch{}
-		update(batch, c.table, some)
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-			return err
+		update(batch, table, some)
+		some = some[:0]
+		return tx.SendBatch(ctx, batch).Close()
+	}
+	for row := range rows {
+		if some = append(some, row); len(some) == updatesAtOnce {
+			if err := write(); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	if len(some) == 0 {
+		return nil
+	}
+	return write()
 }

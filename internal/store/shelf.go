@@ -149,19 +149,16 @@ func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	if err := copyIn(ctx, tx, s.table, s.columns, fresh, some); err != nil {
 		return err
 	}
-	var updated []R
+	return updateIn(ctx, tx, s.table, s.updated)
+}
+
+// updated yields the rows that the table has in another form.
+func (s *shelf[R]) updated(yield func(R) bool) {
 	for at := range s.rows.length {
-		if row := s.rows.at(at); row.changed && row.stored {
-			updated = append(updated, s.value(at))
-		}
-		if len(updated) == updatesAtOnce || at == s.rows.length-1 {
-			if err := (changes[R]{s.table, nil, updated}).copy(ctx, tx); err != nil {
-				return err
-			}
-			updated = updated[:0]
+		if row := s.rows.at(at); row.changed && row.stored && !yield(s.value(at)) {
+			return
 		}
 	}
-	return nil
 }
 
 func (s *shelf[R]) endTurn() { s.loaded = s.loaded[:0] }
