@@ -231,7 +231,6 @@ func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
 func TestARebuildHasLessPriority(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.startProjector(t)
 	w.blocked(t)
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)
