@@ -46,6 +46,7 @@ func (p *Promote) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
+	p.live = true
 	var info eventlog.Info
 	for range mostRounds {
 		var err error

@@ -27,7 +27,8 @@ type Rebuild struct {
 
 	upto     positions                          // what lies beyond is left out; nil: nothing does
 	look     func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
-	scratch  bool                               // the tables are to be compared and dropped: no poison is recorded, no late index made
+	scratch  bool                               // the tables are to be compared and dropped: no poison is recorded, no index made at the end
+	live     bool                               // the tables are to be live: the indexes that only live work needs are made, too
 	poisoned poisoned
 }
 
@@ -123,7 +124,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	switch {
 	case r.scratch:
 	case err == nil:
-		err = bulk.Finish(ctx)
+		err = bulk.Finish(ctx, r.live)
 	default:
 		_ = r.save(work, &s) // what is folded need not be folded again
 	}

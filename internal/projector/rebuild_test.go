@@ -238,6 +238,27 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.Zero(t, w.number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.head(ctx, t))))
 }
 
+// A candidate has what folds look rows up by; what only live work needs comes with the promotion.
+func TestPromotedTablesHaveTheIndexesOfLiveOnes(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	stop := w.live(ctx, t, 20)
+	require.NoError(t, stop())
+	indexes := func(schema string) (list string) {
+		require.NoError(t, w.db.QueryRow(ctx, `select string_agg(replace(indexdef, ' ' || schemaname || '.', ' '), E'\n' order by indexname)
+			from pg_indexes where schemaname = $1`, schema).Scan(&list))
+		return list
+	}
+	ofLive := indexes("portal")
+	next := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
+	require.NoError(t, next.Run(ctx, w.head(ctx, t)))
+	require.Contains(t, indexes("portal_next"), "processed_event_pkey")
+	require.NotContains(t, indexes("portal_next"), "processed_event_user")
+	promote := projector.Promote{Rebuild: next, Live: w.open(ctx, t, store.LiveSchema)}
+	require.NoError(t, promote.Run(ctx))
+	require.Equal(t, ofLive, indexes("portal"))
+}
+
 // applyOdd applies what lies between of every other partition.
 func (w *world) applyOdd(ctx context.Context, t *testing.T, into *store.Store, after, until uint64) {
 	t.Helper()

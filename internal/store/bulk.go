@@ -233,10 +233,10 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
-// Finish makes the indexes that are missing. Before that the tables are complete,
-// but slow to read.
-func (b *Bulk) Finish(ctx context.Context) error {
-	return makeIndexes(ctx, b.loader.schema, true, b.writes, b.reads)
+// Finish makes the indexes that are missing; with live those that only live work needs,
+// too. Before that the tables are complete, but slow to read.
+func (b *Bulk) Finish(ctx context.Context, live bool) error {
+	return makeIndexes(ctx, b.loader.schema, live, b.writes, b.reads)
 }
 
 func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []byte) error {

@@ -55,7 +55,7 @@ func finish(ctx context.Context, r *rapid.T, s *Store, rules projections.Rules) 
 	bulk, err := s.NewBulk(ctx, rules, 0, nil)
 	require.NoError(r, err)
 	defer bulk.Close()
-	require.NoError(r, bulk.Finish(ctx))
+	require.NoError(r, bulk.Finish(ctx, true))
 }
 
 // foldInParts folds events in one call, as several batches whose memory is taken away afterwards.

@@ -15,7 +15,7 @@ type index struct {
 	name   string
 	create string // the statement
 	key    string // the statement that makes it a key; may be empty
-	late   bool   // no fold looks for rows by it
+	live   bool   // only live work looks for rows by it: explain, and noting disorder
 }
 
 // indexes lists them all, those that take longest to make first. Tables that a
@@ -23,14 +23,14 @@ type index struct {
 // to keep it up.
 var indexes = []index{
 	primary("processed_event", "event_id"),
-	late(plain("processed_event", "payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
-	late(plain("processed_event", "user", "(user_id, stream_seq) where user_id is not null")),
+	onlyLive(plain("processed_event", "payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+	onlyLive(plain("processed_event", "user", "(user_id, stream_seq) where user_id is not null")),
 	primary("credit_ledger", "event_id, line"),
-	late(plain("processed_event", "subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+	onlyLive(plain("processed_event", "subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
 	primary("payment", "provider_payment_id"),
 	key("payment", "transaction_id_key", "unique", "transaction_id"),
 	plain("credit_ledger", "user", "(user_id)"),
-	late(unique("processed_event", "stream_seq", "(stream_seq)")),
+	onlyLive(unique("processed_event", "stream_seq", "(stream_seq)")),
 	unique("payment", "first_of_order", "(order_id) where first_of_order"),
 	plain("payment", "unclaimed", "(subscription_id) where user_id is null"),
 	plain("payment", "pro", "(user_id) where kind = 'pro'"),
@@ -61,15 +61,15 @@ func indexOf(kind, table, suffix, on string) index {
 	return index{name: name, create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
 }
 
-func late(i index) index {
-	i.late = true
+func onlyLive(i index) index {
+	i.live = true
 	return i
 }
 
-// makeIndexes makes what is missing, on all of the connections at once. What was
-// made stays when it fails.
-func makeIndexes(ctx context.Context, schema string, late bool, on ...*pgxpool.Conn) error {
-	if create, keys, err := missingIndexes(ctx, on[0], schema, late); err != nil || len(create)+len(keys) == 0 {
+// makeIndexes makes what is missing, on all of the connections at once; with live those
+// that only live work needs, too. What was made stays when it fails.
+func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.Conn) error {
+	if create, keys, err := missingIndexes(ctx, on[0], schema, live); err != nil || len(create)+len(keys) == 0 {
 		return err
 	}
 	unlock, err := lockIndexes(ctx, schema, on[0])
@@ -77,7 +77,7 @@ func makeIndexes(ctx context.Context, schema string, late bool, on ...*pgxpool.C
 		return err
 	}
 	defer unlock()
-	create, keys, err := missingIndexes(ctx, on[0], schema, late)
+	create, keys, err := missingIndexes(ctx, on[0], schema, live)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func makeIndex(ctx context.Context, connection *pgxpool.Conn, sql string) error 
 }
 
 // ensureIndexes makes what is missing within the transaction.
-func (s *Store) ensureIndexes(ctx context.Context, tx pgx.Tx, late bool) error {
-	create, keys, err := missingIndexes(ctx, tx, s.schema, late)
+func (s *Store) ensureIndexes(ctx context.Context, tx pgx.Tx, live bool) error {
+	create, keys, err := missingIndexes(ctx, tx, s.schema, live)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 }
 
 // missingIndexes lists the statements that make them, and those that make them keys.
-func missingIndexes(ctx context.Context, q querier, schema string, late bool) (create, keys []string, err error) {
+func missingIndexes(ctx context.Context, q querier, schema string, live bool) (create, keys []string, err error) {
 	var names []string
 	for _, i := range indexes {
 		names = append(names, in(schema, i.name))
@@ -172,7 +172,7 @@ func missingIndexes(ctx context.Context, q querier, schema string, late bool) (c
 		return nil, nil, fmt.Errorf("look for the indexes of schema %s: %w", schema, err)
 	}
 	for n, i := range indexes {
-		if i.late && !late {
+		if i.live && !live {
 			continue
 		}
 		if !made[n] {

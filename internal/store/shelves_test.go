@@ -126,7 +126,7 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *Store, rules projections.Ru
 		case "finish":
 			require.NoError(r, bulk.Save(ctx, uint64(at), nil))
 			saved = at
-			require.NoError(r, bulk.Finish(ctx))
+			require.NoError(r, bulk.Finish(ctx, rapid.Bool().Draw(r, "live")))
 		case "give up":
 			return saved
 		}
@@ -253,7 +253,7 @@ func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
 			bulk, err := s.NewBulk(ctx, anyMode, 1, nil)
 			require.NoError(t, err)
 			defer bulk.Close()
-			both.Go(func() error { return bulk.Finish(ctx) })
+			both.Go(func() error { return bulk.Finish(ctx, true) })
 		}
 		require.NoError(t, both.Wait())
 		require.Equal(t, keysAndIndexes(ctx, t, live), strings.ReplaceAll(keysAndIndexes(ctx, t, s), s.schema+".", "portal."))
@@ -276,7 +276,7 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	require.NoError(t, err)
 	defer bulk.Close()
 	finished := make(chan error, 1)
-	go func() { finished <- bulk.Finish(ctx) }()
+	go func() { finished <- bulk.Finish(ctx, false) }()
 	require.Eventually(t, func() bool {
 		return number(ctx, t, live, "select count(*) from pg_locks where not granted and relation = 'candidate.reversal'::regclass") > 0
 	}, 10*time.Second, time.Millisecond)
