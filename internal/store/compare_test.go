@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +34,52 @@ func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
 	require.NotZero(t, found, "without the error they would count")
 	_, err = frozen.Sums(ctx)
 	require.ErrorIs(t, err, errMoved)
+}
+
+// Each rule, broken by hand, is found broken; mended, it holds.
+func TestEachSumIsFoundWrong(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.Apply(ctx, anyMode, []events.Event{
+		event(t, 1, pack("e1", "p1", "u1", 10)), event(t, 2, pack("e2", "p2", "u2", 20)), event(t, 3, pro("e3", "p3", "u1", "octocat")),
+	}, Advance{LogID: "log-1", From: from(0, 0), To: 3})
+	require.NoError(t, err)
+	const refund = `insert into credit_ledger select 'r1', 1, user_id, kind, 'refund', -11, provider_payment_id, event_id, line, available_at, null, occurred_at, 4
+		from credit_ledger where event_id = 'e1'`
+	const noRefund = "delete from credit_ledger where event_id = 'r1'"
+	const again = `insert into credit_ledger select 'again', line, user_id, kind, entry, delta, provider_payment_id, null, null, available_at, null, occurred_at, 4
+		from credit_ledger where event_id = 'e1'`
+	for _, c := range []struct{ rule, wrong, right string }{
+		{"a balance is the sum of its ledger", "update credits set balance = 11, granted = 11 where user_id = 'u1'", "update credits set balance = 10, granted = 10 where user_id = 'u1'"},
+		{"a balance is the sum of its ledger", refund, noRefund},
+		{"a payment grants once", again, "delete from credit_ledger where event_id = 'again'"},
+		{"a ledger line is of a payment of its user and kind", "update payment set user_id = 'u3' where provider_payment_id = 'p1'", "update payment set user_id = 'u1' where provider_payment_id = 'p1'"},
+		{"a ledger line is of a payment of its user and kind", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
+		{"the grants of a payment are its credits", "update payment set credits = 11 where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
+		{"the grants of a payment are its credits", "update payment set credits = null where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
+		{"a payment is reversed at most once over, and wholly where it says so", refund, noRefund},
+		{"a payment is reversed at most once over, and wholly where it says so", "update payment set reversed_at = now() where provider_payment_id = 'p1'", "update payment set reversed_at = null"},
+		{"a licence is active while a pro payment is not reversed", "update payment set reversed_at = now() where provider_payment_id = 'p3'", "update payment set reversed_at = null"},
+	} {
+		_, err := s.pool.Exec(ctx, c.wrong)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, sumsOf(ctx, t, s)[c.rule], "%s: %s", c.rule, c.wrong)
+		_, err = s.pool.Exec(ctx, c.right)
+		require.NoError(t, err)
+		requireSound(ctx, t, s, 3)
+	}
+}
+
+func sumsOf(ctx context.Context, t *testing.T, s *Store) map[string]int64 {
+	t.Helper()
+	frozen, err := s.Snapshot(ctx)
+	require.NoError(t, err)
+	defer frozen.Close()
+	sums, err := frozen.Sums(ctx)
+	require.NoError(t, err)
+	wrong := map[string]int64{}
+	for _, sum := range sums {
+		wrong[sum.Rule] = sum.Wrong
+	}
+	return wrong
 }
