@@ -46,6 +46,9 @@ func (p *Promote) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
+	if err := p.Store.Analyze(ctx); err != nil {
+		return err
+	}
 	p.live = true
 	var info eventlog.Info
 	for range mostRounds {

@@ -238,8 +238,9 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.Zero(t, w.number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.head(ctx, t))))
 }
 
-// A candidate has what folds look rows up by; what only live work needs comes with the promotion.
-func TestPromotedTablesHaveTheIndexesOfLiveOnes(t *testing.T) {
+// A candidate has what folds look rows up by; what live work and its readers need comes
+// with the promotion: all indexes, and statistics.
+func TestPromotedTablesAreReadyForLiveWork(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
 	stop := w.live(ctx, t, 20)
@@ -257,6 +258,7 @@ func TestPromotedTablesHaveTheIndexesOfLiveOnes(t *testing.T) {
 	promote := projector.Promote{Rebuild: next, Live: w.open(ctx, t, store.LiveSchema)}
 	require.NoError(t, promote.Run(ctx))
 	require.Equal(t, ofLive, indexes("portal"))
+	require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select reltuples::bigint from pg_class where oid = 'portal.processed_event'::regclass"))
 }
 
 // applyOdd applies what lies between of every other partition.

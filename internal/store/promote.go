@@ -57,6 +57,15 @@ func (s *Store) CheckPromotion(ctx context.Context, p Promotion) error {
 	return s.checkObjects(ctx, s.pool)
 }
 
+// Analyze tells Postgres how the tables are filled, so that those who read them have
+// good plans at once.
+func (s *Store) Analyze(ctx context.Context) error {
+	if _, err := s.pool.Exec(ctx, "analyze "+strings.Join(tables(), ", ")); err != nil {
+		return fmt.Errorf("analyze schema %s: %w", s.schema, err)
+	}
+	return nil
+}
+
 // Promote makes the store's schema the live one and keeps the one before as
 // PreviousSchema, which replaces an older one. While no batch can commit it
 // calls CatchUp; then one transaction renames both. Readers see the one or the
