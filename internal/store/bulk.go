@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -39,7 +40,7 @@ type Bulk struct {
 // NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
 // may change refused until Close.
 func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64, refused Refused) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, memory: mostMemory, together: copiedTogether, loader: loader{schema: s.schema, alone: newAlone()}}
+	b := &Bulk{rules: rules, refused: refused, memory: stretchMemory(), together: copiedTogether, loader: loader{schema: s.schema, alone: newAlone()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -183,16 +184,22 @@ func (b *Bulk) expected() int {
 		return 0
 	}
 	until := b.loader.alone.until
-	return int(min(until-min(b.least(), until), mostExpected))
+	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
 }
 
 // Full says that a stretch has come to the memory that it may take, and is to be saved.
 func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size()+b.loader.alone.size > b.memory }
 
-// mostMemory is more than a million events of a real shop come to.
-const mostMemory = 512 << 20
+// mostMemory is more than a million events of a real shop come to, which are each about
+// eventMemory.
+const (
+	mostMemory  = 512 << 20
+	eventMemory = 512
+)
 
-const mostExpected = 1_000_000
+// stretchMemory is what the rows of a stretch may take: half of GOMEMLIMIT where that is
+// less, for reading ahead and writing take some, too.
+func stretchMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
 
 // Save commits everything folded and moves the partitions that are not there yet
 // on to position, whose message has that digest. ErrFenced where somebody else

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -251,4 +253,13 @@ func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 		require.Error(t, err)
 		require.Zero(t, number(whole, t, s, "select count(*) from processed_event"))
 	}
+}
+
+// Not parallel: the limit is the process's.
+func TestAStretchTakesHalfOfTheMemoryLimit(t *testing.T) {
+	before := debug.SetMemoryLimit(100 << 20)
+	defer debug.SetMemoryLimit(before)
+	require.Equal(t, 50<<20, stretchMemory())
+	debug.SetMemoryLimit(math.MaxInt64) // GOMEMLIMIT is not set
+	require.Equal(t, 512<<20, stretchMemory())
 }
