@@ -41,6 +41,7 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 	ways := []*way{
 		{name: "live projection", take: whole(func() { w.projectLive(b, head) })},
+		{name: "live projection, batches of 5000", take: func() float64 { return w.projectInBatches(b, head, 5000) }},
 		{name: "live projection beside a rebuild", take: func() float64 { return w.projectBesideRebuild(b, head) }},
 		{name: "rebuild", take: whole(func() { w.mustRun(b, "rebuild") })},
 		{name: "verify", take: whole(func() { w.mustRun(b, "verify") })},
@@ -88,11 +89,19 @@ func averageSize(count int) int {
 	return size / min(count, 1000)
 }
 
-func (w *world) projectLive(b *testing.B, head uint64) {
-	projector := w.startProjector(b)
+func (w *world) projectLive(b *testing.B, head uint64, env ...string) {
+	projector := w.startProjector(b, env...)
 	projector.WaitFor(b, "msg=projecting")
 	w.awaitPosition(b, head)
 	projector.Kill()
+}
+
+// projectInBatches is how fast an empty database is filled in other batches than the usual ones.
+func (w *world) projectInBatches(b *testing.B, head uint64, size int) float64 {
+	defer w.inOtherDatabase(b)()
+	began := time.Now()
+	w.projectLive(b, head, fmt.Sprint("BATCH_SIZE=", size))
+	return float64(head) / time.Since(began).Seconds()
 }
 
 // mustRun runs a command of the projector on the tables that are there.
