@@ -17,7 +17,7 @@ type metrics struct {
 	state    *prometheus.GaugeVec
 	quota    prometheus.Gauge
 	paused   *prometheus.GaugeVec
-	delay    prometheus.Histogram
+	duration prometheus.Histogram
 }
 
 func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
@@ -41,7 +41,7 @@ func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
 		paused: make.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_invitations_paused", Help: "1 while nothing is asked of GitHub, by cause. Only of the projector that invites.",
 		}, []string{"cause"}),
-		delay: make.NewHistogram(prometheus.HistogramOpts{
+		duration: make.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_invitations_answer_seconds", Help: "Time of one attempt, all its calls together.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 11),
 		}),

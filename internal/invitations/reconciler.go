@@ -80,7 +80,9 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 		return false, err
 	}
 	calls, cancel := context.WithTimeout(ctx, r.limit)
+	began := time.Now()
 	result := r.perform(calls, attempt)
+	r.metrics.duration.Observe(time.Since(began).Seconds())
 	cancel()
 	if ctx.Err() != nil && result.pause != nil { // it was we who hung up
 		result.pause = nil

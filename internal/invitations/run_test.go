@@ -140,6 +140,11 @@ func TestMetricsSayWhatWasSentWhatWaitsAndWhatIsLeft(t *testing.T) {
 	require.NoError(t, r.measure(t.Context()))
 	require.InDelta(t, 3, testutil.ToFloat64(r.metrics.sent), 0)
 	require.InDelta(t, 0, testutil.ToFloat64(r.metrics.quota), 0)
+	durations := prometheus.NewRegistry()
+	durations.MustRegister(r.metrics.duration)
+	gathered, err := durations.Gather()
+	require.NoError(t, err)
+	require.EqualValues(t, 4, gathered[0].GetMetric()[0].GetHistogram().GetSampleCount(), "attempts")
 	for status, n := range map[string]float64{store.InvitationInvited: 3, store.InvitationFailed: 1, store.InvitationPending: 2} {
 		require.InDelta(t, n, testutil.ToFloat64(r.metrics.state.WithLabelValues(status)), 0, status)
 	}

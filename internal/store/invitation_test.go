@@ -120,6 +120,34 @@ func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 	require.ErrorContains(t, err, "listen for changed licences")
 }
 
+// A session that only hears is idle to Postgres, however much it hears.
+func TestAnInviterThatAlwaysHearsSomethingShowsThatItLives(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	config := inviterSession(s)
+	config.RuntimeParams["idle_session_timeout"] = "500"
+	session, err := pgx.ConnectConfig(ctx, config)
+	require.NoError(t, err)
+	defer session.Close(ctx)
+	require.NoError(t, becomeInviter(ctx, session, "acme/tool"))
+	listening, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	changed := make(chan []string, 100)
+	ended := make(chan error, 1)
+	go func() { ended <- listen(listening, session, changed, 100*time.Millisecond) }()
+	for heard := 0; ; heard++ {
+		_, err := s.pool.Exec(ctx, notifyLicenses, `["u1"]`)
+		require.NoError(t, err)
+		select {
+		case <-changed:
+		case err := <-ended:
+			require.ErrorIs(t, err, context.DeadlineExceeded, "not the session's end")
+			require.Greater(t, heard, 10)
+			return
+		}
+	}
+}
+
 func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -62,7 +62,7 @@ func (s *Store) HoldInviter(ctx context.Context, repository string, work func(ct
 	}
 	changed := make(chan []string, 100)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return listen(ctx, session, changed) })
+	group.Go(func() error { return listen(ctx, session, changed, listenFor) })
 	group.Go(func() error {
 		if err := work(ctx, changed); err != nil {
 			return err
@@ -111,10 +111,11 @@ func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) er
 }
 
 // listen tells of changed licences until ctx ends or the session does. It never
-// waits for who takes them: the session must show that it lives.
-func listen(ctx context.Context, session *pgx.Conn, changed chan []string) error {
-	for {
-		waiting, cancel := context.WithTimeout(ctx, listenFor)
+// waits for who takes them: the session must show that often that it lives. What it
+// hears is no sign of that.
+func listen(ctx context.Context, session *pgx.Conn, changed chan []string, often time.Duration) error {
+	for asked := time.Now(); ; {
+		waiting, cancel := context.WithDeadline(ctx, asked.Add(often))
 		heard, err := session.WaitForNotification(waiting)
 		cancel()
 		switch {
@@ -136,10 +137,11 @@ func listen(ctx context.Context, session *pgx.Conn, changed chan []string) error
 			}
 		case waiting.Err() == nil:
 			return fmt.Errorf("listen for changed licences: %w", err)
-		default: // nothing for a while: show that this process lives, and see that the session does
+		default: // time to show that this process lives, and to see that the session does
 			if err := onSession(ctx, session.Ping); err != nil {
 				return fmt.Errorf("listen for changed licences: %w", err)
 			}
+			asked = time.Now()
 		}
 	}
 }
