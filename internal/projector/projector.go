@@ -219,6 +219,10 @@ func (p *Projector) leave(ctx context.Context) {
 // serve works on a share until a heartbeat finds another one (nil) or something
 // fails. When it returns nothing works on the share any more.
 func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) error {
+	tables, err := p.inForce(ctx)
+	if err != nil {
+		return err
+	}
 	positions, err := checkIdentity(ctx, p.Log, p.Store, info)
 	if err != nil {
 		return err
@@ -227,31 +231,51 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
 		"log_id", info.LogID, "position", positions.leastOf(share), "head", info.Last)
 
-	ctx, cancel := context.WithCancel(ctx)
+	following, cancel := context.WithCancel(ctx)
+	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- p.follow(ctx, info.LogID, share, positions) }()
+	go func() { ended <- p.follow(following, info.LogID, share, positions) }()
 	ticker := time.NewTicker(store.HeartbeatEvery(p.LeaseTime))
 	defer ticker.Stop()
 	for {
 		select {
 		case err := <-ended:
-			cancel()
-			return err
+			return p.unlessReplaced(ctx, tables, err)
 		case <-ticker.C:
-			goOn, err := p.attend(ctx, &info, share)
+			goOn, err := p.attend(ctx, &info, share, tables)
 			if goOn {
 				continue
 			}
 			cancel()
 			followed := <-ended // nothing works on the share any more
-			return cmp.Or(err, followed)
+			return p.unlessReplaced(ctx, tables, cmp.Or(err, followed))
 		}
 	}
 }
 
-// attend looks after the lease and the log while the share is worked on, and
-// says whether to go on with it.
-func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int) (goOn bool, err error) {
+// inForce is what the live tables are now; ErrFoldID where they are not this build's.
+func (p *Projector) inForce(ctx context.Context) (store.Tables, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return p.Store.InForce(ctx, p.Rules)
+}
+
+// unlessReplaced: a batch that has waited for a promotion finds the checkpoints of other
+// tables. That is no fault: the work goes on from there.
+func (p *Projector) unlessReplaced(ctx context.Context, tables store.Tables, err error) error {
+	if !errors.Is(err, store.ErrFenced) {
+		return err
+	}
+	if now, unknown := p.inForce(ctx); unknown != nil || now == tables {
+		return err
+	}
+	p.Logger.InfoContext(ctx, "a promotion has replaced the tables")
+	return nil
+}
+
+// attend looks after the lease, the log and the tables while the share is worked on,
+// and says whether to go on with it.
+func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int, tables store.Tables) (goOn bool, err error) {
 	next, over, err := p.heartbeat(ctx, info.Partitions)
 	if err != nil {
 		return false, err
@@ -259,5 +283,6 @@ func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int
 	if err := p.checkHead(ctx, info); err != nil {
 		return false, err
 	}
-	return len(over) == 0 && slices.Equal(next, share), nil
+	now, err := p.inForce(ctx)
+	return now == tables && len(over) == 0 && slices.Equal(next, share), err
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -328,6 +330,63 @@ func TestNobodyWaitsForALongRound(t *testing.T) {
 	}
 	require.NoError(t, promote.Run(ctx))
 	require.Equal(t, map[uint64]bool{head: true, head + 1: true, head + 2: true}, rounds)
+}
+
+// A batch that waits for a promotion finds tables that hold it already. That is no fault
+// of anybody's, and the projector goes on from there.
+func TestABatchThatAPromotionOvertookIsNoFault(t *testing.T) {
+	t.Parallel()
+	ctx, w := setup(t)
+	p, database := w.projector(ctx, t, 10)
+	registry, config := prometheus.NewRegistry(), p.Config
+	config.Registerer = registry
+	p = projector.New(config)
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(working) }()
+	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
+	w.waitApplied(ctx, t)
+
+	promotion, err := pgx.Connect(ctx, w.dsn)
+	require.NoError(t, err)
+	defer promotion.Close(ctx)
+	tx, err := promotion.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(0x7061_7966_6f6c_6403)) // as store.Promote does
+	require.NoError(t, err)
+	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
+	require.Eventually(t, func() bool {
+		return w.number(ctx, t, "select count(*) from pg_locks where locktype = 'advisory' and not granted") > 0
+	}, 20*time.Second, time.Millisecond)
+	next := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
+	require.NoError(t, next.Run(ctx, w.head(ctx, t)))
+	_, err = tx.Exec(ctx, `alter schema portal rename to portal_prev; alter schema portal_next rename to portal;
+		update payfold.schema_state set schema_name = 'portal_prev' where schema_name = 'portal';
+		update payfold.schema_state set schema_name = 'portal' where schema_name = 'portal_next'`)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+
+	w.log.Deliver(t, pack("e3", "p3", "u1", 1))
+	w.waitApplied(ctx, t)
+	require.EqualValues(t, 3, w.number(ctx, t, "select balance from portal.credits"))
+	require.NoError(t, p.Ready(ctx))
+	require.Zero(t, faults(t, registry))
+	stop()
+	require.NoError(t, <-ended)
+	database.Close()
+}
+
+func faults(t *testing.T, registry *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "payfold_projector_faults_total" {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	require.Fail(t, "no such metric")
+	return 0
 }
 
 // Live projectors go on through one promotion after the other.
