@@ -46,12 +46,9 @@ func (p *Promote) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
-	if err := p.Store.Analyze(ctx); err != nil {
-		return err
-	}
 	p.live = true
 	var info eventlog.Info
-	for range mostRounds {
+	for round := range mostRounds {
 		var err error
 		if info, err = p.Log.Info(ctx); err != nil {
 			return err
@@ -59,6 +56,11 @@ func (p *Promote) Run(ctx context.Context) error {
 		begin := time.Now()
 		if err := p.Rebuild.Run(ctx, info.Last); err != nil {
 			return err
+		}
+		if round == 0 {
+			if err := p.Store.Analyze(ctx); err != nil {
+				return err
+			}
 		}
 		if time.Since(begin) < quickRound {
 			break

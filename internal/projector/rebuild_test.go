@@ -260,7 +260,7 @@ func TestPromotedTablesAreReadyForLiveWork(t *testing.T) {
 	promote := projector.Promote{Rebuild: next, Live: w.open(ctx, t, store.LiveSchema)}
 	require.NoError(t, promote.Run(ctx))
 	require.Equal(t, ofLive, indexes("portal"))
-	require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select reltuples::bigint from pg_class where oid = 'portal.processed_event'::regclass"))
+	require.Positive(t, w.number(ctx, t, "select count(*) from pg_stats where schemaname = 'portal' and tablename = 'payment'"))
 }
 
 // applyOdd applies what lies between of every other partition.

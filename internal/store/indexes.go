@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -90,7 +91,7 @@ func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 	for _, connection := range on {
 		making.Go(func() error {
 			for sql := range next {
-				if err := makeIndex(makes, connection, sql); err != nil {
+				if err := whenFree(makes, connection, sql); err != nil {
 					return err
 				}
 			}
@@ -101,27 +102,45 @@ func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 		return err
 	}
 	for _, sql := range keys { // these exclude each other
-		if err := makeIndex(ctx, on[0], sql); err != nil {
+		if err := whenFree(ctx, on[0], sql); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forIndexes is memory for a million rows to be sorted without files. There are as
-// many connections as cores: Postgres' own workers would be in the way.
-const forIndexes = "set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0"
+// forIndexes: memory for a million rows to be sorted without files. There are as many
+// connections as cores, so Postgres' own workers would be in the way. Of locks see whenFree.
+const forIndexes = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
+	set local lock_timeout = '300ms'`
 
-func makeIndex(ctx context.Context, connection *pgxpool.Conn, sql string) error {
-	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, forIndexes); err != nil {
+// whenFree runs a statement that locks tables, and tries again as long as somebody else
+// has them. Whoever waits for a lock keeps a snapshot, for which an index that an operator
+// makes concurrently waits in its turn; so no wait is as long as Postgres takes to look
+// for deadlocks (1 s).
+func whenFree(ctx context.Context, on interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}, sql string) error {
+	for {
+		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, forIndexes); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, sql)
 			return err
-		}
-		if _, err := tx.Exec(ctx, sql); err != nil {
+		})
+		switch {
+		case err == nil:
+			return nil
+		case !timedOut(err):
 			return fmt.Errorf("%s: %w", sql, err)
 		}
-		return nil
-	})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockTry):
+		}
+	}
 }
 
 // ensureIndexes makes what is missing within the transaction.
@@ -147,11 +166,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode")
-		return err
-	})
-	if err != nil {
+	if err := whenFree(ctx, connection, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode"); err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}

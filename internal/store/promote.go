@@ -60,10 +60,7 @@ func (s *Store) CheckPromotion(ctx context.Context, p Promotion) error {
 // Analyze tells Postgres how the tables are filled, so that those who read them have
 // good plans at once.
 func (s *Store) Analyze(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, "analyze "+strings.Join(tables(), ", ")); err != nil {
-		return fmt.Errorf("analyze schema %s: %w", s.schema, err)
-	}
-	return nil
+	return whenFree(ctx, s.pool, "analyze "+strings.Join(tables(), ", "))
 }
 
 // Promote makes the store's schema the live one and keeps the one before as

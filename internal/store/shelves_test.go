@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -282,6 +283,46 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, left.Commit(ctx))
 	require.NoError(t, <-finished)
+}
+
+// An operator makes an index of his own, as README asks for, while the tables are prepared
+// for a promotion: neither waits for the other for ever.
+func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
+	t.Parallel()
+	ctx, live := setup(t)
+	s, err := live.Beside(ctx, "candidate")
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode))
+	// What holds the index up, and with it its lock, until all else waits for that.
+	writer, err := s.pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = writer.Exec(ctx, "lock table processed_event in row exclusive mode")
+	require.NoError(t, err)
+	mine, prepared := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.pool.Exec(ctx, "create index concurrently mine on processed_event (outcome)")
+		mine <- err
+	}()
+	waiting := func(sql string) func() bool {
+		return func() bool {
+			return number(ctx, t, live, "select count(*) from pg_locks where not granted and "+sql) > 0
+		}
+	}
+	require.Eventually(t, waiting("locktype = 'virtualxid'"), 10*time.Second, time.Millisecond)
+	go func() {
+		bulk, err := s.NewBulk(ctx, anyMode, 1, nil)
+		if err == nil {
+			defer bulk.Close()
+			err = errors.Join(s.Analyze(ctx), bulk.Finish(ctx, true))
+		}
+		prepared <- err
+	}()
+	require.Eventually(t, waiting("relation = 'candidate.processed_event'::regclass and mode = 'ShareUpdateExclusiveLock'"), 10*time.Second, time.Millisecond)
+	require.NoError(t, writer.Commit(ctx))
+	require.NoError(t, <-mine)
+	require.NoError(t, <-prepared)
+	require.EqualValues(t, 1, number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'candidate.mine'::regclass and indisvalid"))
 }
 
 // Live tables that an older build promoted without their keys get them.

@@ -11,8 +11,8 @@ with of_payment as (
 payments as (
   select
     count(*) filter (where l.first_grant <> l.last_grant) as grant_twice,
-    count(*) filter (where l.granted is not null and p.provider_payment_id is not null and p.credits is distinct from l.granted) as grant_else,
-    count(*) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
+    count(*) filter (where p.provider_payment_id is not null and l.granted is not null and p.credits is distinct from l.granted) as grant_else,
+    count(*) filter (where p.provider_payment_id is not null and (l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0)) as reversed_else
   from of_payment l
   left join payment p on p.provider_payment_id = l.provider_payment_id
 )
