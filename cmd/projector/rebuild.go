@@ -34,6 +34,9 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 	if c.UntilSeq != nil && !c.Until.IsZero() {
 		faults.Addf("--until-seq and --until are both set")
 	}
+	if c.Until.After(time.Now()) {
+		faults.Addf("--until is in the future, which the log does not know")
+	}
 	if c.asOf() && c.Promote {
 		faults.Addf("--promote: tables as of the past cannot be live")
 	}

@@ -105,7 +105,7 @@ func TestStatusShowsTwoProjectorsAndWhatIsAway(t *testing.T) {
 	require.Nil(t, status.Partitions[0].Waiting)
 	require.Len(t, status.Database.Outcomes, 2)
 	require.Contains(t, w.answer(t, 0, "explain", "evt_1"), "It granted 200 credits.", "the tables alone suffice")
-	require.Contains(t, w.answer(t, 1, "explain", "--seq", "4"), "not connected to the log")
+	require.Contains(t, w.answer(t, 1, "explain", "--seq", "4"), "not connected to the log: is ingest running on DATA_DIR "+w.dir)
 }
 
 func TestExplainAnswersWithTheRealPrograms(t *testing.T) {

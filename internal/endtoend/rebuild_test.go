@@ -162,6 +162,7 @@ func TestTheTablesAsTheyWere(t *testing.T) {
 	w.refused(t, "the log ends at seq 3", "rebuild", "--until-seq", "4", "--schema", "fourth")
 	require.Equal(t, 2, w.command(t, "rebuild", "--schema", `x"; drop schema portal`).Exit(t))
 	require.Equal(t, 2, w.command(t, "rebuild", "--until-seq", "1", "--promote").Exit(t))
+	require.Equal(t, 2, w.command(t, "rebuild", "--until", "2999-01-01T00:00:00Z", "--schema", "fourth").Exit(t))
 	list := w.do(t, "schemas")
 	for _, schema := range []string{"first", "second", "zero", "portal"} {
 		require.Contains(t, list, schema)

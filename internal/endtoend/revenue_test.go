@@ -34,6 +34,9 @@ func TestMoneyByDayBesideTheLiveTables(t *testing.T) {
 	sales() // goes on
 	require.Zero(t, ask[int64](t, w.database, "select count(*) from information_schema.tables where table_schema = 'portal' and table_name = 'revenue_daily'"))
 	require.Contains(t, w.answer(t, 1, "promote", "sales"), "was folded under")
+	require.Contains(t, w.answer(t, 1, "rebuild", "--schema", "sales"), "add --with revenue_daily, or remove it: projector drop sales")
+	require.Contains(t, w.answer(t, 1, "verify", "--schema", "sales"), "add --with revenue_daily")
+	require.Contains(t, w.answer(t, 1, "verify", "--with", "revenue_daily"), "leave out --with")
 	require.Contains(t, w.answer(t, 2, "rebuild", "--with", "revenue"), "--with revenue: there is no such projection")
 	require.Contains(t, w.answer(t, 2, "rebuild", "--with", "revenue_daily", "--promote"), "projectors do not keep up revenue_daily")
 	require.Contains(t, w.answer(t, 0, "rebuild", "--schema", "before", "--with", "revenue_daily", "--until-seq", "2"),

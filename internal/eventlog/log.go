@@ -34,6 +34,9 @@ type Log struct {
 	// there is none, and in its own process.
 	files *store
 
+	// away is ErrDisconnected, with what to look at.
+	away error
+
 	// health says why the server stores nothing any more; nil where it cannot be asked.
 	health func() error
 
@@ -71,11 +74,17 @@ func Connect(config Config) (*Log, error) {
 	// A cluster acknowledges, and shows, what its quorum has.
 	flush := func() error { return nil }
 	l, err := connect(url, config.Stream, flush, config.Logger, options...)
-	if err == nil && config.URL == "" {
+	switch {
+	case err != nil:
+		return nil, err
+	case config.URL == "":
+		l.away = fmt.Errorf("%w: is ingest running on DATA_DIR %s?", ErrDisconnected, config.DataDir)
 		l.confirm = l.ask
 		l.files = newStore(logFolder(config.DataDir), writerAccount, config.Stream)
+	default: // which may hold a password
+		l.away = fmt.Errorf("%w: does the server of NATS_URL run, and take these credentials?", ErrDisconnected)
 	}
-	return l, err
+	return l, nil
 }
 
 func connect(url, stream string, flush func() error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
@@ -113,7 +122,7 @@ func connect(url, stream string, flush func() error, logger *slog.Logger, option
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, committer: newCommitter(pipeline)}, nil
+	return &Log{conn: conn, js: js, name: stream, away: ErrDisconnected, committer: newCommitter(pipeline)}, nil
 }
 
 // Watch blocks until ctx ends (nil), or until what the log says cannot be relied

@@ -73,8 +73,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	}
 	defer frozen.Close()
 	if frozen.Schema.FoldID != v.Rules.FoldID() {
-		return Verdict{}, fmt.Errorf("%s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
-			frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
+		return Verdict{}, store.OtherRules(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
 	}
 	positions, err := frozen.Positions(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/store"
@@ -11,7 +12,7 @@ func (s Status) text(p *page) {
 	s.logText(p)
 	if s.Database == nil {
 		p.section("DATABASE")
-		p.line("  %s", s.DatabaseFault)
+		p.line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's has lines
 		return
 	}
 	s.tablesText(p)
@@ -45,7 +46,11 @@ func (s Status) tablesText(p *page) {
 	default:
 		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), ago(s.Lag.Seconds))
 	}
-	p.fields("lag", lag, "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
+	newest := int64(0)
+	for _, partition := range s.Partitions {
+		newest = max(newest, partition.Position)
+	}
+	p.fields("lag", lag, "newest position", digits(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
 }
 
 // ago is a length of time, to a tenth of a second.
@@ -154,5 +159,5 @@ func schemasText(p *page, schemas []store.Schema) {
 		}
 		rows = append(rows, []string{name(s.Name), digits(s.Position), asOf, at(s.CreatedAt), s.FoldID})
 	}
-	p.table("schema,position,end,created,fold id", rows)
+	p.table("schema,up to seq,end,created,fold id", rows)
 }

@@ -120,7 +120,8 @@ const forIndexes = `set local maintenance_work_mem = '256MB'; set local max_para
 // for deadlocks (1 s).
 func whenFree(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
-}, sql string) error {
+}, sql string,
+) error {
 	for {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, forIndexes); err != nil {

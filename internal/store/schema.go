@@ -109,6 +109,9 @@ func schemaIn(schemas []Schema, name string) (Schema, error) {
 			return schema, nil
 		}
 	}
+	if name == LiveSchema {
+		return Schema{}, fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
+	}
 	return Schema{}, fmt.Errorf("%w: %s", ErrNoSchema, name)
 }
 

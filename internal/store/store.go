@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -238,8 +239,19 @@ func otherRules(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
 	}
-	return fmt.Errorf("schema %s was folded under %q, this command has %q: run the build, catalogue and mode it was made with, or remove it: projector drop %s",
-		schema, have, want, schema)
+	return fmt.Errorf("%w, or remove it: projector drop %s", OtherRules(schema, have, want), schema)
+}
+
+// OtherRules says with what to run a command on tables that were folded under other
+// rules than its own.
+func OtherRules(schema, have, want string) error {
+	advice := "run the build, catalogue and mode it was made with"
+	if with, more := strings.CutPrefix(have, want+", with "); more {
+		advice = "add --with " + strings.ReplaceAll(with, " ", ",")
+	} else if strings.HasPrefix(want, have+", with ") {
+		advice = "leave out --with"
+	}
+	return fmt.Errorf("schema %s was folded under %q, this command has %q: %s", schema, have, want, advice)
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
