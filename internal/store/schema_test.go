@@ -1,8 +1,11 @@
 package store
 
 import (
+	"os"
+	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,4 +29,35 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	again, err := s.SchemaNamed(ctx, "portal_next")
 	require.NoError(t, err)
 	require.Equal(t, "log-2", again.LogID)
+}
+
+// REFERENCE.md has a section for every table, and in it every column.
+func TestTheReferenceNamesEveryColumn(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.pool.Exec(ctx, revenueDaily)
+	require.NoError(t, err)
+	text, err := os.ReadFile("../../REFERENCE.md")
+	require.NoError(t, err)
+	_, tables, found := strings.Cut(string(text), "\n## The tables\n")
+	require.True(t, found)
+	rows, err := s.pool.Query(ctx, `select table_name::text, array_agg(column_name::text) from information_schema.columns
+		where table_schema = 'portal' group by table_name`)
+	require.NoError(t, err)
+	var table string
+	var columns []string
+	_, err = pgx.ForEachRow(rows, []any{&table, &columns}, func() error {
+		if table == "credit_balance" { // a view, in the section of credits
+			require.Contains(t, tables, "`credit_balance` (`user_id`, `balance`)")
+			return nil
+		}
+		_, section, found := strings.Cut(tables, "\n### `"+table+"`")
+		require.True(t, found, table)
+		section, _, _ = strings.Cut(section, "\n### ")
+		for _, column := range columns {
+			require.Contains(t, section, "`"+column+"`", table)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 }
