@@ -233,8 +233,8 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 
 	following, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- p.follow(following, info.LogID, share, positions) }()
+	ended, logID := make(chan error, 1), info.LogID
+	go func() { ended <- p.follow(following, logID, share, positions) }()
 	ticker := time.NewTicker(store.HeartbeatEvery(p.LeaseTime))
 	defer ticker.Stop()
 	for {
