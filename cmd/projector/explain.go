@@ -31,7 +31,7 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 		}
 	}
 	if asked != 1 {
-		faults.Addf("explain wants one of EVENT_ID, --seq (from 1 on) and --user")
+		faults.Addf("explain wants one of EVENT_ID, --seq and --user; seq counts from 1")
 	}
 	if c.Limit < 1 || c.Limit > 1_000_000 {
 		faults.Addf("--limit is %d, must be 1 to 1000000", c.Limit)
