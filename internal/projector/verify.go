@@ -73,7 +73,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	}
 	defer frozen.Close()
 	if frozen.Schema.FoldID != v.Rules.FoldID() {
-		return Verdict{}, store.OtherRules(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
+		return Verdict{}, store.FoldedOtherwise(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
 	}
 	positions, err := frozen.Positions(ctx)
 	if err != nil {

@@ -239,12 +239,12 @@ func otherRules(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
 	}
-	return fmt.Errorf("%w, or remove it: projector drop %s", OtherRules(schema, have, want), schema)
+	return fmt.Errorf("%w, or remove it: projector drop %s", FoldedOtherwise(schema, have, want), schema)
 }
 
-// OtherRules says with what to run a command on tables that were folded under other
+// FoldedOtherwise says with what to run a command on tables that were folded under other
 // rules than its own.
-func OtherRules(schema, have, want string) error {
+func FoldedOtherwise(schema, have, want string) error {
 	advice := "run the build, catalogue and mode it was made with"
 	if with, more := strings.CutPrefix(have, want+", with "); more {
 		advice = "add --with " + strings.ReplaceAll(with, " ", ",")
