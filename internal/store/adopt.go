@@ -32,7 +32,7 @@ func (s *Store) AdoptLog(ctx context.Context, logID string, first uint64, partit
 			from payfold.schema_state where schema_name = $1 for update`, s.schema).Scan(&haveLog, &have, &newest, &behind)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return fmt.Errorf("%w: %s", ErrNoSchema, s.schema)
+			return noSchema(s.schema)
 		case err != nil:
 			return fmt.Errorf("read where the tables stand: %w", err)
 		case haveLog == logID:

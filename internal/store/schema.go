@@ -109,10 +109,14 @@ func schemaIn(schemas []Schema, name string) (Schema, error) {
 			return schema, nil
 		}
 	}
+	return Schema{}, noSchema(name)
+}
+
+func noSchema(name string) error {
 	if name == LiveSchema {
-		return Schema{}, fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
+		return fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
 	}
-	return Schema{}, fmt.Errorf("%w: %s", ErrNoSchema, name)
+	return fmt.Errorf("%w: %s; projector schemas lists what there is", ErrNoSchema, name)
 }
 
 // Drop removes the store's set of derived tables, which must not be live.
