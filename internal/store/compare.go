@@ -24,7 +24,7 @@ var sumsSQL string
 type Snapshot struct {
 	store  *Store
 	tx     pgx.Tx
-	tables uint32 // that the schema's name leads to
+	tables Tables // that the schema's name leads to
 	Schema Schema
 }
 

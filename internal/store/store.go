@@ -214,24 +214,20 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	return s.ensureIndexes(ctx, tx, false) // what keeps two projectors from writing one row twice is always there
 }
 
-// Tables tells the sets of tables apart that bear a schema's name one after the other.
-type Tables uint32
-
 // InForce says what the schema's name leads to; ErrFoldID where that was folded under
 // other rules.
-func (s *Store) InForce(ctx context.Context, rules projections.Rules) (tables Tables, err error) {
+func (s *Store) InForce(ctx context.Context, rules projections.Rules) (Tables, error) {
 	var foldID string
-	err = s.pool.QueryRow(ctx, "select fold_id, coalesce(to_regclass($2)::oid, 0) from payfold.schema_state where schema_name = $1",
-		s.schema, in(s.schema, "processed_event")).Scan(&foldID, &tables)
+	err := s.pool.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", s.schema).Scan(&foldID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, ErrNotPrepared
 	case err != nil:
-		return 0, fmt.Errorf("find the tables in force: %w", err)
+		return 0, fmt.Errorf("read the schema's state: %w", err)
 	case foldID != rules.FoldID():
 		return 0, otherRules(s.schema, foldID, rules.FoldID())
 	}
-	return tables, nil
+	return s.tables(ctx, s.pool)
 }
 
 // otherRules says what to do about tables that were folded under other rules.

@@ -45,7 +45,7 @@ func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) err
 }
 
 // unmoved is errMoved where the schema's name does not lead to these tables any more.
-func (s *Store) unmoved(ctx context.Context, tx pgx.Tx, tables uint32) error {
+func (s *Store) unmoved(ctx context.Context, tx pgx.Tx, tables Tables) error {
 	// Taking a lock is what makes a session hear of renamings.
 	if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "processed_event")+" in access share mode"); err != nil {
 		return fmt.Errorf("find the tables again: %w", err)
@@ -56,11 +56,14 @@ func (s *Store) unmoved(ctx context.Context, tx pgx.Tx, tables uint32) error {
 	return nil
 }
 
+// Tables tells the sets of tables apart that bear a schema's name one after the other.
+type Tables uint32
+
 // tables says which tables the schema's name leads to now, whatever the
 // transaction's moment.
-func (s *Store) tables(ctx context.Context, tx pgx.Tx) (oid uint32, err error) {
+func (s *Store) tables(ctx context.Context, q querier) (oid Tables, err error) {
 	var ready bool
-	err = tx.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.disorder') is not null",
+	err = q.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.disorder') is not null",
 		in(s.schema, "processed_event")).Scan(&oid, &ready)
 	if err != nil {
 		return 0, fmt.Errorf("find the tables: %w", err)
