@@ -88,9 +88,7 @@ func TestAProjectorNoticesThatOtherRulesAreInForce(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
 	p, database := w.projector(ctx, t, 10)
-	working, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(working) }()
+	run(ctx, t, p, database)
 	w.awaitShares(ctx, t, 8)
 	require.NoError(t, p.Ready(ctx))
 	_, err := w.db.Exec(ctx, "update payfold.schema_state set fold_id = 'of another build'")
@@ -98,9 +96,6 @@ func TestAProjectorNoticesThatOtherRulesAreInForce(t *testing.T) {
 	require.Eventually(t, func() bool { return p.Ready(ctx) != nil }, 10*time.Second, 5*time.Millisecond)
 	require.ErrorContains(t, p.Ready(ctx), "projector rebuild --promote")
 	require.Eventually(t, func() bool { return w.number(ctx, t, "select count(*) from payfold.member") == 0 }, 10*time.Second, 5*time.Millisecond)
-	stop()
-	require.NoError(t, <-ended)
-	database.Close()
 }
 
 func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {

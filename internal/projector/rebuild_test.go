@@ -341,9 +341,7 @@ func TestABatchThatAPromotionOvertookIsNoFault(t *testing.T) {
 	registry, config := prometheus.NewRegistry(), p.Config
 	config.Registerer = registry
 	p = projector.New(config)
-	working, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(working) }()
+	run(ctx, t, p, database)
 	w.log.Deliver(t, pack("e1", "p1", "u1", 1))
 	w.waitApplied(ctx, t)
 
@@ -356,7 +354,7 @@ func TestABatchThatAPromotionOvertookIsNoFault(t *testing.T) {
 	require.NoError(t, err)
 	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
 	require.Eventually(t, func() bool {
-		return w.number(ctx, t, "select count(*) from pg_locks where locktype = 'advisory' and not granted") > 0
+		return w.number(ctx, t, "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())") > 0
 	}, 20*time.Second, time.Millisecond)
 	next := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
 	require.NoError(t, next.Run(ctx, w.head(ctx, t)))
@@ -371,9 +369,6 @@ func TestABatchThatAPromotionOvertookIsNoFault(t *testing.T) {
 	require.EqualValues(t, 3, w.number(ctx, t, "select balance from portal.credits"))
 	require.NoError(t, p.Ready(ctx))
 	require.Zero(t, faults(t, registry))
-	stop()
-	require.NoError(t, <-ended)
-	database.Close()
 }
 
 func faults(t *testing.T, registry *prometheus.Registry) float64 {

@@ -68,6 +68,12 @@ func (w *world) config(t *testing.T, database *store.Store, owner string, rules 
 func (w *world) start(ctx context.Context, t *testing.T, batchSize int) (stop func() error) {
 	t.Helper()
 	p, database := w.projector(ctx, t, batchSize)
+	return run(ctx, t, p, database)
+}
+
+// run is start for a projector that was made before; it closes the store.
+func run(ctx context.Context, t *testing.T, p *projector.Projector, database *store.Store) (stop func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {

@@ -265,10 +265,7 @@ func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
 func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	ctx, live := setup(t)
-	s, err := live.Beside(ctx, "candidate")
-	require.NoError(t, err)
-	defer s.Close()
-	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode))
+	s := beside(ctx, t, live, 0)
 	left, err := s.pool.Begin(ctx)
 	require.NoError(t, err)
 	_, err = left.Exec(ctx, "create index reversal_payment on reversal (provider_payment_id)")
@@ -278,11 +275,17 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	defer bulk.Close()
 	finished := make(chan error, 1)
 	go func() { finished <- bulk.Finish(ctx, false) }()
-	require.Eventually(t, func() bool {
-		return number(ctx, t, live, "select count(*) from pg_locks where not granted and relation = 'candidate.reversal'::regclass") > 0
-	}, 10*time.Second, time.Millisecond)
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.reversal'::regclass")
 	require.NoError(t, left.Commit(ctx))
 	require.NoError(t, <-finished)
+}
+
+// awaitWaiting waits until somebody waits for such a lock.
+func awaitWaiting(ctx context.Context, t *testing.T, s *Store, lock string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return number(ctx, t, s, "select count(*) from pg_locks where not granted and "+lock) > 0
+	}, 10*time.Second, time.Millisecond)
 }
 
 // An operator makes an index of his own, as README asks for, while the tables are prepared
@@ -290,10 +293,7 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 	t.Parallel()
 	ctx, live := setup(t)
-	s, err := live.Beside(ctx, "candidate")
-	require.NoError(t, err)
-	defer s.Close()
-	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode))
+	s := beside(ctx, t, live, 0)
 	// What holds the index up, and with it its lock, until all else waits for that.
 	writer, err := s.pool.Begin(ctx)
 	require.NoError(t, err)
@@ -304,12 +304,7 @@ func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 		_, err := s.pool.Exec(ctx, "create index concurrently mine on processed_event (outcome)")
 		mine <- err
 	}()
-	waiting := func(sql string) func() bool {
-		return func() bool {
-			return number(ctx, t, live, "select count(*) from pg_locks where not granted and "+sql) > 0
-		}
-	}
-	require.Eventually(t, waiting("locktype = 'virtualxid'"), 10*time.Second, time.Millisecond)
+	awaitWaiting(ctx, t, live, "locktype = 'virtualxid'")
 	go func() {
 		bulk, err := s.NewBulk(ctx, anyMode, 1, nil)
 		if err == nil {
@@ -318,11 +313,11 @@ func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 		}
 		prepared <- err
 	}()
-	require.Eventually(t, waiting("relation = 'candidate.processed_event'::regclass and mode = 'ShareUpdateExclusiveLock'"), 10*time.Second, time.Millisecond)
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.processed_event'::regclass and mode = 'ShareUpdateExclusiveLock'")
 	require.NoError(t, writer.Commit(ctx))
 	require.NoError(t, <-mine)
 	require.NoError(t, <-prepared)
-	require.EqualValues(t, 1, number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'candidate.mine'::regclass and indisvalid"))
+	require.EqualValues(t, 1, number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'portal_next.mine'::regclass and indisvalid"))
 }
 
 // Live tables that an older build promoted without their keys get them.
