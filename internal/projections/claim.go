@@ -74,7 +74,7 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	case KindSubscription:
 		outcome = r.setSubscription(s, f, statusActive)
 	case KindPro:
-		s.chooseLicense(p.UserID, f)
+		s.chooseLicense(p.UserID)
 	}
 	if claimed {
 		return DuplicatePayment, nil

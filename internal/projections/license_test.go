@@ -48,17 +48,50 @@ func TestTheNewestPaymentOfALicenceIsShown(t *testing.T) {
 		},
 		"a renewal that does not name the GitHub user": {
 			[]string{at(1, first), at(2, pro("e2", "t2", ""))},
-			"github_username=ada provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=2",
+			"provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=2",
 		},
 		"an older payment that does": {
 			[]string{at(2, pro("e2", "t2", "")), at(1, first)},
-			"github_username=ada provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=1",
+			"provider_payment_id=t2 activated_at=01-02T10:02:00Z event_id=e2 stream_seq=1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, []string{"pro_license user_id=u1 status=active " + c.want}, lines("pro_license", fold(t, c.log...).Licenses.Inserted()))
 		})
+	}
+}
+
+// Anybody can open a checkout link with somebody else's user id.
+func TestAStrangersPurchaseNeverChangesWhomAnotherPurchaseInvites(t *testing.T) {
+	t.Parallel()
+	own := at(1, pro("e1", "t1", `,"github":"victim"`))
+	strangers := at(2, pro("e2", "t2", `,"github":"mallory"`))
+	refunded := at(3, refund("r2", `"transaction":"t2"`))
+	for _, log := range [][]string{{own, strangers, refunded}, {strangers, own, refunded}, {strangers, refunded, own}, {refunded, strangers, own}} {
+		license, _ := fold(t, log...).Licenses.Get("u1")
+		require.Equal(t, "active", license.Status)
+		require.Equal(t, "t1", license.ProviderPaymentID)
+		require.Equal(t, "victim", license.GitHubUsername)
+	}
+}
+
+func TestAPaymentHasTheEarliestOfItsGitHubNamesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	events := []string{
+		at(1, pro("e1", "t1", "")), at(2, pro("e2", "t1", `,"github":"zoe"`)), at(2, pro("e3", "t1", `,"github":"ada"`)), at(3, pro("e4", "t1", `,"github":"abe"`)),
+	}
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 3, 0, 1}, {1, 0, 3, 2}, {3, 1, 0, 2}} {
+		var log []string
+		for _, i := range order {
+			log = append(log, events[i])
+		}
+		s := fold(t, log...)
+		payment, _ := s.Payments.Get("t1")
+		require.Equal(t, "ada", payment.GitHubUsername, order)
+		require.Equal(t, minuteOf(2), payment.GitHubNamedAt, order)
+		license, _ := s.Licenses.Get("u1")
+		require.Equal(t, "ada", license.GitHubUsername, order)
 	}
 }
 

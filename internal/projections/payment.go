@@ -28,6 +28,9 @@ type Payment struct {
 	FirstOfOrder  bool   `db:"first_of_order"` // its order's id alone means this payment
 
 	ReversedAt time.Time `db:"reversed_at"` // the time of the reversal that left nothing of it
+
+	GitHubUsername string    `db:"github_username"` // whom a licence invites
+	GitHubNamedAt  time.Time `db:"github_named_at"` // the provider's time of the event that brought the name
 }
 
 // LoadPayment puts a payment as the database has it.
@@ -126,4 +129,16 @@ func (p *Payment) fill(f *facts, credits *int64) {
 	if p.Credits == nil {
 		p.Credits = credits
 	}
+	if f.kind == KindPro {
+		p.nameGitHubUser(f.GitHubUser, f.OccurredAt)
+	}
+}
+
+// nameGitHubUser keeps the name with the earliest provider's time, of several the
+// smallest: the same one in whatever order the events come.
+func (p *Payment) nameGitHubUser(name string, at time.Time) {
+	if name == "" || p.GitHubUsername != "" && cmp.Or(at.Compare(p.GitHubNamedAt), cmp.Compare(name, p.GitHubUsername)) >= 0 {
+		return
+	}
+	p.GitHubUsername, p.GitHubNamedAt = name, at
 }

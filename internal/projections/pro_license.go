@@ -1,13 +1,12 @@
 package projections
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // ProLicense is a user's licence: active as long as some pro payment is not
 // fully reversed. The row shows the newest such payment, or the newest of all,
-// by the provider's time, then by the order of the log.
+// by the provider's time, then by the order of the log. The GitHub user is that
+// payment's alone: what somebody else writes into a purchase for this user says
+// nothing about the others.
 type ProLicense struct {
 	UserID            string    `db:"user_id,key"`
 	Status            string    `db:"status"`
@@ -22,10 +21,8 @@ type ProLicense struct {
 
 const statusRevoked = "revoked"
 
-// chooseLicense sets the user's row again. claimed is the event that brought a
-// pro payment, nil where a reversal took one back: the GitHub user of the
-// payment that comes to be shown wins over the one before.
-func (s *State) chooseLicense(user string, claimed *facts) {
+// chooseLicense sets the user's row again, after one of the user's pro payments changed.
+func (s *State) chooseLicense(user string) {
 	var best Payment
 	for id := range s.proOf[user] {
 		candidate, _ := s.Payments.Get(id)
@@ -35,18 +32,12 @@ func (s *State) chooseLicense(user string, claimed *facts) {
 	}
 	before, known := s.Licenses.Get(user)
 	row := ProLicense{
-		UserID: user, Status: statusActive, GitHubUsername: before.GitHubUsername,
+		UserID: user, Status: statusActive, GitHubUsername: best.GitHubUsername,
 		ProductKey: best.ProductKey, ProviderPaymentID: best.ProviderPaymentID,
 		ActivatedAt: best.OccurredAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
 	}
 	if !best.ReversedAt.IsZero() {
 		row.Status = statusRevoked
-	}
-	if claimed != nil {
-		row.GitHubUsername = cmp.Or(before.GitHubUsername, claimed.GitHubUser)
-		if claimed.payment.ProviderPaymentID == best.ProviderPaymentID && before.ProviderPaymentID != best.ProviderPaymentID {
-			row.GitHubUsername = cmp.Or(claimed.GitHubUser, before.GitHubUsername)
-		}
 	}
 	if !known || row != before {
 		s.Licenses.Put(user, row)

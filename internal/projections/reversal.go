@@ -116,7 +116,7 @@ func (s *State) settle(p Payment) {
 	p.RefundedAmount = taken.amount(p)
 	s.putPayment(p)
 	if p.Kind == KindPro && p.UserID != "" {
-		s.chooseLicense(p.UserID, nil)
+		s.chooseLicense(p.UserID)
 	}
 }
 

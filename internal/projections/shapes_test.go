@@ -20,7 +20,7 @@ var shapes = []struct{ name, kind, want string }{
 	`},
 	{"plain", "pro", `
 		processed_event event_id=evt_1 stream_seq=1 event_type=checkout.completed kind=pro user_id=u_1 provider_payment_id=pay_1 outcome=applied occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=pay_1 user_id=u_1 kind=pro event_id=evt_1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=pay_1
+		payment provider_payment_id=pay_1 user_id=u_1 kind=pro event_id=evt_1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=pay_1 github_username=octo github_named_at=12-01T00:00:00Z
 		pro_license user_id=u_1 status=active provider_payment_id=pay_1 activated_at=12-01T00:00:00Z event_id=evt_1 stream_seq=1
 	`},
 	{"plain_paid", "subscription", `
@@ -49,7 +49,7 @@ var shapes = []struct{ name, kind, want string }{
 	`},
 	{"checkout_once", "pro", `
 		processed_event event_id=evt_checkout stream_seq=1 event_type=checkout.completed kind=pro user_id=u_7 provider_payment_id=tran_B1 outcome=applied occurred_at=01-02T10:00:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=tran_B1 order_id=ord_B1 user_id=u_7 kind=pro product_key=prod_B amount=1210 currency=EUR event_id=evt_checkout occurred_at=01-02T10:00:00Z stream_seq=1 transaction_id=tran_B1 first_of_order=true
+		payment provider_payment_id=tran_B1 order_id=ord_B1 user_id=u_7 kind=pro product_key=prod_B amount=1210 currency=EUR event_id=evt_checkout occurred_at=01-02T10:00:00Z stream_seq=1 transaction_id=tran_B1 first_of_order=true github_username=octo github_named_at=01-02T10:00:00Z
 		pro_license user_id=u_7 status=active github_username=octo product_key=prod_B provider_payment_id=tran_B1 activated_at=01-02T10:00:00Z event_id=evt_checkout stream_seq=1
 	`},
 	{"checkout_once_order_only", "one_time", `
@@ -60,7 +60,7 @@ var shapes = []struct{ name, kind, want string }{
 	`},
 	{"checkout_once_order_only", "pro", `
 		processed_event event_id=evt_checkout stream_seq=1 event_type=checkout.completed kind=pro user_id=u_7 provider_payment_id=ord_B1 outcome=applied occurred_at=01-02T10:00:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=ord_B1 order_id=ord_B1 user_id=u_7 kind=pro product_key=prod_B event_id=evt_checkout occurred_at=01-02T10:00:00Z stream_seq=1 first_of_order=true
+		payment provider_payment_id=ord_B1 order_id=ord_B1 user_id=u_7 kind=pro product_key=prod_B event_id=evt_checkout occurred_at=01-02T10:00:00Z stream_seq=1 first_of_order=true github_username=octo github_named_at=01-02T10:00:00Z
 		pro_license user_id=u_7 status=active github_username=octo product_key=prod_B provider_payment_id=ord_B1 activated_at=01-02T10:00:00Z event_id=evt_checkout stream_seq=1
 	`},
 	{"paid", "subscription", `
@@ -85,7 +85,7 @@ var shapes = []struct{ name, kind, want string }{
 	`},
 	{"paid_transaction", "pro", `
 		processed_event event_id=evt_paid stream_seq=1 event_type=subscription.paid kind=pro user_id=u_7 subscription_id=sub_A provider_payment_id=tran_A1 outcome=applied occurred_at=01-02T10:01:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=tran_A1 order_id=ord_A1 subscription_id=sub_A user_id=u_7 kind=pro product_key=prod_A amount=3630 currency=EUR event_id=evt_paid occurred_at=01-02T10:01:00Z stream_seq=1 transaction_id=tran_A1 first_of_order=true
+		payment provider_payment_id=tran_A1 order_id=ord_A1 subscription_id=sub_A user_id=u_7 kind=pro product_key=prod_A amount=3630 currency=EUR event_id=evt_paid occurred_at=01-02T10:01:00Z stream_seq=1 transaction_id=tran_A1 first_of_order=true github_username=octo github_named_at=01-02T10:01:00Z
 		pro_license user_id=u_7 status=active github_username=octo product_key=prod_A provider_payment_id=tran_A1 activated_at=01-02T10:01:00Z event_id=evt_paid stream_seq=1
 	`},
 }

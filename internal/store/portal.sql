@@ -87,7 +87,10 @@ create table payment (
   transaction_id      text,
   first_of_order      boolean not null,
   reversed_at         timestamptz,
-  check (user_id is null or kind is not null)
+  github_username     text,
+  github_named_at     timestamptz,
+  check (user_id is null or kind is not null),
+  check ((github_username is null) = (github_named_at is null))
 );
 
 create table reversal (
