@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // committer confirms appends in groups: one flush makes everything durable that
@@ -186,7 +188,7 @@ func (c *committer) commit() error {
 		return nil // the flush before took them along
 	}
 	err := c.flush()
-	if errors.Is(err, errNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
+	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
 		for _, e := range group { // questions about a log without any message
 			e.err = err
 			close(e.result)

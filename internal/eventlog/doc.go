@@ -12,7 +12,7 @@
 //
 //	committer.go          answers, flushes, and who is told what when
 //	publish.go            messages out, answers in, without waiting in between
-//	store.go, probe.go    what is known of the server's files, and the proof of it
-//	blocks.go             messages out of these files
+//	files.go              messages out of the files that blockstore knows
+//	probe.go              the proof that the server keeps them there
 //	durable.go            readers of other processes ask what is durable
 package eventlog

@@ -15,6 +15,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 //go:embed accounts.conf
@@ -29,7 +31,7 @@ type Server struct {
 	secret  string // of the in-process connection that writes
 	answers string // of the one that answers readers
 	config  EmbeddedConfig
-	store   *store
+	store   *blockstore.Store
 	synced  bool // by the server, every message by itself
 	log     *Log // of Connect
 }
@@ -71,8 +73,11 @@ func (s *Server) start() error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
-	s.store = newStore(root, writerAccount, s.config.Stream)
-	aside, err := s.store.recover()
+	s.store = blockstore.New(root, writerAccount, s.config.Stream)
+	if err := s.store.Of(probeStream).Remove(); err != nil {
+		return fmt.Errorf("remove the last probe: %w", err)
+	}
+	aside, err := s.store.Recover()
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,7 @@ func (s *Server) decide() error {
 	}
 	err := s.probe()
 	if err == nil {
-		return s.store.resume()
+		return s.store.Resume()
 	}
 	s.config.Logger.Warn("the server's store is not as expected: every message is synced by itself, which is slower", "error", err)
 	s.stop()
@@ -116,7 +121,7 @@ func (s *Server) decide() error {
 
 func (s *Server) keepSynced() error {
 	s.synced = true
-	return s.store.trust()
+	return s.store.Trust()
 }
 
 // wholeDisk is more than there is. By itself the server refuses everything, for as
@@ -140,7 +145,7 @@ func (s *Server) run(syncAlways bool) error {
 	}
 	options := &server.Options{
 		ServerName: "payfold", Host: host, Port: port,
-		JetStream: true, StoreDir: s.store.root, SyncAlways: syncAlways,
+		JetStream: true, StoreDir: s.store.Root(), SyncAlways: syncAlways,
 		JetStreamMaxStore: wholeDisk,
 		NoSigs:            true,
 	}
@@ -175,9 +180,9 @@ func free(address string) error {
 
 // Connect opens the connection that may write, inside the process.
 func (s *Server) Connect() (*Log, error) {
-	flush := s.store.flush
+	flush := s.store.Flush
 	if s.synced {
-		flush = s.store.flushFolders
+		flush = s.store.FlushFolders
 	}
 	log, err := connect("nats://embedded.invalid", s.config.Stream, variant.wrap(flush), s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.secret))
 	if err != nil {
@@ -211,7 +216,7 @@ func (s *Server) Close() error {
 	s.stop()
 	var err error
 	if s.log == nil || s.log.committer.failure() == nil {
-		err = s.store.close()
+		err = s.store.Close()
 	}
 	return errors.Join(err, s.lock.Unlock())
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // Log is a connection to the stream. It outlives the server's restarts: calls
@@ -32,7 +34,7 @@ type Log struct {
 
 	// files is where the server of this machine keeps its messages; nil where
 	// there is none, and in its own process.
-	files *store
+	files *blockstore.Store
 
 	// away is ErrDisconnected, with what to look at.
 	away error
@@ -80,7 +82,7 @@ func Connect(config Config) (*Log, error) {
 	case config.URL == "":
 		l.away = fmt.Errorf("%w: is ingest running on DATA_DIR %s?", ErrDisconnected, config.DataDir)
 		l.confirm = l.ask
-		l.files = newStore(logFolder(config.DataDir), writerAccount, config.Stream)
+		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
 	default: // which may hold a password
 		l.away = fmt.Errorf("%w: does the server of NATS_URL run, and take these credentials?", ErrDisconnected)
 	}

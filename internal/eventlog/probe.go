@@ -37,13 +37,13 @@ func (s *Server) probe() error {
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	store := s.store.probed()
+	store := s.store.Of(probeStream)
 	for range 2 {
 		body := []byte(randomToken())
 		if _, err := js.Publish(ctx, probeSubject, body); err != nil {
 			return fmt.Errorf("publish to the probe: %w", err)
 		}
-		if err := store.holds(body); err != nil {
+		if err := store.Holds(body); err != nil {
 			return err
 		}
 	}

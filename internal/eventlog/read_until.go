@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -48,7 +49,7 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 		return deliver(m)
 	}
 	err = l.readFiles(ctx, info, from, until, counted)
-	if !errors.Is(err, errUnlike) {
+	if !errors.Is(err, blockstore.ErrUnlike) {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -80,17 +81,17 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 
 // readFiles is ReadUntil from the files, with a ctx of whileConnected, when they
 // are the server's: nothing is missing between its first message and its last, and
-// both have the same one at until. It may end with errUnlike after any message.
+// both have the same one at until. It may end with blockstore.ErrUnlike after any message.
 func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message) error) error {
 	if l.files == nil {
-		return fmt.Errorf("%w: they are elsewhere", errUnlike)
+		return fmt.Errorf("%w: they are elsewhere", blockstore.ErrUnlike)
 	}
 	if from < info.First || info.Messages != info.Last-info.First+1 {
-		return fmt.Errorf("%w: the server has removed some of it", errUnlike)
+		return fmt.Errorf("%w: the server has removed some of it", blockstore.ErrUnlike)
 	}
 	want, err := l.Message(ctx, until)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnlike, err)
+		return fmt.Errorf("%w: %w", blockstore.ErrUnlike, err)
 	}
 	if _, err := l.confirm(ctx, until); err != nil {
 		if ctx.Err() != nil {
@@ -98,14 +99,14 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 		}
 		return fmt.Errorf("%w: %w", ErrDisconnected, err)
 	}
-	err = l.files.read(ctx, until, until, func(m events.Message) error {
+	err = l.readBlocks(ctx, until, until, func(m events.Message) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
-			return fmt.Errorf("%w: they are of another log", errUnlike)
+			return fmt.Errorf("%w: they are of another log", blockstore.ErrUnlike)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return l.files.read(ctx, from, until, deliver)
+	return l.readBlocks(ctx, from, until, deliver)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
@@ -20,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -88,9 +88,7 @@ func filled(t *testing.T, dir string) (*Server, *Log, uint64) {
 	for i := range 500 {
 		add(t, l, fmt.Sprint("small", i), rand.IntN(3_000))
 	}
-	blocks, err := s.store.blocks()
-	require.NoError(t, err)
-	require.Greater(t, len(blocks), 2)
+	require.Greater(t, newestBlock(t, dir), 2)
 	info, err := l.Info(t.Context())
 	require.NoError(t, err)
 	return s, l, info.Last
@@ -127,7 +125,7 @@ func TestTheFilesOfALogThatBeginsLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fromServer(t, l, 500, 501), got)
 	_, err = collectRange(t, inFiles(l), 499, 501)
-	require.ErrorIs(t, err, errUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnlike)
 }
 
 func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
@@ -174,22 +172,25 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 	defer stop(t, s, writing)
 	l := reader(t, dir)
 	want := fromServer(t, l, 1, last)
-	served := l.files
-	for name, spoil := range map[string]func(s *store){
-		"a bit":              func(s *store) { edit(t, s.block(1), func(b []byte) []byte { b[len(b)/2] ^= 4; return b }) },
-		"the end of a block": func(s *store) { edit(t, s.block(1), func(b []byte) []byte { return b[:len(b)-5] }) },
-		"a record's length":  func(s *store) { edit(t, s.block(2), func(b []byte) []byte { b[2] = 0xff; return b }) },
-		"a block":            func(s *store) { require.NoError(t, os.Remove(s.block(2))) },
-		"all blocks":         func(s *store) { require.NoError(t, os.RemoveAll(s.dir)) },
-		"another order":      func(s *store) { require.NoError(t, os.Rename(s.block(1), s.block(9))) },
-		"another stream":     func(s *store) { s.stream = "OTHER" },
+	for name, spoil := range map[string]func(dir string){
+		"a bit":              func(dir string) { edit(t, block(dir, 1), func(b []byte) []byte { b[len(b)/2] ^= 4; return b }) },
+		"the end of a block": func(dir string) { edit(t, block(dir, 1), func(b []byte) []byte { return b[:len(b)-5] }) },
+		"a record's length":  func(dir string) { edit(t, block(dir, 2), func(b []byte) []byte { b[2] = 0xff; return b }) },
+		"a block":            func(dir string) { require.NoError(t, os.Remove(block(dir, 2))) },
+		"all blocks":         func(dir string) { require.NoError(t, os.RemoveAll(filepath.Dir(block(dir, 1)))) },
+		"another order":      func(dir string) { require.NoError(t, os.Rename(block(dir, 1), block(dir, 9))) },
+		"another stream": func(dir string) {
+			l.files = l.files.Of("OTHER")
+			require.NoError(t, os.Rename(streamFolder(dir, "PAYMENTS"), streamFolder(dir, "OTHER")))
+		},
 	} {
-		l.files = aside(t, served)
+		copied := aside(t, dir)
+		l.files = filesIn(copied)
 		_, err := collectRange(t, inFiles(l), 1, last)
 		require.NoError(t, err, name)
-		spoil(l.files)
+		spoil(copied)
 		_, err = collectRange(t, inFiles(l), 1, last)
-		require.ErrorIs(t, err, errUnlike, name)
+		require.ErrorIs(t, err, blockstore.ErrUnlike, name)
 		got, err := collectRange(t, l.ReadUntil, 1, last)
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
@@ -204,24 +205,24 @@ func TestADamagedHeaderLengthEndsTheRead(t *testing.T) {
 	s, writing, last := filled(t, dir)
 	defer stop(t, s, writing)
 	l := reader(t, dir)
-	served := l.files
 	for _, spoil := range []func(length uint32) uint32{
 		func(length uint32) uint32 { return length ^ 1 },
 		func(length uint32) uint32 { return length ^ 64 },
 		func(uint32) uint32 { return 0 },
 	} {
-		l.files = aside(t, served)
-		edit(t, l.files.block(1), func(b []byte) []byte {
+		copied := aside(t, dir)
+		l.files = filesIn(copied)
+		edit(t, block(copied, 1), func(b []byte) []byte {
 			le, at := binary.LittleEndian, 0
-			for le.Uint32(b[at:])&hasHeader == 0 {
+			for le.Uint32(b[at:])&(1<<31) == 0 {
 				at += int(le.Uint32(b[at:]))
 			}
-			length := b[at+fixedLength+int(le.Uint16(b[at+20:])):]
+			length := b[at+22+int(le.Uint16(b[at+20:])):]
 			le.PutUint32(length, spoil(le.Uint32(length)))
 			return b
 		})
 		_, err := collectRange(t, l.ReadUntil, 1, last)
-		require.ErrorIs(t, err, errDamaged)
+		require.ErrorIs(t, err, blockstore.ErrDamaged)
 	}
 }
 
@@ -238,9 +239,9 @@ func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 		add(t, writing2, fmt.Sprint("f", i), 10)
 	}
 	l := reader(t, dir)
-	l.files = newStore(logFolder(other), writerAccount, "PAYMENTS")
+	l.files = filesIn(other)
 	read, err := collectRange(t, inFiles(l), 1, 3)
-	require.ErrorIs(t, err, errUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnlike)
 	require.Empty(t, read)
 	got, err := collectRange(t, l.ReadUntil, 1, 3)
 	require.NoError(t, err)
@@ -258,12 +259,12 @@ func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
 	errMine := errors.New("mine")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, files := range []*store{l.files, nil} {
+	for _, files := range []*blockstore.Store{l.files, nil} {
 		l.files = files
 		require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return errMine }), errMine)
 		require.NoError(t, l.ReadUntil(t.Context(), 3, 2, func(events.Message) error { return errMine }))
 	}
-	for _, files := range []*store{nil, reader(t, dir).files} {
+	for _, files := range []*blockstore.Store{nil, reader(t, dir).files} {
 		l.files = files
 		err := l.ReadUntil(ctx, 1, 3, func(events.Message) error { cancel(); return nil })
 		require.ErrorIs(t, err, context.Canceled)
@@ -288,7 +289,7 @@ func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 	}
 	stop(t, s2, writing2)
 	l := reader(t, dir)
-	second := l.files.begin(2)
+	second := firstOf(t, dir, 2)
 	require.Less(t, second, uint64(30))
 	err := l.ReadUntil(t.Context(), 1, 30, func(m events.Message) error {
 		require.Equal(t, fmt.Sprint("a", m.Seq-1), m.ID)
@@ -321,7 +322,7 @@ func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	l := reader(t, dir)
 	require.NoError(t, stream.DeleteMsg(t.Context(), 5))
 	_, err = collectRange(t, inFiles(l), 1, 10)
-	require.ErrorIs(t, err, errUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnlike)
 	_, err = collectRange(t, l.ReadUntil, 1, 10)
 	require.ErrorContains(t, err, "skips from seq 4 to 6")
 }
@@ -350,14 +351,40 @@ func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 	require.ErrorContains(t, reader(t, dir).ReadUntil(t.Context(), 1, 2, func(events.Message) error { return nil }), "ends at seq 1")
 }
 
-// aside copies the blocks, so that the server keeps its own.
-func aside(t *testing.T, s *store) *store {
+func streamFolder(dir, stream string) string {
+	return filepath.Join(logFolder(dir), "jetstream", writerAccount, "streams", stream)
+}
+
+func block(dir string, number int) string {
+	return filepath.Join(streamFolder(dir, "PAYMENTS"), "msgs", fmt.Sprint(number)+".blk")
+}
+
+// newestBlock is how many there are: the server counts them from 1.
+func newestBlock(t *testing.T, dir string) int {
 	t.Helper()
-	copied := *s
-	copied.dir = t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(copied.dir, "msgs"), os.DirFS(s.dir)))
-	copied.dir = filepath.Join(copied.dir, "msgs")
-	return &copied
+	blocks, err := filepath.Glob(filepath.Join(filepath.Dir(block(dir, 1)), "*.blk"))
+	require.NoError(t, err)
+	return len(blocks)
+}
+
+// firstOf is the sequence of a block's first message.
+func firstOf(t *testing.T, dir string, number int) uint64 {
+	t.Helper()
+	content, err := os.ReadFile(block(dir, number))
+	require.NoError(t, err)
+	return binary.LittleEndian.Uint64(content[4:])
+}
+
+func filesIn(dir string) *blockstore.Store {
+	return blockstore.New(logFolder(dir), writerAccount, "PAYMENTS")
+}
+
+// aside copies the log, so that the server keeps its own.
+func aside(t *testing.T, dir string) (copied string) {
+	t.Helper()
+	copied = t.TempDir()
+	require.NoError(t, os.CopyFS(logFolder(copied), os.DirFS(logFolder(dir))))
+	return copied
 }
 
 func edit(t *testing.T, file string, change func([]byte) []byte) {
@@ -365,38 +392,6 @@ func edit(t *testing.T, file string, change func([]byte) []byte) {
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, change(content), fs.FileMode(0o600)))
-}
-
-// sameSum takes "00000000" for every checksum, so that what is behind it is tried.
-type sameSum struct{ hash.Hash64 }
-
-func (sameSum) Sum64() uint64 { return 0x3030303030303030 }
-
-func FuzzARecordIsReadOrRefused(f *testing.F) {
-	checksum := sameSum{(&store{stream: "PAYMENTS"}).checksum(1)}
-	stored := func(length uint32, subject, header, body string) []byte {
-		out := binary.LittleEndian.AppendUint32(nil, length)
-		out = append(out, "\x07\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"...)
-		out = binary.LittleEndian.AppendUint16(out, uint16(len(subject)))
-		return append(append(append(append(out, subject...), header...), body...), "00000000"...)
-	}
-	f.Add([]byte{})
-	f.Add(stored(42, "payments.1", "", "{}"))
-	f.Add(stored(60|hasHeader, "payments.1", "\x0e\x00\x00\x00NATS/1.0\r\n\r\n\x00", "{}"))
-	f.Add(stored(20, "payments.1", "", ""))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for len(data) > 0 {
-			r, size, err := parseRecord(data, checksum)
-			if err != nil || size == 0 {
-				return
-			}
-			require.LessOrEqual(t, fixedLength+len(r.subject)+len(r.header)+len(r.body)+checksumLength, size)
-			if m, err := r.message(); err == nil {
-				require.Equal(t, r.body, m.Body)
-			}
-			data = data[size:]
-		}
-	})
 }
 
 // What is read without the library is what the library reads, and what ingest

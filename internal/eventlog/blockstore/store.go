@@ -1,4 +1,4 @@
-package eventlog
+package blockstore
 
 import (
 	"bytes"
@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// store is the embedded server's folder of message blocks, of which this file and
-// blocks.go alone know the layout: 1.blk, 2.blk, …, the newest being written, the others
+// Store is the embedded server's folder of message blocks: 1.blk, 2.blk, …, the newest being written, the others
 // never again, and index.db, which saves the server reading them all.
 //
 // The server writes a message into its block before it acknowledges it, and
 // syncs nothing. Beside its folder lies a mark of ours: the newest block that a
 // finished flush has covered. Whatever the server acknowledged and somebody was
 // told lies in blocks up to the mark; newer ones hold nothing that was confirmed.
-type store struct {
+type Store struct {
 	root    string // of the server
 	account string
 	stream  string
@@ -42,31 +41,35 @@ const (
 	markSynced = "synced"
 )
 
-// errNoBlock: the server has not stored anything yet. It leaves the flush as it was.
-var errNoBlock = errors.New("no message block")
+// ErrNoBlock: the server has not stored anything yet. It leaves the flush as it was.
+var ErrNoBlock = errors.New("no message block")
 
-func newStore(root, account, stream string) *store {
-	return &store{
+// New describes the blocks of one stream below the server's root; it touches nothing.
+func New(root, account, stream string) *Store {
+	return &Store{
 		root: root, account: account, stream: stream, dir: filepath.Join(root, "jetstream", account, "streams", stream, "msgs"),
 		mark: filepath.Join(root, "flushed"),
 	}
 }
 
-// probed is the store of the probe's stream.
-func (s *store) probed() *store { return newStore(s.root, s.account, probeStream) }
+// Of is the store of another stream of the same server.
+func (s *Store) Of(stream string) *Store { return New(s.root, s.account, stream) }
 
-// recover makes what an earlier process left fit to be opened by the server, and
+// Root is the server's folder.
+func (s *Store) Root() string { return s.root }
+
+// Remove deletes the stream, which no server may have open.
+func (s *Store) Remove() error { return os.RemoveAll(filepath.Dir(s.dir)) }
+
+// Recover makes what an earlier process left fit to be opened by the server, and
 // durable. After anything but an orderly stop it sets aside the blocks above the
 // mark: a power cut may keep them and lose the end of the block before, and then
 // the log would have a gap. The index goes too, since it may tell of messages
 // that are lost. It returns the blocks it set aside.
-func (s *store) recover() (aside []string, err error) {
+func (s *Store) Recover() (aside []string, err error) {
 	blocks, err := s.blocks()
 	if err != nil {
 		return nil, err
-	}
-	if err := os.RemoveAll(filepath.Dir(s.probed().dir)); err != nil {
-		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
 	newest := last(blocks)
 	if text := readTrimmed(s.mark); text != markWhole {
@@ -87,7 +90,7 @@ func (s *store) recover() (aside []string, err error) {
 	return aside, s.setMark(strconv.Itoa(newest))
 }
 
-func (s *store) setAside(blocks []int, marked int) (aside []string, err error) {
+func (s *Store) setAside(blocks []int, marked int) (aside []string, err error) {
 	for _, block := range blocks {
 		if block <= marked {
 			continue
@@ -101,25 +104,25 @@ func (s *store) setAside(blocks []int, marked int) (aside []string, err error) {
 	return aside, nil
 }
 
-// trust says that the server itself makes durable what it acknowledges.
-func (s *store) trust() error { return s.setMark(markSynced) }
+// Trust says that the server itself makes durable what it acknowledges.
+func (s *Store) Trust() error { return s.setMark(markSynced) }
 
-// resume prepares the flush for a stream that is there already.
-func (s *store) resume() error {
-	if err := s.open(); !errors.Is(err, errNoBlock) {
+// Resume prepares the flush for a stream that is there already.
+func (s *Store) Resume() error {
+	if err := s.open(); !errors.Is(err, ErrNoBlock) {
 		return err
 	}
 	return nil
 }
 
 // open looks for the newest block, once the stream is there.
-func (s *store) open() error {
+func (s *Store) open() error {
 	blocks, err := s.blocks()
 	if err != nil {
 		return err
 	}
 	if len(blocks) == 0 {
-		return fmt.Errorf("%w in %s", errNoBlock, s.dir)
+		return fmt.Errorf("%w in %s", ErrNoBlock, s.dir)
 	}
 	// The stream's own files and folders, too, where it is new.
 	if err := syncTree(s.root); err != nil {
@@ -132,9 +135,9 @@ func (s *store) open() error {
 	return s.setMark(strconv.Itoa(s.newest))
 }
 
-// flush returns when all that the server has written is durable. Not safe for
+// Flush returns when all that the server has written is durable. Not safe for
 // concurrent use. After an error it must not be called again.
-func (s *store) flush() error {
+func (s *Store) Flush() error {
 	if !s.opened {
 		if err := s.open(); err != nil {
 			return err
@@ -167,9 +170,9 @@ func (s *store) flush() error {
 	return s.setMark(strconv.Itoa(s.newest))
 }
 
-// flushFolders is flush for a server that syncs every message by itself, but not
+// FlushFolders is Flush for a server that syncs every message by itself, but not
 // the entry of a new block in its folder. It knows no layout.
-func (s *store) flushFolders() error {
+func (s *Store) FlushFolders() error {
 	return filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			err = syncFile(path)
@@ -178,7 +181,7 @@ func (s *store) flushFolders() error {
 	})
 }
 
-func (s *store) use(block int) error {
+func (s *Store) use(block int) error {
 	file, err := os.Open(s.block(block))
 	if err != nil {
 		return err
@@ -190,8 +193,8 @@ func (s *store) use(block int) error {
 	return nil
 }
 
-// close says that the server has stopped and everything in its folder is whole.
-func (s *store) close() error {
+// Close says that the server has stopped and everything in its folder is whole.
+func (s *Store) Close() error {
 	if s.file != nil {
 		_ = s.file.Close()
 	}
@@ -201,7 +204,7 @@ func (s *store) close() error {
 	return s.setMark(markWhole)
 }
 
-func (s *store) setMark(text string) error {
+func (s *Store) setMark(text string) error {
 	temporary := s.mark + ".new"
 	if err := os.WriteFile(temporary, []byte(text+"\n"), 0o600); err != nil {
 		return fmt.Errorf("mark what is durable: %w", err)
@@ -215,8 +218,8 @@ func (s *store) setMark(text string) error {
 	return syncFile(s.root)
 }
 
-// holds says whether the newest block ends with a message of that body.
-func (s *store) holds(body []byte) error {
+// Holds says whether the newest block ends with a message of that body.
+func (s *Store) Holds(body []byte) error {
 	blocks, err := s.blocks()
 	if err != nil {
 		return err
@@ -232,12 +235,12 @@ func (s *store) holds(body []byte) error {
 	return nil
 }
 
-func (s *store) block(number int) string {
+func (s *Store) block(number int) string {
 	return filepath.Join(s.dir, strconv.Itoa(number)+blockSuffix)
 }
 
 // blocks returns the numbers of all blocks, in no order.
-func (s *store) blocks() (numbers []int, err error) {
+func (s *Store) blocks() (numbers []int, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the log's blocks: %w", err)
@@ -257,4 +260,12 @@ func last(numbers []int) int {
 		newest = max(newest, number)
 	}
 	return newest
+}
+
+func readTrimmed(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

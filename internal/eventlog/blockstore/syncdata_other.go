@@ -1,6 +1,6 @@
 //go:build !linux
 
-package eventlog
+package blockstore
 
 import "os"
 

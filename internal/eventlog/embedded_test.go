@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -61,8 +62,10 @@ func add(t *testing.T, l *Log, id string, size int) {
 
 func marked(t *testing.T, dir string) string {
 	t.Helper()
-	return readTrimmed(filepath.Join(dir, "log", "flushed"))
+	return readTrimmed(markFile(dir))
 }
+
+func markFile(dir string) string { return filepath.Join(dir, "log", "flushed") }
 
 func TestAnAddressThatIsTakenIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
@@ -91,13 +94,10 @@ func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	for i := range 40 {
 		add(t, l, fmt.Sprint("e", i), 500_000)
 	}
-	blocks, err := s.store.blocks()
-	require.NoError(t, err)
-	require.Greater(t, last(blocks), 2)
-	require.Equal(t, fmt.Sprint(last(blocks)), marked(t, dir))
-	require.Equal(t, s.store.block(last(blocks)), s.store.file.Name())
+	require.Greater(t, newestBlock(t, dir), 2)
+	require.Equal(t, fmt.Sprint(newestBlock(t, dir)), marked(t, dir))
 	stop(t, s, l)
-	require.Equal(t, markWhole, marked(t, dir))
+	require.Equal(t, "all", marked(t, dir))
 }
 
 func TestBlocksThatNoFlushHasCoveredAreSetAside(t *testing.T) {
@@ -111,8 +111,8 @@ func TestBlocksThatNoFlushHasCoveredAreSetAside(t *testing.T) {
 	for _, row := range []struct {
 		mark  string
 		aside bool
-	}{{markWhole, false}, {markSynced, false}, {"", false}, {"1", true}} {
-		require.NoError(t, os.WriteFile(s.store.mark, []byte(row.mark), 0o600))
+	}{{"all", false}, {"synced", false}, {"", false}, {"1", true}} {
+		require.NoError(t, os.WriteFile(markFile(dir), []byte(row.mark), 0o600))
 		again, l := embedded(t, dir)
 		aside, err := filepath.Glob(filepath.Join(dir, "log", "unconfirmed-*"))
 		require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestBlocksThatNoFlushHasCoveredAreSetAside(t *testing.T) {
 		require.Equal(t, next, info.Last)
 		stop(t, again, l)
 		if !row.aside { // the next row begins with the same
-			require.NoError(t, os.WriteFile(s.store.mark, []byte(markWhole), 0o600))
+			require.NoError(t, os.WriteFile(markFile(dir), []byte("all"), 0o600))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	s, l := embedded(t, dir)
 	stop(t, s, l)
 
-	s.store = newStore(s.store.root, "ELSEWHERE", "PAYMENTS")
+	s.store = blockstore.New(logFolder(dir), "ELSEWHERE", "PAYMENTS")
 	require.NoError(t, s.run(false))
 	require.NoError(t, s.decide())
 	require.True(t, s.synced)
@@ -146,7 +146,7 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	require.NoError(t, err)
 	ensure(t, l, ordinary)
 	add(t, l, "e1", 10)
-	require.Equal(t, markSynced, marked(t, dir))
+	require.Equal(t, "synced", marked(t, dir))
 	l.Close()
 	s.stop()
 	s, l = embedded(t, dir)

@@ -1,0 +1,192 @@
+package blockstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/minio/highwayhash"
+)
+
+// ErrUnlike: the server's files are not there, not for us to read, or not as this
+// package knows them. What is in them is the server's to say, then.
+var ErrUnlike = errors.New("the log's files are not as expected")
+
+// Read delivers the messages from sequence from to until out of the server's
+// blocks, in order and without gaps, while the server goes on writing behind them.
+// It may end with ErrUnlike after any message.
+func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
+	blocks, err := s.blocks()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnlike, err)
+	}
+	slices.Sort(blocks)
+	// The last block that begins at or before from.
+	at := sort.Search(len(blocks), func(i int) bool { return s.begin(blocks[i]) > from }) - 1
+	next := from
+	for _, block := range blocks[max(at, 0):] {
+		for r, err := range s.records(block) {
+			if errors.Is(err, ErrDamaged) {
+				return fmt.Errorf("%s: %w", s.block(block), err)
+			}
+			if err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrUnlike, s.block(block), err)
+			}
+			if r.note || r.Seq < next {
+				continue
+			}
+			if r.Seq != next {
+				return fmt.Errorf("%w: seq %d where %d should be", ErrUnlike, r.Seq, next)
+			}
+			if err := deliver(r); err != nil {
+				return err
+			}
+			if next++; next > until {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: they end before seq %d", ErrUnlike, next)
+}
+
+// begin is the sequence of a block's first message, and the greatest there is for
+// a block without any.
+func (s *Store) begin(block int) uint64 {
+	for r, err := range s.records(block) {
+		if err == nil && !r.note {
+			return r.Seq
+		}
+	}
+	return math.MaxUint64
+}
+
+// readAtOnce is little enough to stay in a core's cache.
+const readAtOnce = 256 << 10
+
+// records returns what a block holds, each until the next is asked for. Half a record
+// at its end is being written.
+func (s *Store) records(block int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		file, err := os.Open(s.block(block))
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		defer file.Close()
+		checksum := s.checksum(block)
+		buffer := make([]byte, readAtOnce)
+		var rest []byte // of the buffer: half a record
+		for {
+			if len(rest) == len(buffer) {
+				buffer = make([]byte, 2*len(rest))
+			}
+			n, err := io.ReadFull(file, buffer[copy(buffer, rest):])
+			if n == 0 {
+				if !errors.Is(err, io.EOF) {
+					yield(Record{}, err)
+				}
+				return
+			}
+			rest = buffer[:len(rest)+n]
+			for {
+				r, size, err := parseRecord(rest, checksum)
+				if size == 0 && err == nil {
+					break
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+				rest = rest[size:]
+			}
+		}
+	}
+}
+
+// checksum is the server's: keyed by the block's name.
+func (s *Store) checksum(block int) hash.Hash64 {
+	key := sha256.Sum256([]byte(s.stream + "-" + strconv.Itoa(block)))
+	checksum, _ := highwayhash.New64(key[:]) // fails on keys of another length
+	return checksum
+}
+
+// Record is one message as the server stores it, little-endian:
+//
+//	length of all 4, its highest bit: has a header | seq 8 | time in ns 8 | length of the subject 2 |
+//	subject | with a header: its length 4, the header | body | checksum 8
+type Record struct {
+	Seq                   uint64
+	Stored                int64  // ns since 1970
+	Subject, Header, Body []byte // of the block; valid until the next record is read
+	note                  bool   // no message: the server remembers what is not there
+}
+
+const (
+	fixedLength    = 4 + 8 + 8 + 2
+	checksumLength = 8
+	maxRecord      = 32 << 20 // the server's own limit
+
+	hasHeader = 1 << 31 // of the length
+	isNote    = 1 << 62 // of the sequence
+	isErased  = 1 << 63 // of the sequence
+)
+
+var (
+	errRecord = errors.New("a record is not what it should be")
+	// ErrDamaged: of all lengths only the header's is not in the checksum. The server
+	// would not notice, and move the border between header and body.
+	ErrDamaged = errors.New("the length of a message's header is damaged")
+)
+
+// headerEnd is the end of every header, and nowhere else in it.
+var headerEnd = []byte("\r\n\r\n")
+
+// parseRecord reads the first record in data. Its size is 0 where data ends within it.
+func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err error) {
+	if len(data) < fixedLength {
+		return Record{}, 0, nil
+	}
+	le := binary.LittleEndian
+	length, subject := le.Uint32(data), int(le.Uint16(data[20:]))
+	size = int(length &^ hasHeader)
+	if size > maxRecord || size < fixedLength+subject+checksumLength {
+		return Record{}, 0, errRecord
+	}
+	if len(data) < size {
+		return Record{}, 0, nil
+	}
+	r = Record{Seq: le.Uint64(data[4:]), Stored: int64(le.Uint64(data[12:]))}
+	rest, sum := data[fixedLength:size-checksumLength], data[size-checksumLength:size]
+	r.Subject, r.Body = rest[:subject:subject], rest[subject:len(rest):len(rest)]
+	header := uint32(0)
+	if length&hasHeader != 0 {
+		if len(r.Body) < 4 {
+			return Record{}, 0, errRecord
+		}
+		header, r.Body = le.Uint32(r.Body), r.Body[4:]
+	}
+	checksum.Reset()
+	for _, part := range [][]byte{data[4:20], r.Subject, r.Body} {
+		_, _ = checksum.Write(part) // never fails
+	}
+	if checksum.Sum64() != le.Uint64(sum) || r.Seq&isErased != 0 {
+		return Record{}, 0, errRecord
+	}
+	if length&hasHeader != 0 {
+		if end := bytes.Index(r.Body, headerEnd); end < 0 || uint64(header) != uint64(end+len(headerEnd)) {
+			return Record{}, 0, fmt.Errorf("%w: seq %d", ErrDamaged, r.Seq)
+		}
+		r.Header, r.Body = r.Body[:header:header], r.Body[header:]
+	}
+	r.note = r.Seq&isNote != 0
+	return r, size, nil
+}
