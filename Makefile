@@ -15,7 +15,7 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 	@exec deploy/run.sh
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
-	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -timeout 10m ./...
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -parallel 8 -timeout 30m ./...
 
 FAULT_ROUNDS ?= 100
 test-faults: test-power-cuts ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load; and the power cuts
@@ -47,7 +47,8 @@ fuzz: ## every fuzz target, FUZZTIME (200000x) inputs each
 		done; \
 	done
 
-lint: ## gofumpt, go vet, staticcheck
+lint: ## gofumpt, go vet, staticcheck; tests wait with wait.Until
+	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until: it is generous"; exit 1; }
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go vet -tags powercut,synctest ./...

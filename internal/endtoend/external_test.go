@@ -3,12 +3,12 @@ package endtoend
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	require.NoError(t, err)
 	nats.Start()
 	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
-	require.True(t, nats.ReadyForConnections(10*time.Second))
+	require.True(t, nats.ReadyForConnections(wait.Patience))
 
 	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
 	env := []string{"NATS_URL=" + nats.ClientURL(), "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + w.dir}
@@ -46,10 +46,10 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	require.Equal(t, http.StatusOK, statusOf(t, ready))
 	_, err = w.provider.DeliverUntilAccepted(t.Context(), body)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		balance, err := query[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'")
 		return err == nil && balance == 4
-	}, 30*time.Second, 10*time.Millisecond)
+	})
 	require.EqualValues(t, 8, ask[int64](t, w.database, "select count(*) from portal.checkpoint"))
 	stop(t, projector)
 	stop(t, ingest)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // naiveEvents is how far the naive way is taken; it is slow enough to tell.
@@ -154,7 +155,7 @@ func (w *world) projectBesideRebuild(b *testing.B, head uint64) float64 {
 		position, _ = query[int64](b, w.database, "select coalesce(max(position), 0) from portal.checkpoint")
 		return position
 	}
-	require.Eventually(b, func() bool { return position() > 0 }, time.Minute, 10*time.Millisecond)
+	wait.Until(b, func() bool { return position() > 0 })
 	began, from := time.Now(), position()
 	w.mustRun(b, "rebuild")
 	until := position()

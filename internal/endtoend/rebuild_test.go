@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // command starts a command of the projector; verify takes the secret that signed
@@ -209,9 +210,9 @@ func (w *world) blocked(t *testing.T) *pgx.Conn {
 // awaitBlocked waits until a rebuild has come to where it is blocked.
 func (w *world) awaitBlocked(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return ask[bool](t, w.database, "select exists (select from pg_locks where not granted and relation = 'portal_next.processed_event'::regclass)")
-	}, 30*time.Second, 10*time.Millisecond)
+	})
 }
 
 func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
@@ -245,7 +246,7 @@ func TestARebuildHasLessPriority(t *testing.T) {
 	require.False(t, less(promote))
 	promote.Kill()
 	rebuild := w.command(t, "rebuild")
-	require.Eventually(t, func() bool { return less(rebuild) }, 30*time.Second, 10*time.Millisecond)
+	wait.Until(t, func() bool { return less(rebuild) })
 }
 
 // On a terminal there is a bar, and Ctrl-C there is what it is everywhere.
@@ -307,7 +308,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 		return "http://" + attribute(p.WaitFor(t, `msg="the projector starts"`), "admin_addr") + "/readyz"
 	}
 	becomes := func(url string, status int) {
-		require.Eventually(t, func() bool { return statusOf(t, url) == status }, 30*time.Second, 10*time.Millisecond, "%s is not %d", url, status)
+		wait.Until(t, func() bool { return statusOf(t, url) == status }, "%s is not %d", url, status)
 	}
 	first, second := w.startProjector(t, quick), w.startProjector(t, quick)
 	oldReady := ready(first)

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestEverythingSurvivesARestart(t *testing.T) {
@@ -62,10 +62,10 @@ func TestThePrivatePostgresKeepsItsDataAndItsString(t *testing.T) {
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.awaitProjected(t)
 	stop(t, projector)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		_, err := query[int](t, w.database, "select 1")
 		return err != nil
-	}, 10*time.Second, 10*time.Millisecond, "no process is left behind")
+	}, "no process is left behind")
 
 	second := w.startPrivate(t)
 	require.Equal(t, connection, w.database)

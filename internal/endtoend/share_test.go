@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // quick keeps the tests short; everything scales with the lease time.
@@ -16,13 +17,13 @@ const quick = "LEASE_TIME=3s"
 func (w *world) awaitShares(t *testing.T, projectors int) {
 	t.Helper()
 	var shares string
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var err error
 		shares, err = query[string](t, w.database, `
 			select format('%s of %s: %s to %s', sum(n), count(*), min(n), max(n))
 			from (select count(*) n from payfold.lease where expires_at > now() group by owner) s`)
 		return err == nil && shares == fmt.Sprintf("64 of %d: %d to %d", projectors, 64/projectors, (63+projectors)/projectors)
-	}, 30*time.Second, 10*time.Millisecond, "%d projectors", projectors)
+	}, "%d projectors", projectors)
 }
 
 func TestAKilledProjectorsPartitionsMoveOn(t *testing.T) {

@@ -2,9 +2,10 @@ package eventlog
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // A reader can have the server deliver the log to any subject that somebody listens
@@ -16,5 +17,5 @@ func TestAReaderDoesNotReachTheConnectionThatAppends(t *testing.T) {
 	defer stop(t, s, writing)
 	require.Equal(t, 2, writing.conn.NumSubscriptions(), "the answers to what it publishes and asks, under names that nobody knows")
 	l := reader(t, dir)
-	require.Eventually(t, func() bool { return l.conn.MaxPayload() == 8<<10 }, 10*time.Second, time.Millisecond)
+	wait.Until(t, func() bool { return l.conn.MaxPayload() == 8<<10 })
 }

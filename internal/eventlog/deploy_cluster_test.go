@@ -14,9 +14,10 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-const soon = 30 * time.Second
+const soon = wait.Patience
 
 // cluster is three servers from the files of deploy/nats, each with its own environment.
 type cluster struct {
@@ -123,7 +124,7 @@ func (c *cluster) createStream(ctx context.Context, t *testing.T) (ingest, proje
 
 func requireSoon(ctx context.Context, t *testing.T, try func(context.Context) error) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		err := try(attempt)
@@ -131,7 +132,7 @@ func requireSoon(ctx context.Context, t *testing.T, try func(context.Context) er
 			t.Log(err)
 		}
 		return err == nil
-	}, soon, 20*time.Millisecond)
+	})
 }
 
 func appendSoon(ctx context.Context, t *testing.T, ingest *eventlog.Log, id string) {

@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func body(id, customer string) string {
@@ -24,7 +25,7 @@ func body(id, customer string) string {
 
 func setup(t *testing.T) (context.Context, *testenv.Log) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
 	return ctx, testenv.NewLog(t, 8)
 }
@@ -169,7 +170,7 @@ func TestWhoeverHasTheTokenMayOnlyRead(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)
 	reader := l.Reader(t)
-	require.Eventually(t, func() bool { return reader.Ready(ctx) == nil }, 10*time.Second, 10*time.Millisecond)
+	wait.Until(t, func() bool { return reader.Ready(ctx) == nil })
 	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	_, err := reader.Append(short, delivery(t, body("e1", "c")))
@@ -217,7 +218,7 @@ func TestTheLogSurvivesItsServer(t *testing.T) {
 	duplicate, err := l.Append(ctx, delivery(t, body("e1", "a")))
 	require.NoError(t, err)
 	require.True(t, duplicate)
-	require.Eventually(t, func() bool { return reader.Ready(ctx) == nil }, 10*time.Second, 10*time.Millisecond)
+	wait.Until(t, func() bool { return reader.Ready(ctx) == nil })
 	require.Equal(t, "e2", collect(ctx, t, reader, 2, 1)[0].ID)
 }
 

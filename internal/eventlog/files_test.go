@@ -21,6 +21,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // foreign is a message that ingest did not write.
@@ -36,7 +37,7 @@ func reader(t *testing.T, dir string) *Log {
 	l, err := Connect(Config{DataDir: dir, Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
-	require.Eventually(t, l.conn.IsConnected, 10*time.Second, time.Millisecond)
+	wait.Until(t, l.conn.IsConnected)
 	return l
 }
 
@@ -271,7 +272,7 @@ func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
 		require.NotErrorIs(t, err, ErrDisconnected)
 	}
 	stop(t, s, writing)
-	require.Eventually(t, func() bool { return !l.conn.IsConnected() }, 10*time.Second, time.Millisecond)
+	wait.Until(t, func() bool { return !l.conn.IsConnected() })
 	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return nil }), ErrDisconnected)
 }
 
@@ -298,7 +299,7 @@ func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 			require.NoError(t, os.Rename(logFolder(dir), logFolder(dir)+".old"))
 			require.NoError(t, os.Rename(logFolder(other), logFolder(dir)))
 			s, writing = embedded(t, dir)
-			require.Eventually(t, func() bool { _, err := l.Info(t.Context()); return err == nil }, 10*time.Second, time.Millisecond)
+			wait.Until(t, func() bool { _, err := l.Info(t.Context()); return err == nil })
 		}
 		return nil
 	})

@@ -322,7 +322,7 @@ func TestATimeOutIsUnclear(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	w.github.Script("octo", testenv.Reply{Acts: true, Holds: make(chan struct{})})
 	r := w.inviter(t)
-	r.limit = 3 * time.Second // for the look as well, on a busy machine
+	r.limit = 10 * time.Second // for the look as well, on a busy machine
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
 	r.limit = attemptTime

@@ -40,13 +40,14 @@ type Reconciler struct {
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
 	limit   time.Duration  // of one attempt
+	every   time.Duration  // all licences are read
 	metrics *metrics
 	strikes int // problems in a row that concern every invitation
 }
 
 // New returns a reconciler.
 func New(config Config) *Reconciler {
-	r := &Reconciler{Config: config, jitter: rand.Float64, limit: attemptTime, metrics: newMetrics(config.Registerer, config.PerDay)}
+	r := &Reconciler{Config: config, jitter: rand.Float64, limit: attemptTime, every: scanEvery, metrics: newMetrics(config.Registerer, config.PerDay)}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
 	}

@@ -76,7 +76,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 			if err := r.scan(ctx, nil); err != nil {
 				return err
 			}
-			scanAll = time.Now().Add(max(scanEvery, scanShare*time.Since(began)))
+			scanAll = time.Now().Add(max(r.every, scanShare*time.Since(began)))
 		}
 		worked, err := r.next(ctx)
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestRowsOutliveARestart(t *testing.T) {
@@ -125,10 +127,10 @@ func TestKilledOwnerLeavesNoProcess(t *testing.T) {
 	require.NoError(t, owner.Process.Kill())
 	require.Error(t, owner.Wait())
 	if orphansStop {
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			busy, certain := clusterBusy(at, namedPostmaster(at.cluster))
 			return !busy && certain
-		}, 15*time.Second, 10*time.Millisecond)
+		})
 	}
 	heir := start(t, dir)
 	require.Equal(t, dsn, heir.dsn(t))
@@ -147,7 +149,7 @@ func TestKilledOwnerIsSucceededAtOnce(t *testing.T) {
 	heir := start(t, dir)
 	require.NoError(t, owner.Process.Kill())
 	require.Error(t, owner.Wait())
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return query[time.Time](t, heir.dsn(t), "select pg_postmaster_start_time()").After(began)
-	}, time.Minute, 10*time.Millisecond)
+	})
 }

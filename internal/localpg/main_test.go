@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // ownerOf makes the test binary an owner of a private Postgres, to be killed.
@@ -83,7 +84,7 @@ func run(t *testing.T, config Config) running {
 
 func (r running) dsn(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()
 	dsn, err := r.Ready(ctx)
 	require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // failing runs ingest under load on a disk that begins to fail, and requires that
@@ -23,7 +25,7 @@ func failing(t *testing.T, fail func(m *machine), heal func(m *machine)) {
 	defer cancel()
 	load := make(chan error, 1)
 	go func() { load <- m.load(ctx) }()
-	require.Eventually(t, func() bool { return m.confirmations() > 100 }, time.Minute, time.Millisecond)
+	wait.Until(t, func() bool { return m.confirmations() > 100 })
 	fail(m)
 	require.Equal(t, 1, m.ingest.Exit(t), "only a new process can find out what is durable")
 	cancel()

@@ -21,6 +21,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/powercut"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 const secret = "whsec_0123456789abcdef"
@@ -85,7 +86,7 @@ func (m *machine) start(cut <-chan struct{}) error {
 	} else {
 		m.ingest = testenv.Start(m.t, "ingest", env)
 	}
-	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Patience)
 	defer cancel()
 	go func() {
 		select {
@@ -186,7 +187,7 @@ func (m *machine) check(total *tally) error {
 	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
 	require.NoError(m.t, err)
 	defer log.Close()
-	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Patience)
 	defer cancel()
 	info, err := log.Info(ctx)
 	for errors.Is(err, eventlog.ErrDisconnected) && ctx.Err() == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // natsServer is a NATS server of its own, as in a cluster.
@@ -26,7 +27,7 @@ func natsServer(t *testing.T) (*nats.Conn, *eventlog.Log) {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(10*time.Second))
+	require.True(t, s.ReadyForConnections(wait.Patience))
 	admin, err := nats.Connect(s.ClientURL())
 	require.NoError(t, err)
 	t.Cleanup(admin.Close)
@@ -105,11 +106,11 @@ func (w *world) runOn(ctx context.Context, t *testing.T, log *eventlog.Log) (sto
 
 func (w *world) awaitProcessed(ctx context.Context, t *testing.T, want int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var have int
 		err := w.db.QueryRow(ctx, "select count(*) from portal.processed_event").Scan(&have)
 		return err == nil && have == want
-	}, 20*time.Second, 5*time.Millisecond)
+	})
 }
 
 func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {

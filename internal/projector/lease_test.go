@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -12,20 +11,21 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // awaitShares waits until the leases are shared like this, largest first.
 func (w *world) awaitShares(ctx context.Context, t *testing.T, want ...int64) {
 	t.Helper()
 	var have []int64
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		rows, err := w.db.Query(ctx, "select count(*) from payfold.lease where expires_at > now() group by owner order by 1 desc")
 		if err != nil {
 			return false
 		}
 		have, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err == nil && fmt.Sprint(have) == fmt.Sprint(want)
-	}, 20*time.Second, 10*time.Millisecond, "want %v", want)
+	}, "want %v", want)
 }
 
 func TestProjectorsShareThePartitions(t *testing.T) {
@@ -89,13 +89,12 @@ func TestAProjectorNoticesThatOtherRulesAreInForce(t *testing.T) {
 	ctx, w := setup(t)
 	p, database := w.projector(ctx, t, 10)
 	run(ctx, t, p, database)
-	w.awaitShares(ctx, t, 8)
-	require.NoError(t, p.Ready(ctx))
+	wait.Until(t, func() bool { return p.Ready(ctx) == nil })
 	_, err := w.db.Exec(ctx, "update payfold.schema_state set fold_id = 'of another build'")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return p.Ready(ctx) != nil }, 10*time.Second, 5*time.Millisecond)
+	wait.Until(t, func() bool { return p.Ready(ctx) != nil })
 	require.ErrorContains(t, p.Ready(ctx), "projector rebuild --promote")
-	require.Eventually(t, func() bool { return w.number(ctx, t, "select count(*) from payfold.member") == 0 }, 10*time.Second, 5*time.Millisecond)
+	wait.Until(t, func() bool { return w.number(ctx, t, "select count(*) from payfold.member") == 0 })
 }
 
 func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {
@@ -110,10 +109,10 @@ func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- other.Run(ctx) }()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		err := other.Ready(ctx)
 		return err != nil && err.Error() != "starting"
-	}, 10*time.Second, 5*time.Millisecond)
+	})
 	require.ErrorContains(t, other.Ready(ctx), "projector rebuild --promote")
 	require.Zero(t, w.number(ctx, t, "select count(*) from payfold.member where owner = 'other-rules'"))
 	w.awaitShares(ctx, t, 8)
@@ -172,10 +171,10 @@ func TestADatabaseThatRefusesEverythingIsNotTheEvents(t *testing.T) {
 	run, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(run) }()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		err := p.Ready(ctx)
 		return err != nil && err.Error() != "starting"
-	}, 20*time.Second, 5*time.Millisecond)
+	})
 	require.ErrorContains(t, p.Ready(ctx), "not the events")
 	cancel()
 	require.NoError(t, <-ended)

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func pack(id, payment, user string, credits int) string {
@@ -50,11 +50,11 @@ func TestIdlePositionsMoveOn(t *testing.T) {
 	ctx, w := setup(t)
 	w.start(ctx, t, 10)
 	w.log.Deliver(t, pack("e1", "p1", "u1", 1), pack("e2", "p2", "u2", 1))
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var least int64
 		err := w.db.QueryRow(ctx, "select min(position) from checkpoint").Scan(&least)
 		return err == nil && least == 2
-	}, 10*time.Second, 10*time.Millisecond)
+	})
 }
 
 func TestTheProjectorOutlivesTheLogsServer(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 const shopSecret = "whsec_0123456789abcdef"
@@ -123,10 +124,10 @@ func (w *world) live(ctx context.Context, t *testing.T, count int) (stop func() 
 	t.Helper()
 	w.log.Fill(t, count, shopSecret)
 	stop = w.start(ctx, t, 100)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var exists bool
 		return w.db.QueryRow(ctx, "select to_regclass('portal.checkpoint') is not null").Scan(&exists) == nil && exists
-	}, 30*time.Second, 5*time.Millisecond)
+	})
 	w.waitApplied(ctx, t)
 	return stop
 }
@@ -271,11 +272,11 @@ func (w *world) applyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 		from[partition] = after
 	}
 	var info eventlog.Info
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var err error
 		info, err = reader.Info(ctx)
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	})
 	var batch []events.Event
 	var last events.Message
 	for seq := after + 1; seq <= until; seq++ {
@@ -353,9 +354,9 @@ func TestABatchThatAPromotionOvertookIsNoFault(t *testing.T) {
 	_, err = tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(0x7061_7966_6f6c_6403)) // as store.Promote does
 	require.NoError(t, err)
 	w.log.Deliver(t, pack("e2", "p2", "u1", 1))
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return w.number(ctx, t, "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())") > 0
-	}, 20*time.Second, time.Millisecond)
+	})
 	next := w.rebuild(t, w.open(ctx, t, "portal_next"), 0)
 	require.NoError(t, next.Run(ctx, w.head(ctx, t)))
 	_, err = tx.Exec(ctx, `alter schema portal rename to portal_prev; alter schema portal_next rename to portal;

@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
@@ -32,7 +33,7 @@ type world struct {
 
 func setup(t *testing.T) (context.Context, *world) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
 	w := &world{log: testenv.NewLog(t, 8), dsn: testenv.Database(t)}
 	var err error
@@ -100,11 +101,11 @@ func (w *world) waitApplied(ctx context.Context, t *testing.T) {
 	t.Helper()
 	info, err := w.log.Info(ctx)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		var accounted uint64
 		err := w.db.QueryRow(ctx, `select (select count(*) from portal.processed_event) + (select count(*) from portal.duplicate_event)`).Scan(&accounted)
 		return err == nil && accounted == info.Last
-	}, 30*time.Second, 5*time.Millisecond)
+	})
 }
 
 func (w *world) number(ctx context.Context, t *testing.T, sql string) int64 {

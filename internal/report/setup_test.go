@@ -17,6 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
@@ -40,7 +41,7 @@ var received = time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
 // setup has these bodies in its log, of which the first folded ones are in the tables.
 func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
 	s := shop{log: testenv.NewLog(t, partitions), dsn: testenv.Database(t)}
 	seen := map[string]bool{}

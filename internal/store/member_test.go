@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // others opens stores of other owners on the same database.
@@ -98,9 +100,9 @@ func TestASilentMemberIsBuriedWithItsSessions(t *testing.T) {
 			if !test.connected {
 				require.NoError(t, session.Conn().Close(ctx))
 				other.pool.Reset()
-				require.Eventually(t, func() bool {
+				wait.Until(t, func() bool {
 					return number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'payfold-projector other0'") == 0
-				}, 10*time.Second, 5*time.Millisecond)
+				})
 			}
 			// The clock is the database's: the past is moved, not the present.
 			_, err = s.pool.Exec(ctx, "update payfold.member set last_seen = last_seen - $1::interval", test.silent)

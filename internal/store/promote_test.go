@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // apply folds the events up to that one which the tables don't hold yet; event i
@@ -232,7 +233,7 @@ func asProjector(ctx context.Context, t *testing.T) (*Store, string) {
 // projector's role may not look into the reader's session.
 func TestPromoteWaitsForSnapshotsAndThenNamesThem(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	s, portal := asProjector(ctx, t)
 	apply(ctx, t, s, 2)
@@ -304,7 +305,7 @@ func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
 		}()
 		const waiting = `select count(*) from pg_stat_activity where datname = current_database()
 			and application_name = 'payfold-projector hasty' and wait_event = 'advisory' and now() - query_start > '1 s'`
-		require.Eventually(t, func() bool { return number(ctx, t, s, waiting) == 1 }, 10*time.Second, 10*time.Millisecond)
+		wait.Until(t, func() bool { return number(ctx, t, s, waiting) == 1 })
 		return catchUp(catching, head)
 	}
 	require.NoError(t, next.Promote(ctx, p))
@@ -335,9 +336,7 @@ func TestAPromotionThatFreezesLosesItsLock(t *testing.T) {
 	}
 	go func() { ended <- next.Promote(ctx, p) }()
 	<-frozen
-	waiting, cancel := context.WithTimeout(ctx, 30*time.Second) // a batch waits no longer, see projector.applyTimeout
-	defer cancel()
-	_, err := s.Apply(waiting, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{LogID: "log-1", From: from(0, 3), To: 4})
+	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 4, pack("e4", "p4", "u1", 1))}, Advance{LogID: "log-1", From: from(0, 3), To: 4})
 	require.NoError(t, err)
 	thaw()
 	require.Error(t, <-ended)
@@ -492,9 +491,9 @@ func TestALogIsNotAdoptedDuringAPromotion(t *testing.T) {
 			_, err := s.AdoptLog(ctx, "log-2", 6, partitions)
 			adopted <- err
 		}()
-		require.Eventually(t, func() bool {
+		wait.Until(t, func() bool {
 			return number(ctx, t, s, "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())") > 0
-		}, 4*time.Second, time.Millisecond)
+		})
 		return nil
 	}
 	require.NoError(t, next.Promote(ctx, p))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
@@ -20,7 +21,7 @@ const partitions = 4
 
 func setup(t *testing.T) (context.Context, *Store) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
 	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)

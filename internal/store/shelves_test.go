@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // A candidate begins without an index. However it is folded, with whatever names,
@@ -283,9 +283,9 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 // awaitWaiting waits until somebody waits for such a lock.
 func awaitWaiting(ctx context.Context, t *testing.T, s *Store, lock string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	wait.Until(t, func() bool {
 		return number(ctx, t, s, "select count(*) from pg_locks where not granted and "+lock) > 0
-	}, 10*time.Second, time.Millisecond)
+	})
 }
 
 // An operator makes an index of his own, as README asks for, while the tables are prepared

@@ -14,12 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long only a broken test waits.
-const patience = 20 * time.Second
+const patience = wait.Patience
 
 // world is one admin listener; its program says through ready how it is.
 type world struct {

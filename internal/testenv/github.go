@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // What tests configure for the repository of a GitHub.
@@ -168,7 +170,7 @@ func (g *GitHub) Requests(method string) (list []GitHubRequest) {
 // AwaitInvite waits for the next request that would invite.
 func (g *GitHub) AwaitInvite(t testing.TB) GitHubRequest {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(wait.Patience)
 	for {
 		select {
 		case one := <-g.arrived:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -45,7 +46,7 @@ func (l *Log) Start(t testing.TB, partitions int) {
 	require.NoError(t, err)
 	l.Log, err = l.server.Connect()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	require.NoError(t, l.EnsureStream(ctx, eventlog.StreamConfig{
 		Name: Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute,
@@ -75,7 +76,7 @@ func (l *Log) Reader(t testing.TB) *eventlog.Log {
 // Deliver appends bodies as ingest would after it verified them.
 func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	for _, body := range bodies {
 		event, err := events.Parse([]byte(body))

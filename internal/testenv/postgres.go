@@ -6,12 +6,12 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 var (
@@ -33,7 +33,7 @@ func RunWithPostgres(m interface{ Run() int }) int {
 		return fail(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	ready, cancel := context.WithTimeout(ctx, time.Minute)
+	ready, cancel := context.WithTimeout(ctx, wait.Patience)
 	defer cancel()
 	server := localpg.New(localpg.Config{Dir: dir})
 	ended := make(chan struct{})
@@ -79,7 +79,7 @@ func Database(t testing.TB) string {
 
 func execute(t testing.TB, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, serverDSN)
 	require.NoError(t, err)

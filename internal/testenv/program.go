@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 var (
@@ -85,6 +88,7 @@ func StartVariant(t testing.TB, program string, env []string) *Program {
 // StartCommand starts any command in the same way, in a process group of its own.
 func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	t.Helper()
+	interruptible()
 	p := &Program{command: command, exited: make(chan struct{})}
 	p.output.changed = make(chan struct{})
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
@@ -108,6 +112,14 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	return p
 }
 
+// interruptible gives what is started the usual way with SIGINT. A shell that runs
+// the tests in the background has them ignore it, and a program would inherit that.
+var interruptible = sync.OnceFunc(func() {
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // is ignored here as before
+	}
+})
+
 // Pid is the process's id.
 func (p *Program) Pid() int { return p.command.Process.Pid }
 
@@ -128,10 +140,10 @@ func (p *Program) Kill() {
 // Exit waits for the end and returns the exit status.
 func (p *Program) Exit(t testing.TB) int {
 	t.Helper()
-	return p.ExitWithin(t, time.Minute)
+	return p.ExitWithin(t, wait.Patience)
 }
 
-// ExitWithin is Exit for what may take longer than a minute.
+// ExitWithin is Exit for what may take longer.
 func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	select {
@@ -148,7 +160,7 @@ func (p *Program) Output() string { return p.output.String() }
 // WaitFor waits for text in the output and returns what follows it on that line.
 func (p *Program) WaitFor(t testing.TB, text string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	rest, err := p.Await(ctx, text)
 	require.NoError(t, err, p.output.String())

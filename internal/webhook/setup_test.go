@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -32,7 +33,7 @@ const (
 	previous = "whsec_previous_41d20a7e"
 	foreign  = "whsec_current_8c1f5be1"
 	limit    = 1000
-	patience = 20 * time.Second // only a broken test waits this long
+	patience = wait.Patience
 	event    = `{"id":"evt_1","eventType":"checkout.completed","object":{}}`
 	accepted = `{"status":"accepted","id":"evt_1"}` + "\n"
 )
