@@ -22,7 +22,7 @@ type grammar struct {
 	Run     runCommand     `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
 	Status  statusCommand  `cmd:"" help:"Show how the work stands: partitions, owners, lag, outcomes, disorder, schemas."`
 	Explain explainCommand `cmd:"" help:"Tell what an event did and why, or what a user has and from what."`
-	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, and the log with its signatures."`
+	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
 	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into tables beside the live ones."`
 	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
 	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`

@@ -72,7 +72,7 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		progress, findings := newProgress(streams, "verify "+c.Schema, c.JSON), findings{streams.Out, c.JSON}
 		verify := projector.Verify{
 			Log: s.log, Tables: s.store, Scratch: scratch, Rules: c.rules, Signers: c.signers, Logger: logger,
-			Progress: progress.at, Fault: findings.fault, Difference: findings.difference,
+			Progress: progress.at, Fault: findings.fault, Difference: findings.difference, Definition: findings.definition,
 		}
 		verdict, err := verify.Run(ctx)
 		progress.end()
@@ -116,6 +116,19 @@ func (f findings) difference(d store.Difference) {
 	}
 }
 
+func (f findings) definition(d store.DefinitionDifference) {
+	switch {
+	case f.asJSON:
+		f.line(d)
+	case d.Fault == store.Changed:
+		fmt.Fprintf(f.out, "%s: it is %s, this build makes %s\n", d.Object, orNull(d.Is), orNull(d.Should))
+	case d.Fault == store.Missing:
+		fmt.Fprintf(f.out, "%s: it is missing\n", d.Object)
+	default:
+		fmt.Fprintf(f.out, "%s: this build makes none\n", d.Object)
+	}
+}
+
 func orNull(text *string) string {
 	if text == nil {
 		return "null"
@@ -140,7 +153,7 @@ func (f findings) verdict(v projector.Verdict) {
 		fmt.Fprintf(f.out, "%s is what the log gives, up to seq %d\n", v.Schema, v.Position)
 		return
 	}
-	fmt.Fprintf(f.out, "%s up to seq %d: %d messages and %d rows are wrong\n", v.Schema, v.Position, v.Faults, v.Differences)
+	fmt.Fprintf(f.out, "%s up to seq %d: %d messages, %d rows and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, v.Definitions)
 }
 
 func (f findings) line(value any) { _ = json.NewEncoder(f.out).Encode(value) }

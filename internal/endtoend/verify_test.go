@@ -34,6 +34,35 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Contains(t, w.verify(t, 1), "the log skips from seq", "its checksum is wrong, so the server does not give it out")
 }
 
+// Definitions decide what rows say and who reads them, also where every row is right.
+func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.awaitProjected(t)
+	w.do(t, "rebuild")
+	require.Contains(t, w.verify(t, 0, "--schema", "portal_next"), "portal_next is what the log gives")
+	w.do(t, "promote", "portal_next")
+	require.Contains(t, w.verify(t, 0), "portal is what the log gives, up to seq 1")
+	require.Contains(t, w.verify(t, 0, "--schema", "portal_prev"), "portal_prev is what the log gives")
+
+	execute(t, w.database, `create or replace view portal.credit_balance as select user_id, 2 * balance as balance from portal.credits`)
+	execute(t, w.database, `alter table portal.payment drop constraint payment_transaction_id_key`)
+	execute(t, w.database, `create function public.swallow() returns trigger language plpgsql as 'begin return null; end';
+		create trigger swallow before insert on portal.reversal for each row execute function public.swallow()`)
+	said := w.verify(t, 3)
+	for _, line := range []string{
+		"view credit_balance: it is", "constraint payment_transaction_id_key on payment: it is missing",
+		"trigger swallow on reversal: this build makes none", "0 messages, 0 rows and 3 definitions are wrong",
+	} {
+		require.Contains(t, said, line)
+	}
+	said = w.verify(t, 3, "--json")
+	require.Contains(t, said, `{"object":"constraint payment_transaction_id_key on payment","fault":"missing","should":"UNIQUE (transaction_id)"}`)
+	require.Contains(t, said, `"definitions":3`)
+}
+
 func (w *world) verify(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	command := w.command(t, append([]string{"verify"}, args...)...)

@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Verify compares tables with a fold of the log that is made for that, and
-// every message with its signature. It changes nothing of either.
+// Verify compares tables with a fold of the log that is made for that, their
+// definitions with those this build makes, and every message with its signature. It changes nothing of either.
 type Verify struct {
 	Log        log
 	Tables     *store.Store
@@ -24,6 +24,7 @@ type Verify struct {
 	Progress   func(position, until uint64)
 	Fault      func(Fault)            // a message that is not as it was stored
 	Difference func(store.Difference) // a row that is not what the fold gives
+	Definition func(store.DefinitionDifference)
 }
 
 // Verdict is what was looked at and found.
@@ -33,12 +34,13 @@ type Verdict struct {
 	Faults       int         `json:"faults"`       // of messages
 	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given
 	Differences  int         `json:"differences"`  // of rows
+	Definitions  int         `json:"definitions"`  // of objects that are not what this build makes, and of rights
 	Sums         []store.Sum `json:"sums"`
 }
 
 // Holds says whether nothing is wrong.
 func (v Verdict) Holds() bool {
-	return v.Faults == 0 && v.Differences == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
+	return v.Faults == 0 && v.Differences == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
 }
 
 // Run looks at everything once. Most is folded before the tables are frozen, so
@@ -88,6 +90,13 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 		return Verdict{}, err
 	}
 	verdict.Faults, verdict.Unverifiable = audit.faults, audit.unverifiable
+	err = frozen.Definitions(ctx, v.Rules, func(d store.DefinitionDifference) {
+		verdict.Definitions++
+		v.Definition(d)
+	})
+	if err != nil {
+		return Verdict{}, err
+	}
 	err = frozen.Compare(ctx, v.Scratch, v.Rules, func(d store.Difference) {
 		verdict.Differences++
 		v.Difference(d)

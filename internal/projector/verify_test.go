@@ -24,6 +24,7 @@ type verified struct {
 	secrets         []string
 	faults          []projector.Fault
 	differences     []store.Difference
+	definitions     []store.DefinitionDifference
 }
 
 func setupVerified(t *testing.T) (context.Context, *verified) {
@@ -46,7 +47,7 @@ func setupVerified(t *testing.T) (context.Context, *verified) {
 
 func (v *verified) verify(ctx context.Context, t *testing.T) (projector.Verdict, error) {
 	t.Helper()
-	v.faults, v.differences = nil, nil
+	v.faults, v.differences, v.definitions = nil, nil, nil
 	var signers []projector.Signer
 	for _, secret := range v.secrets {
 		signers = append(signers, webhook.NewSecret(secret))
@@ -55,10 +56,12 @@ func (v *verified) verify(ctx context.Context, t *testing.T) (projector.Verdict,
 		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: anyRules, Signers: signers, Logger: testenv.Logger(t),
 		Progress: func(_, _ uint64) {}, Fault: func(f projector.Fault) { v.faults = append(v.faults, f) },
 		Difference: func(d store.Difference) { v.differences = append(v.differences, d) },
+		Definition: func(d store.DefinitionDifference) { v.definitions = append(v.definitions, d) },
 	}
 	verdict, err := verify.Run(ctx)
 	require.Len(t, v.faults, verdict.Faults)
 	require.Len(t, v.differences, verdict.Differences)
+	require.Len(t, v.definitions, verdict.Definitions)
 	return verdict, err
 }
 
@@ -67,7 +70,7 @@ func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
 	ctx, v := setupVerified(t)
 	verdict, err := v.verify(ctx, t)
 	require.NoError(t, err)
-	require.True(t, verdict.Holds(), "%+v %+v", v.differences, v.faults)
+	require.True(t, verdict.Holds(), "%+v %+v %+v", v.differences, v.faults, v.definitions)
 	require.Zero(t, verdict.Unverifiable)
 	require.NotEmpty(t, verdict.Sums)
 	var left int

@@ -256,36 +256,38 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	if err := s.checkEmpty(ctx, tx); err != nil {
 		return err
 	}
-	schema := quoted(s.schema)
-	type step struct {
-		sql  string
-		args []any
+	if err := s.makeTables(ctx, tx, extras); err != nil {
+		return err
 	}
-	steps := []step{
-		{"create schema if not exists " + schema, nil},
-		{"set local search_path = " + schema, nil},
-		{derivedTables, nil},
-		{
-			"insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p",
-			[]any{partitions, want.LogID},
-		},
-		{
-			"insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
-			[]any{s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq},
-		},
+	_, err := tx.Exec(ctx, "insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p", partitions, want.LogID)
+	if err != nil {
+		return fmt.Errorf("create the checkpoints of schema %s: %w", s.schema, err)
 	}
-	for _, name := range extras {
-		steps = append(steps, step{sql: extraTables[name]})
-	}
-	for _, step := range steps {
-		if _, err := tx.Exec(ctx, step.sql, step.args...); err != nil {
-			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
-		}
+	_, err = tx.Exec(ctx, "insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
+		s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq)
+	if err != nil {
+		return fmt.Errorf("note schema %s: %w", s.schema, err)
 	}
 	if s.schema != LiveSchema {
 		return nil // they are filled first
 	}
 	return s.ensureIndexes(ctx, tx, true)
+}
+
+// makeTables makes the empty tables. Within the transaction search_path is their
+// schema from then on.
+func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, extras []string) error {
+	schema := quoted(s.schema)
+	statements := []string{"create schema if not exists " + schema, "set local search_path = " + schema, derivedTables}
+	for _, name := range extras {
+		statements = append(statements, extraTables[name])
+	}
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)
+		}
+	}
+	return nil
 }
 
 // checkEmpty: a schema that somebody else filled would be promoted and dropped

@@ -88,7 +88,8 @@ func (s *Store) copyRights(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// asideSchema exists within the promoting transaction only.
+// asideSchema exists within one transaction only: of a promotion, or of a comparison
+// of definitions.
 const asideSchema = "portal_aside"
 
 // swap renames the live schema to the previous one and the candidate to the live one.
