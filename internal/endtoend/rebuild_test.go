@@ -277,7 +277,7 @@ func otherBuild(t *testing.T) string {
 	require.NoError(t, err)
 	replace := []string{}
 	for file, change := range map[string][2]string{
-		"internal/projections/fold.go": {`const RulesVersion = "2"`, `const RulesVersion = "3"`},
+		"internal/projections/fold.go": {`const RulesVersion = "3"`, `const RulesVersion = "4"`},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		require.NoError(t, err)
@@ -323,7 +323,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	w.refused(t, "no such schema", "promote", "portal_next")
 	built := newly("rebuild")
 	require.Zero(t, built.Exit(t), built.Output())
-	w.refused(t, `this command has "rules 2`, "promote", "portal_next")
+	w.refused(t, `this command has "rules 3`, "promote", "portal_next")
 	w.refused(t, "projector drop portal_next", "rebuild")
 	promoted := newly("rebuild", "--promote")
 	require.Zero(t, promoted.Exit(t), promoted.Output())
@@ -334,13 +334,13 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	becomes(newReady, 200)
 	w.awaitShares(t, 1)
 	load.await(t, between)
-	require.Equal(t, "rules 3, mode any", ask[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
+	require.Equal(t, "rules 4, mode any", ask[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
 
 	// A migration that the old build does not know: they only add.
 	execute(t, w.database, "create table payfold.of_a_newer_build (x int); update payfold.schema_version set version = version + 1")
 	back := newly("promote", "portal_prev")
 	require.Equal(t, 1, back.Exit(t), back.Output())
-	require.Contains(t, back.Output(), `folded under "rules 2`)
+	require.Contains(t, back.Output(), `folded under "rules 3`)
 	w.do(t, "promote", "portal_prev")
 	becomes(oldReady, 200)
 	becomes(newReady, 503)

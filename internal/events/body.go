@@ -12,7 +12,8 @@ type object struct {
 	Amount, AmountPaid, RefundAmount, Currency                       scalar
 	PeriodStart, PeriodEnd, PeriodStartISO, PeriodEndISO, CanceledAt scalar
 	Metadata                                                         metadata
-	Customer, Product                                                identity
+	Customer                                                         customer
+	Product                                                          identity
 	Order                                                            order
 	Subscription, Checkout                                           nested
 	Transaction, LastTxn                                             transaction
@@ -128,6 +129,28 @@ func (m *metadata) read(s *scanner) {
 	}
 }
 
+type customer struct {
+	identity
+	ExternalID scalar
+	Metadata   metadata
+}
+
+func (c *customer) read(s *scanner) {
+	*c = customer{}
+	for c.open(s); c.whole && s.next(); {
+		switch string(s.key) {
+		case "id":
+			c.ID.read(s)
+		case "external_id":
+			c.ExternalID.read(s)
+		case "metadata":
+			c.Metadata.read(s)
+		default:
+			s.skip()
+		}
+	}
+}
+
 type identity struct {
 	ref
 	ID scalar
@@ -168,8 +191,27 @@ func (n *nested) read(s *scanner) {
 	}
 }
 
+// bill is what an order or a transaction comes to.
+type bill struct{ Amount, Due, Discount scalar }
+
+// read reads one field of it; false where the key is none of its own.
+func (b *bill) read(s *scanner) bool {
+	switch string(s.key) {
+	case "amount":
+		b.Amount.read(s)
+	case "amount_due":
+		b.Due.read(s)
+	case "discount_amount":
+		b.Discount.read(s)
+	default:
+		return false
+	}
+	return true
+}
+
 type order struct {
 	ref
+	bill
 	ID, Transaction, AmountPaid, Currency scalar
 	Customer, Product                     identity
 	Metadata                              metadata
@@ -194,13 +236,16 @@ func (o *order) read(s *scanner) {
 		case "metadata":
 			o.Metadata.read(s)
 		default:
-			s.skip()
+			if !o.bill.read(s) {
+				s.skip()
+			}
 		}
 	}
 }
 
 type transaction struct {
 	ref
+	bill
 	ID, AmountPaid, Refunded, Currency, PeriodStart, PeriodEnd scalar
 	Customer, Order, Subscription                              identity
 }
@@ -228,7 +273,9 @@ func (t *transaction) read(s *scanner) {
 		case "period_end":
 			t.PeriodEnd.read(s)
 		default:
-			s.skip()
+			if !t.bill.read(s) {
+				s.skip()
+			}
 		}
 	}
 }

@@ -143,7 +143,7 @@ var (
 		checkout transaction last_transaction last_transaction_id provider_payment_id subscription_id user_id userId credits units
 		items status canceled_at refund_amount amount_paid amount currency current_period_start_date current_period_end_date
 		current_period_start current_period_end kind reference_id referenceId product_key key github_username githubUsername
-		github_login github refunded_amount period_start period_end ID Object x`)
+		github_login github external_id amount_due discount_amount refunded_amount period_start period_end ID Object x`)
 	scalars = []string{
 		`null`, `true`, `false`, `""`, `0`, `-0`, `7`, `-1.5`, `1e3`, `1E+400`, `12345678901234567890`, `9007199254740993`, `9007199254740993.0`, `1767348000000`,
 		`"7"`, `"-7"`, `"1e2"`, `" 7"`, `"e"`, `"subscription.paid"`, `"2026-01-02T10:00:00.1234567Z"`, `"2026-01-02T12:00:00+02:00"`, `"9999-12-31T23:59:59-01:00"`,

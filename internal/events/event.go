@@ -18,27 +18,30 @@ type Event struct {
 
 	// Unreadable: the message holds no event at all. InvalidText: a field that
 	// the rules read holds text that no table can (U+0000, a lone surrogate,
-	// more than MaxText bytes); that field is empty here.
-	Unreadable  bool
-	InvalidText bool
+	// more than MaxText bytes); that field is empty here. InvalidPayment: it is one
+	// that a reversal needs, a name of its payment or its status.
+	Unreadable     bool
+	InvalidText    bool
+	InvalidPayment bool
 
-	Kind           string
-	UserID         string
-	SubscriptionID string
-	Transaction    string // a payment's first name
-	Order          string // its second
-	ProductKey     string // metadata's, else Product
-	Product        string // the provider's own id of what was sold
-	GitHubUser     string
-	Mode           string
-	Status         string // of the object: a subscription's, a refund's
-	Credits        Number
-	Units          Number
-	Amount         Number // in the minor unit of Currency
-	Currency       string
-	PeriodStart    time.Time
-	PeriodEnd      time.Time
-	CanceledAt     time.Time
+	Kind                string
+	UserID              string
+	SubscriptionID      string
+	Transaction         string // a payment's first name
+	Order               string // its second
+	ProductKey          string // metadata's, else Product
+	Product             string // the provider's own id of what was sold
+	GitHubUser          string
+	Mode                string
+	Status              string // of the object: a subscription's, a refund's
+	Credits             Number
+	Units               Number
+	Amount              Number // in the minor unit of Currency
+	AmountOfTransaction bool   // its transaction says Amount: it goes before what an order says
+	Currency            string
+	PeriodStart         time.Time
+	PeriodEnd           time.Time
+	CanceledAt          time.Time
 
 	// Of a reversal, in the minor unit of the payment's currency.
 	RefundedTotal Number // what is taken back of the payment so far

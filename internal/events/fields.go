@@ -27,30 +27,43 @@ func (e *envelope) event() Event {
 		}
 		return texts.keep(value.text)
 	}
+	ofPayment := func(places ...*scalar) string {
+		value := text(places...)
+		out.InvalidPayment = out.InvalidPayment || !first(places...).fits()
+		return value
+	}
 
 	ownID := &none
 	if bytes.HasPrefix(e.eventType.text, []byte("subscription.")) {
 		ownID = &o.ID
 	}
-	user := []*scalar{&meta.UserID, &meta.UserIDCamel, &meta.ReferenceID, &meta.ReferenceIDCamel, &o.UserID, &o.UserIDCamel}
+	user := []*scalar{
+		&meta.UserID, &meta.UserIDCamel, &meta.ReferenceID, &meta.ReferenceIDCamel, &o.UserID, &o.UserIDCamel,
+		&o.Customer.ExternalID, // the seller alone can set it
+		&o.Customer.Metadata.UserID, &o.Customer.Metadata.UserIDCamel,
+	}
 	subscription := []*scalar{
 		&o.SubscriptionID, &o.Subscription.ID, &o.Subscription.asID, ownID,
 		&o.Transaction.Subscription.ID, &o.Transaction.Subscription.asID,
 	}
 	transaction := []*scalar{
 		&o.PaymentID, &o.Order.Transaction, &o.LastTxnID, &o.LastTxn.ID, &o.Transaction.ID, &o.Transaction.asID,
-		&meta.PaymentID, // last: a buyer can write metadata, and must not choose whose payment an event means
 	}
 	order := []*scalar{
 		&o.Order.ID, &o.Order.asID, &o.LastTxn.Order.ID, &o.LastTxn.Order.asID,
 		&o.Transaction.Order.ID, &o.Transaction.Order.asID,
 	}
 
+	// A buyer can write metadata, and must not choose whose payment an event means.
+	if first(transaction...) == &none && first(order...) == &none {
+		transaction = append(transaction, &meta.PaymentID)
+	}
+
 	out.Kind = text(&meta.Kind)
 	out.UserID = text(user...)
 	out.SubscriptionID = text(subscription...)
-	out.Transaction = text(transaction...)
-	out.Order = text(order...)
+	out.Transaction = ofPayment(transaction...)
+	out.Order = ofPayment(order...)
 	sold := first(&o.Product.ID, &o.Product.asID, &o.Order.Product.ID, &o.Order.Product.asID)
 	if sold.fits() {
 		out.Product = texts.keep(sold.text)
@@ -58,7 +71,7 @@ func (e *envelope) event() Event {
 	out.ProductKey = text(&meta.ProductKey, &meta.Key, sold)
 	out.GitHubUser = githubUser(text(&meta.GitHubUsername, &meta.GitHubCamel, &meta.GitHubLogin, &meta.GitHub))
 	out.Mode = text(&o.Mode)
-	out.Status = text(&o.Status)
+	out.Status = ofPayment(&o.Status)
 	out.Credits = firstNumber(&meta.Credits, &o.Credits)
 	out.Units = firstNumber(&o.Units, &o.Items.Units)
 	out.PeriodStart = firstMoment(&o.PeriodStartISO, &o.PeriodStart, &o.LastTxn.PeriodStart)
@@ -68,17 +81,7 @@ func (e *envelope) event() Event {
 	out.RefundAmount = firstNumber(&o.RefundAmount, &o.Amount)
 	out.PaidAmount = firstNumber(&o.Transaction.AmountPaid)
 
-	for _, place := range []struct{ amount, currency *scalar }{
-		{&o.Order.AmountPaid, &o.Order.Currency},
-		{&o.LastTxn.AmountPaid, &o.LastTxn.Currency},
-		{&o.AmountPaid, &o.Currency},
-		{&o.Amount, &o.Currency},
-	} {
-		if place.amount.kind != 0 {
-			out.Amount, out.Currency = place.amount.number(), text(place.currency)
-			break
-		}
-	}
+	out.Amount, out.Currency, out.AmountOfTransaction = o.paid(text)
 
 	customer := []*scalar{
 		&o.Customer.ID, &o.Customer.asID, &o.Order.Customer.ID, &o.Order.Customer.asID,
@@ -87,6 +90,35 @@ func (e *envelope) event() Event {
 	}
 	out.key = texts.keep(first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), &e.id).text)
 	return out
+}
+
+// paid is what the payment came to, and whether the transaction itself says so.
+func (o *object) paid(text func(...*scalar) string) (amount Number, currency string, ofTransaction bool) {
+	for i, place := range []struct {
+		amount, currency *scalar
+		unsaid           bool
+	}{
+		{&o.LastTxn.AmountPaid, &o.LastTxn.Currency, o.LastTxn.unpaid(&o.LastTxn.AmountPaid)},
+		{&o.Order.AmountPaid, &o.Order.Currency, o.Order.unpaid(&o.Order.AmountPaid)},
+		{&o.AmountPaid, &o.Currency, false},
+		{&o.Amount, &o.Currency, false},
+	} {
+		if place.amount.kind != 0 && !place.unsaid {
+			return place.amount.number(), text(place.currency), i == 0
+		}
+	}
+	return Number{}, "", false
+}
+
+// unpaid says that an amount of 0 is not what was paid: the provider writes it into
+// the checkout of a recurring payment, too, where all of it is due. After a discount
+// of the whole, 0 was paid.
+func (b *bill) unpaid(paid *scalar) bool {
+	if amount := paid.number(); !amount.Present || amount.Bad || amount.Value != 0 {
+		return false
+	}
+	due, discount := b.Due.number(), b.Discount.number()
+	return due.Value > 0 && discount.Value < due.Value && (b.Amount.kind == 0 || discount.Value < b.Amount.number().Value)
 }
 
 // texts are copies of an event's texts, which share one piece of memory as long as there is room.

@@ -14,7 +14,7 @@ import (
 // The places of each field below object, in order.
 var places = map[string]string{
 	"Kind":           `metadata.kind`,
-	"UserID":         `metadata.user_id metadata.userId metadata.reference_id metadata.referenceId user_id userId`,
+	"UserID":         `metadata.user_id metadata.userId metadata.reference_id metadata.referenceId user_id userId customer.external_id customer.metadata.user_id customer.metadata.userId`,
 	"SubscriptionID": `subscription_id subscription.id subscription id transaction.subscription.id transaction.subscription`,
 	"Transaction":    `provider_payment_id order.transaction last_transaction_id last_transaction.id transaction.id transaction metadata.provider_payment_id`,
 	"Order":          `order.id order last_transaction.order.id last_transaction.order transaction.order.id transaction.order`,
@@ -24,7 +24,7 @@ var places = map[string]string{
 	"Mode":           `mode`,
 	"Credits":        `metadata.credits credits`,
 	"Units":          `units items[0].units`,
-	"Amount":         `order.amount_paid last_transaction.amount_paid amount_paid amount`,
+	"Amount":         `last_transaction.amount_paid order.amount_paid amount_paid amount`,
 	"PeriodStart":    `current_period_start_date current_period_start last_transaction.period_start`,
 	"PeriodEnd":      `current_period_end_date current_period_end last_transaction.period_end`,
 }
@@ -107,6 +107,32 @@ func TestTheFirstMetadataObjectIsUsedWhole(t *testing.T) {
 		}
 		event := with(t, values)
 		require.Equal(t, []string{"pro", "own"}, []string{event.Kind, event.UserID}, first)
+	}
+}
+
+func TestMetadataNamesThePaymentOnlyWhereNothingElseDoes(t *testing.T) {
+	t.Parallel()
+	event := with(t, map[string]any{"metadata.provider_payment_id": "written", "order": "o1"})
+	require.Equal(t, []string{"", "o1"}, []string{event.Transaction, event.Order})
+	event = with(t, map[string]any{"metadata.provider_payment_id": "written", "transaction": "t1"})
+	require.Equal(t, "t1", event.Transaction)
+}
+
+func TestNothingPaidWhileAllIsDueIsNoAmount(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		values map[string]any
+		want   Number
+	}{
+		"all is due":                {map[string]any{"order.amount": 1000, "order.amount_due": 1000, "order.amount_paid": 0}, Number{}},
+		"a discount of a part":      {map[string]any{"order.amount": 1000, "order.amount_due": 600, "order.discount_amount": 400, "order.amount_paid": 0}, Number{}},
+		"a discount of the whole":   {map[string]any{"order.amount": 1000, "order.amount_due": 1000, "order.discount_amount": 1000, "order.amount_paid": 0}, Number{Present: true}},
+		"nothing is due":            {map[string]any{"order.amount": 1000, "order.amount_due": 0, "order.amount_paid": 0}, Number{Present: true}},
+		"nobody says what is due":   {map[string]any{"order.amount_paid": 0}, Number{Present: true}},
+		"something is paid":         {map[string]any{"order.amount": 1000, "order.amount_due": 1000, "order.amount_paid": 5}, Number{Value: 5, Present: true}},
+		"the transaction says more": {map[string]any{"order.amount_due": 1000, "order.amount_paid": 0, "last_transaction.amount_paid": 1000}, Number{Value: 1000, Present: true}},
+	} {
+		require.Equal(t, c.want, with(t, c.values).Amount, name)
 	}
 }
 

@@ -145,7 +145,7 @@ type oracleObject struct {
 	ID             oracleScalar                 `json:"id"`
 	Mode           oracleScalar                 `json:"mode"`
 	Metadata       oracleRef[oracleMetadata]    `json:"metadata"`
-	Customer       oracleRef[oracleIdentity]    `json:"customer"`
+	Customer       oracleRef[oracleCustomer]    `json:"customer"`
 	Product        oracleRef[oracleIdentity]    `json:"product"`
 	Order          oracleRef[oracleOrder]       `json:"order"`
 	Subscription   oracleRef[oracleNested]      `json:"subscription"`
@@ -192,6 +192,12 @@ type oracleIdentity struct {
 	ID oracleScalar `json:"id"`
 }
 
+type oracleCustomer struct {
+	ID         oracleScalar              `json:"id"`
+	ExternalID oracleScalar              `json:"external_id"`
+	Metadata   oracleRef[oracleMetadata] `json:"metadata"`
+}
+
 type oracleNested struct {
 	ID       oracleScalar              `json:"id"`
 	Customer oracleRef[oracleIdentity] `json:"customer"`
@@ -204,6 +210,9 @@ type oracleOrder struct {
 	Product     oracleRef[oracleIdentity] `json:"product"`
 	Transaction oracleScalar              `json:"transaction"`
 	AmountPaid  oracleScalar              `json:"amount_paid"`
+	Amount      oracleScalar              `json:"amount"`
+	Due         oracleScalar              `json:"amount_due"`
+	Discount    oracleScalar              `json:"discount_amount"`
 	Currency    oracleScalar              `json:"currency"`
 	Metadata    oracleRef[oracleMetadata] `json:"metadata"`
 }
@@ -214,6 +223,9 @@ type oracleTransaction struct {
 	Order        oracleRef[oracleIdentity] `json:"order"`
 	Subscription oracleRef[oracleIdentity] `json:"subscription"`
 	AmountPaid   oracleScalar              `json:"amount_paid"`
+	Amount       oracleScalar              `json:"amount"`
+	Due          oracleScalar              `json:"amount_due"`
+	Discount     oracleScalar              `json:"discount_amount"`
 	Refunded     oracleScalar              `json:"refunded_amount"`
 	Currency     oracleScalar              `json:"currency"`
 	PeriodStart  oracleScalar              `json:"period_start"`
@@ -363,18 +375,28 @@ func (e *oracleEnvelope) event() Event {
 	if strings.HasPrefix(e.eventType.text, "subscription.") {
 		ownID = o.ID
 	}
-	user := []oracleScalar{meta.UserID, meta.UserIDCamel, meta.ReferenceID, meta.ReferenceIDCamel, o.UserID, o.UserIDCamel}
+	user := []oracleScalar{
+		meta.UserID, meta.UserIDCamel, meta.ReferenceID, meta.ReferenceIDCamel, o.UserID, o.UserIDCamel,
+		o.Customer.object.ExternalID, o.Customer.object.Metadata.object.UserID, o.Customer.object.Metadata.object.UserIDCamel,
+	}
 	subscription := []oracleScalar{
 		o.SubscriptionID, o.Subscription.object.ID, o.Subscription.id, ownID,
 		o.Transaction.object.Subscription.object.ID, o.Transaction.object.Subscription.id,
 	}
 	transaction := []oracleScalar{
 		o.PaymentID, o.Order.object.Transaction, o.LastTxnID,
-		o.LastTxn.object.ID, o.Transaction.object.ID, o.Transaction.id, meta.PaymentID,
+		o.LastTxn.object.ID, o.Transaction.object.ID, o.Transaction.id,
 	}
 	order := []oracleScalar{
 		o.Order.object.ID, o.Order.id, o.LastTxn.object.Order.object.ID, o.LastTxn.object.Order.id,
 		o.Transaction.object.Order.object.ID, o.Transaction.object.Order.id,
+	}
+
+	if !oracleFirst(transaction...).isText() && !oracleFirst(order...).isText() {
+		transaction = append(transaction, meta.PaymentID)
+	}
+	for _, place := range []oracleScalar{oracleFirst(transaction...), oracleFirst(order...), o.Status} {
+		out.InvalidPayment = out.InvalidPayment || place.isText() && (place.broken || len(place.text) > MaxText || strings.ContainsRune(place.text, 0))
 	}
 
 	out.Kind = text(meta.Kind)
@@ -399,16 +421,16 @@ func (e *oracleEnvelope) event() Event {
 	out.RefundAmount = oracleFirstNumber(o.RefundAmount, o.Amount)
 	out.PaidAmount = oracleFirstNumber(o.Transaction.object.AmountPaid)
 
-	for _, place := range []struct{ amount, currency oracleScalar }{
-		{o.Order.object.AmountPaid, o.Order.object.Currency},
-		{o.LastTxn.object.AmountPaid, o.LastTxn.object.Currency},
-		{o.AmountPaid, o.Currency},
-		{o.Amount, o.Currency},
-	} {
-		if place.amount.kind != 0 {
-			out.Amount, out.Currency = place.amount.number(), text(place.currency)
-			break
-		}
+	order0, txn := o.Order.object, o.LastTxn.object
+	switch {
+	case txn.AmountPaid.kind != 0 && !oracleUnpaid(txn.AmountPaid, txn.Amount, txn.Due, txn.Discount):
+		out.Amount, out.Currency, out.AmountOfTransaction = txn.AmountPaid.number(), text(txn.Currency), true
+	case order0.AmountPaid.kind != 0 && !oracleUnpaid(order0.AmountPaid, order0.Amount, order0.Due, order0.Discount):
+		out.Amount, out.Currency = order0.AmountPaid.number(), text(order0.Currency)
+	case o.AmountPaid.kind != 0:
+		out.Amount, out.Currency = o.AmountPaid.number(), text(o.Currency)
+	case o.Amount.kind != 0:
+		out.Amount, out.Currency = o.Amount.number(), text(o.Currency)
 	}
 
 	customer := []oracleScalar{
@@ -418,6 +440,15 @@ func (e *oracleEnvelope) event() Event {
 	}
 	out.key = oracleFirst(oracleFirst(customer...), oracleFirst(user...), oracleFirst(subscription...), oracleFirst(transaction...), oracleFirst(order...), e.id).text
 	return out
+}
+
+// oracleUnpaid: nothing was paid so far, something is due, and no discount covers it.
+func oracleUnpaid(paid, amount, due, discount oracleScalar) bool {
+	if n := paid.number(); n != (Number{Present: true}) || due.number().Value <= 0 {
+		return false
+	}
+	covered := discount.number().Value >= due.number().Value || amount.kind != 0 && discount.number().Value >= amount.number().Value
+	return !covered
 }
 
 // metadata is the first metadata object present; it is used whole.

@@ -110,7 +110,7 @@ func TestFieldsOfTheProvidersShape(t *testing.T) {
 		"paid.json": {
 			ID: "evt_paid_1", Type: "subscription.paid", SubscriptionID: "sub_1",
 			Transaction: "tran_1", Order: "ord_1", ProductKey: "prod_1", Product: "prod_1", Mode: "test", Status: "active",
-			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", Units: Number{Value: 3, Present: true},
+			Amount: Number{Value: 1210, Present: true}, Currency: "EUR", AmountOfTransaction: true, Units: Number{Value: 3, Present: true},
 			PeriodStart: at("2026-01-02T09:59:58Z"), PeriodEnd: at("2026-02-02T09:59:58Z"),
 			OccurredAt: at("2026-01-02T10:00:01Z"), key: "cust_1", createdAt: at("2026-01-02T10:00:01Z"),
 		},

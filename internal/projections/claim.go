@@ -69,17 +69,16 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	if p.UserID != "" && (!claimed || lacksCredits) {
 		s.grant(p, granting{f.ID, f.OccurredAt, int64(f.Seq), offer})
 	}
-	outcome := Applied
 	switch f.kind {
 	case KindSubscription:
-		outcome = r.setSubscription(s, f, statusActive)
+		r.setSubscription(s, f, statusActive)
 	case KindPro:
 		s.chooseLicense(p.UserID)
 	}
 	if claimed {
 		return DuplicatePayment, nil
 	}
-	return outcome, nil
+	return Applied, nil
 }
 
 // sells refuses what the catalogue does not sell, or a pack without credits. It

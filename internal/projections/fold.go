@@ -9,7 +9,7 @@ import (
 )
 
 // RulesVersion changes whenever a fold of the same log could give other rows.
-const RulesVersion = "2"
+const RulesVersion = "3"
 
 // Rules are the settings the fold depends on.
 type Rules struct {
@@ -70,6 +70,12 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	effect, ok := effects[f.Type]
 	if !ok {
 		return Ignored, nil
+	}
+	if IsReversal(f.Type) { // the payment it names judges it, nothing else
+		if f.InvalidPayment {
+			return Rejected, refused(InvalidText)
+		}
+		return effect(r, s, f)
 	}
 	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
 		return Rejected, refused(InvalidText)

@@ -158,6 +158,20 @@ func TestABuyerDoesNotChooseWhosePaymentIsMeant(t *testing.T) {
 	require.Zero(t, balanceOf(t, s, "u1"))
 }
 
+// An event that names its order alone must not be given a transaction by the buyer.
+func TestMetadataGivesAnOrderNoTransaction(t *testing.T) {
+	t.Parallel()
+	const written = `"metadata":{"kind":"one_time","user_id":"u1","credits":200,"provider_payment_id":"t9"}`
+	ordered := checkout("e1", `"order":{"id":"o1","amount_paid":1000},`+written)
+	charged := checkout("e2", `"order":{"id":"o1","transaction":"t1","amount_paid":1000},`+written)
+	back := refund("e3", `"transaction":{"id":"t1","order":"o1","amount_paid":1000,"refunded_amount":1000}`)
+	for _, log := range permutations([]string{ordered, charged, back}) {
+		require.Zero(t, balanceOf(t, fold(t, log...), "u1"))
+	}
+	s := fold(t, checkout("e1", written))
+	require.Equal(t, []string{"e1 gives u1 200 one_time for t9"}, grants(s), "it counts where nothing else names the payment")
+}
+
 func TestAnIdOfAnImplicitSubscriptionIsNobodysToSend(t *testing.T) {
 	t.Parallel()
 	s := fold(t, ofType("subscription.active", "e1", `"id":"implicit:u1","metadata":{"user_id":"u2"}`))

@@ -36,7 +36,7 @@ func reverse(_ Rules, s *State, f *facts) (Outcome, error) {
 	}
 	amount, paid := f.RefundAmount, f.PaidAmount
 	cumulative := f.RefundedTotal.Present
-	if cumulative {
+	if cumulative && !(f.Type == "dispute.created" && (amount.Bad || amount.Value > f.RefundedTotal.Value)) {
 		amount = f.RefundedTotal
 	}
 	if amount.Bad || amount.Value < 0 || paid.Bad || paid.Value < 0 {
@@ -79,13 +79,7 @@ func (s *State) indexReversal(row Reversal) {
 }
 
 // counts is false for what the provider has not taken back, or not yet.
-func (r Reversal) counts() bool {
-	switch r.Status {
-	case "pending", "failed", "canceled":
-		return false
-	}
-	return true
-}
+func (r Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
 
 // settle brings what is taken back of a payment up to its reversals, one after
 // the other in the order of the log. It is called whenever a payment gets a

@@ -69,6 +69,51 @@ func TestReversalsTakeBackTheRefundedShare(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatSucceededIsTakenBack(t *testing.T) {
+	t.Parallel()
+	part := func(id, status string) string {
+		return refund(id, `"refund_amount":250,"status":"`+status+`","transaction":{"id":"t1","amount_paid":1000}`)
+	}
+	bought := checkout("e1", packOf100)
+	for _, status := range []string{"pending", "requiresAction", "requires_action", "failed", "canceled", "Succeeded", "anything"} {
+		s := fold(t, bought, part("r1", status))
+		require.Equal(t, "ignored", outcomes(s)["r1"], status)
+		require.EqualValues(t, 100, balanceOf(t, s, "u1"), status)
+		require.EqualValues(t, 75, balanceOf(t, foldInto(t, s, anyMode, part("r2", "succeeded")), "u1"), "it succeeded later")
+	}
+	require.EqualValues(t, 75, balanceOf(t, fold(t, bought, part("r1", "")), "u1"), "no status is as good")
+}
+
+func TestADisputeTakesTheLargerOfItsAmountAndWhatIsRefunded(t *testing.T) {
+	t.Parallel()
+	for object, left := range map[string]int64{
+		`"amount":1000,"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":0}`:   0,
+		`"amount":400,"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":700}`:  30,
+		`"amount":700,"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":null}`: 30,
+	} {
+		require.Equal(t, left, balanceOf(t, fold(t, checkout("e1", packOf100), dispute("d1", object)), "u1"), object)
+	}
+}
+
+// Whatever else stands in it, a reversal is judged by the payment that it names.
+func TestAReversalIsRefusedForNothingThatItDoesNotNeed(t *testing.T) {
+	t.Parallel()
+	live := Rules{Mode: ModeLive}
+	bought := checkout("e1", `"mode":"live",`+packOf100)
+	for _, more := range []string{
+		`"mode":"test"`, `"metadata":{"user_id":"a\u0000b"}`, `"metadata":{"kind":"\ud800"}`, `"currency":"\u0000"`, `"mode":"\u0000"`,
+		`"subscription":"implicit:u1"`,
+	} {
+		s := foldInto(t, NewState(), live, bought, refund("r1", `"transaction":"t1",`+more))
+		require.Equal(t, "applied", outcomes(s)["r1"], more)
+		require.Zero(t, balanceOf(t, s, "u1"), more)
+	}
+	for _, object := range []string{`"transaction":"t1\u0000"`, `"transaction":"t1","order":"\u0000"`, `"transaction":"t1","status":"\u0000"`} {
+		s := fold(t, checkout("e1", packOf100), refund("r1", object))
+		require.Equal(t, "rejected invalid_text", outcomes(s)["r1"], object)
+	}
+}
+
 func TestAReversalOfCreditsSpentLeavesTheBalanceBelowZeroOnlyInTheLedgersSum(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1"`), dispute("d1", `"transaction":"t1","amount":1000`))

@@ -20,7 +20,7 @@ var shapes = []struct{ name, kind, want string }{
 	`},
 	{"plain", "pro", `
 		processed_event event_id=evt_1 stream_seq=1 event_type=checkout.completed kind=pro user_id=u_1 provider_payment_id=pay_1 outcome=applied occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=pay_1 user_id=u_1 kind=pro event_id=evt_1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=pay_1 github_username=octo github_named_at=12-01T00:00:00Z
+		payment provider_payment_id=pay_1 user_id=u_1 kind=pro event_id=evt_1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=pay_1
 		pro_license user_id=u_1 status=active provider_payment_id=pay_1 activated_at=12-01T00:00:00Z event_id=evt_1 stream_seq=1
 	`},
 	{"plain_paid", "subscription", `
