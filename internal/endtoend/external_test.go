@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
@@ -13,16 +12,9 @@ import (
 
 func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	t.Parallel()
-	nats, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	require.NoError(t, err)
-	nats.Start()
-	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
-	require.True(t, nats.ReadyForConnections(wait.Patience))
-
+	nats := testenv.NewNATS(t)
 	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
-	env := []string{"NATS_URL=" + nats.ClientURL(), "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + w.dir}
+	env := []string{"NATS_URL=" + nats.URL, "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + w.dir}
 	ingest := testenv.Start(t, "ingest", append(env, "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret))
 	line := ingest.WaitFor(t, `msg="receiving deliveries"`)
 	projector := testenv.Start(t, "projector", append(env, "DATABASE_URL="+w.database))
@@ -53,6 +45,19 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	require.EqualValues(t, 8, ask[int64](t, w.database, "select count(*) from portal.checkpoint"))
 	stop(t, projector)
 	stop(t, ingest)
+}
+
+func TestAKilledProjectorLeavesNoReaderBehind(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	nats := testenv.NewNATS(t)
+	nats.CreateStream(ctx, t, 8)
+	projector := testenv.Start(t, "projector", []string{
+		"NATS_URL=" + nats.URL, "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + t.TempDir(), "DATABASE_URL=" + testenv.Database(t),
+	})
+	wait.Until(t, func() bool { return nats.Consumers(ctx, t) == 1 })
+	projector.Kill()
+	wait.Until(t, func() bool { return nats.Consumers(ctx, t) == 0 })
 }
 
 func statusOf(t *testing.T, url string) int {

@@ -27,6 +27,10 @@ var ErrDisconnected = errors.New("not connected to the log")
 // small as that limit; the server's remarks between the messages overflow it.)
 const pullBytes = 8 << 20
 
+// pullTimeout: the server gives up a request after this time, also the request of a
+// machine that went silent. While it waits it says twice as often that it is there.
+const pullTimeout = 10 * time.Second
+
 // Read delivers the messages from sequence from on, in order and without gaps,
 // as soon as they are durable. It blocks until ctx ends (nil), deliver fails
 // (its error), or the connection is lost (ErrDisconnected).
@@ -42,36 +46,37 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 // receive is Read with a ctx of whileConnected, and with limits to how long it
 // waits for a message.
 func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
-	consumer, err := l.js.OrderedConsumer(ctx, l.name, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:   max(from, 1),
-	})
-	if err != nil {
-		return cmp.Or(disconnected(ctx), fmt.Errorf("create a reader: %w", err))
-	}
-	reader := consumer.CachedInfo().Name
-	iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes))
-	if err != nil {
-		return cmp.Or(disconnected(ctx), fmt.Errorf("start a reader: %w", err))
-	}
-	defer iterator.Stop()
-	defer context.AfterFunc(ctx, iterator.Stop)()
-
-	durable := uint64(0)
-	for next := max(from, 1); ; next++ {
-		m, err := iterator.Next(limits...)
-		if ctx.Err() != nil {
-			return disconnected(ctx)
-		}
+	from = max(from, 1)
+	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
+	return l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
+		iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes), jetstream.PullExpiry(pullTimeout))
 		if err != nil {
+			return cmp.Or(disconnected(ctx), fmt.Errorf("start a reader: %w", err))
+		}
+		defer iterator.Stop()
+		defer context.AfterFunc(ctx, iterator.Stop)()
+		return l.deliverFrom(ctx, iterator, from, deliver, limits)
+	})
+}
+
+func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message) error, limits []jetstream.NextOpt) error {
+	durable := uint64(0)
+	for next := from; ; next++ {
+		m, err := iterator.Next(limits...)
+		switch {
+		case ctx.Err() != nil:
+			return disconnected(ctx)
+		case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrNoHeartbeat):
+			return fmt.Errorf("%w: %w", errForgotten, err)
+		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
 		}
-		out, to, err := decode(m)
+		out, nth, err := decode(m)
 		if err != nil {
 			return err
 		}
-		if to != reader { // the client has made another one, on whatever is there now
-			return fmt.Errorf("%w: the server has forgotten the reader", ErrDisconnected)
+		if nth != next-from+1 {
+			return fmt.Errorf("%w: messages were lost on the way", ErrDisconnected)
 		}
 		if out.Seq != next {
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
@@ -158,13 +163,14 @@ func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64
 	return info.First + uint64(n) - 1, failed
 }
 
-func decode(m jetstream.Msg) (out events.Message, reader string, err error) {
+// decode also says the how manyth message of its consumer it is.
+func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
 	meta, err := m.Metadata()
 	if err != nil {
-		return events.Message{}, "", fmt.Errorf("read a message's metadata: %w", err)
+		return events.Message{}, 0, fmt.Errorf("read a message's metadata: %w", err)
 	}
 	out, err = build(meta.Sequence.Stream, m.Subject(), attributesOf(m.Headers()), m.Data(), meta.Timestamp)
-	return out, meta.Consumer, err
+	return out, meta.Sequence.Consumer, err
 }
 
 // attributes are what the header of a message says.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
@@ -17,25 +17,6 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
-
-// natsServer is a NATS server of its own, as in a cluster.
-func natsServer(t *testing.T) (*nats.Conn, *eventlog.Log) {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	require.NoError(t, err)
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(wait.Patience))
-	admin, err := nats.Connect(s.ClientURL())
-	require.NoError(t, err)
-	t.Cleanup(admin.Close)
-	log, err := eventlog.Connect(eventlog.Config{URL: s.ClientURL(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
-	require.NoError(t, err)
-	t.Cleanup(log.Close)
-	return admin, log
-}
 
 func appendTo(ctx context.Context, t *testing.T, log *eventlog.Log, bodies ...string) {
 	t.Helper()
@@ -116,28 +97,29 @@ func (w *world) awaitProcessed(ctx context.Context, t *testing.T, want int) {
 func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
-	admin, log := natsServer(t)
-	require.NoError(t, log.EnsureStream(ctx, eventlog.StreamConfig{
-		Name: testenv.Stream, Replicas: 1, Partitions: 8, DuplicateWindow: time.Minute,
-	}, testenv.Logger(t)))
+	server := testenv.NewNATS(t)
+	log := server.Log(t)
+	server.CreateStream(ctx, t, 8)
 	appendTo(ctx, t, log, pack("e1", "p1", "u1", 1), pack("e2", "p2", "u2", 1))
 	stop := w.runOn(ctx, t, log)
 	w.awaitProcessed(ctx, t, 2)
-	early := takeSnapshot(ctx, t, admin)
+	early := takeSnapshot(ctx, t, server.Admin)
 	appendTo(ctx, t, log, pack("e3", "p3", "u3", 1))
 	w.awaitProcessed(ctx, t, 3)
-	late := takeSnapshot(ctx, t, admin)
+	late := takeSnapshot(ctx, t, server.Admin)
 	require.NoError(t, stop())
 
-	admin, log = natsServer(t)
-	restoreSnapshot(ctx, t, admin, late)
+	server = testenv.NewNATS(t)
+	log = server.Log(t)
+	restoreSnapshot(ctx, t, server.Admin, late)
 	stop = w.runOn(ctx, t, log)
 	appendTo(ctx, t, log, pack("e4", "p4", "u1", 1))
 	w.awaitProcessed(ctx, t, 4)
 	require.NoError(t, stop())
 
-	admin, log = natsServer(t)
-	restoreSnapshot(ctx, t, admin, early)
+	server = testenv.NewNATS(t)
+	log = server.Log(t)
+	restoreSnapshot(ctx, t, server.Admin, early)
 	err := w.waitRun(ctx, t, log)
 	require.ErrorIs(t, err, projector.ErrLogLost)
 	require.ErrorContains(t, err, "it ends at seq 2")
@@ -155,17 +137,19 @@ func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
 func TestALogThatIsReplacedUnderAReaderIsNoticed(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
-	admin, log := natsServer(t)
-	stream := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: 8, DuplicateWindow: time.Minute}
-	require.NoError(t, log.EnsureStream(ctx, stream, testenv.Logger(t)))
+	server := testenv.NewNATS(t)
+	log := server.Log(t)
+	// The server answers, and then removes the folder of all streams where it is empty,
+	// also from under a stream that is just being made. It never is beside this one.
+	_, err := server.JetStream.CreateStream(ctx, jetstream.StreamConfig{Name: "NEIGHBOUR"})
+	require.NoError(t, err)
+	server.CreateStream(ctx, t, 8)
 	appendTo(ctx, t, log, pack("e1", "p1", "u1", 1))
 	ended := make(chan error, 1)
 	go func() { ended <- w.waitRun(ctx, t, log) }()
 	w.awaitProcessed(ctx, t, 1)
-	js, err := admin.JetStream()
-	require.NoError(t, err)
-	require.NoError(t, js.DeleteStream(testenv.Stream))
-	require.NoError(t, log.EnsureStream(ctx, stream, testenv.Logger(t)))
+	require.NoError(t, server.JetStream.DeleteStream(ctx, testenv.Stream))
+	server.CreateStream(ctx, t, 8)
 	appendTo(ctx, t, log, pack("x1", "x1", "u1", 1), pack("x2", "x2", "u1", 1))
 	require.ErrorIs(t, <-ended, store.ErrOtherLog)
 	require.EqualValues(t, 1, w.number(context.Background(), t, "select count(*) from portal.processed_event"))

@@ -1,0 +1,170 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// setupNATS starts a server that payfold did not start, with a stream and one message.
+func setupNATS(t *testing.T) (context.Context, *testenv.NATS, *eventlog.Log) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	t.Cleanup(cancel)
+	n := testenv.NewNATS(t)
+	n.CreateStream(ctx, t, 4)
+	l := n.Log(t)
+	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
+	require.NoError(t, err)
+	return ctx, n, l
+}
+
+func TestAReadThatEndsLeavesNoConsumer(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	failed := errors.New("the tables cannot be written")
+	for range 10 {
+		require.ErrorIs(t, l.Read(ctx, 1, func(events.Message) error { return failed }), failed)
+		require.NoError(t, l.ReadUntil(ctx, 1, 1, func(events.Message) error { return nil }))
+		stopped, stop := context.WithCancel(ctx)
+		require.NoError(t, l.Read(stopped, 1, func(events.Message) error { stop(); return nil }))
+		_, err := l.Waiting(ctx, 0, 0)
+		require.NoError(t, err)
+	}
+	require.Zero(t, n.Consumers(ctx, t))
+}
+
+// connecting hands every byte between a client and a server on, until it is cut: then
+// neither hears of the other again.
+type connecting struct {
+	listener net.Listener
+	cut      chan struct{}
+}
+
+func connectThrough(t *testing.T, server string) *connecting {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &connecting{listener: listener, cut: make(chan struct{})}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			upstream, err := net.Dial("tcp", strings.TrimPrefix(server, "nats://"))
+			if err != nil {
+				client.Close()
+				continue
+			}
+			t.Cleanup(func() { client.Close(); upstream.Close() })
+			go c.carry(client, upstream)
+			go c.carry(upstream, client)
+		}
+	}()
+	return c
+}
+
+func (c *connecting) carry(to io.Writer, from io.Reader) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		select {
+		case <-c.cut: // and not a word of it
+		default:
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestAReaderThatGoesSilentIsForgottenWithinSeconds(t *testing.T) {
+	t.Parallel()
+	ctx, n, _ := setupNATS(t)
+	network := connectThrough(t, n.URL)
+	far, err := eventlog.Connect(eventlog.Config{
+		URL: "nats://" + network.listener.Addr().String(), Stream: testenv.Stream, Logger: testenv.Logger(t),
+	})
+	require.NoError(t, err)
+	defer far.Close()
+	reading, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- far.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
+	}()
+	<-reading
+	require.Equal(t, 1, n.Consumers(ctx, t))
+	close(network.cut)
+	require.ErrorIs(t, <-ended, eventlog.ErrDisconnected)
+	wait.Until(t, func() bool { return n.Consumers(ctx, t) == 0 })
+}
+
+// The server has sent all that was asked for and hears nothing of the reader's own for
+// longer than it keeps one that is gone.
+func TestASlowReaderKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	const messages = 12 // more than is asked for at once
+	for i := 2; i <= messages; i++ {
+		raw := fmt.Sprintf(`{"id":"e%d","eventType":"t","object":{"pad":%q}}`, i, strings.Repeat("x", 900_000))
+		_, err := l.Append(ctx, delivery(t, raw))
+		require.NoError(t, err)
+	}
+	done := errors.New("done")
+	err := l.Read(ctx, 1, func(m events.Message) error {
+		switch m.Seq {
+		case 1:
+			outlive(ctx, t, n)
+			outlive(ctx, t, n) // its timer may have begun late
+		case messages:
+			return done
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, done)
+}
+
+// outlive returns when the server has forgotten a reader that came later and was abandoned.
+func outlive(ctx context.Context, t *testing.T, n *testenv.NATS) {
+	t.Helper()
+	abandoned, err := n.JetStream.CreateConsumer(ctx, testenv.Stream, jetstream.ConsumerConfig{
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: eventlog.AbandonedAfter,
+	})
+	require.NoError(t, err)
+	wait.Until(t, func() bool {
+		_, err := n.JetStream.Consumer(ctx, testenv.Stream, abandoned.CachedInfo().Name)
+		return errors.Is(err, jetstream.ErrConsumerNotFound)
+	})
+}
+
+func TestAReaderThatTheServerHasForgottenEnds(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	reading, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- l.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
+	}()
+	<-reading
+	stream, err := n.JetStream.Stream(ctx, testenv.Stream)
+	require.NoError(t, err)
+	for name := range stream.ConsumerNames(ctx).Name() {
+		require.NoError(t, stream.DeleteConsumer(ctx, name))
+	}
+	require.ErrorIs(t, <-ended, eventlog.ErrDisconnected)
+}

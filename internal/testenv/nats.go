@@ -1,0 +1,67 @@
+package testenv
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// NATS is a NATS server that payfold did not start, and its administrator's connection.
+type NATS struct {
+	URL       string
+	Admin     *nats.Conn
+	JetStream jetstream.JetStream // the administrator's
+	server    *server.Server
+}
+
+// NewNATS starts a server without any stream.
+func NewNATS(t testing.TB) *NATS {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(wait.Patience))
+	n := &NATS{URL: s.ClientURL(), server: s}
+	n.Admin, err = nats.Connect(n.URL)
+	require.NoError(t, err)
+	t.Cleanup(n.Admin.Close)
+	n.JetStream, err = jetstream.New(n.Admin)
+	require.NoError(t, err)
+	return n
+}
+
+// Log is a connection to the stream, which need not be there.
+func (n *NATS) Log(t testing.TB) *eventlog.Log {
+	t.Helper()
+	log, err := eventlog.Connect(eventlog.Config{URL: n.URL, Stream: Stream, Logger: Logger(t)})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	return log
+}
+
+// CreateStream makes the stream as create-stream does.
+func (n *NATS) CreateStream(ctx context.Context, t testing.TB, partitions int) {
+	t.Helper()
+	require.NoError(t, n.Log(t).EnsureStream(ctx, eventlog.StreamConfig{
+		Name: Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute,
+	}, Logger(t)))
+}
+
+// Consumers is how many readers the server has.
+func (n *NATS) Consumers(ctx context.Context, t testing.TB) int {
+	t.Helper()
+	stream, err := n.JetStream.Stream(ctx, Stream)
+	require.NoError(t, err)
+	return stream.CachedInfo().State.Consumers
+}
