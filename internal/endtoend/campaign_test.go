@@ -19,6 +19,7 @@ import (
 
 	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
 // campaign is an installation of the real programs under load, with lines that
@@ -75,8 +76,8 @@ func startCampaign(t *testing.T, random *rand.Rand) *campaign {
 	c := &campaign{random: random}
 	var database string
 	c.cluster, database, c.postgres = ownPostgres(t)
-	natsAddress := freeAddress(t)
-	c.world = &world{dir: t.TempDir(), database: database, listen: "127.0.0.1:0", nats: natsAddress}
+	natsAddress := ports.Free(t)
+	c.world = &world{dir: t.TempDir(), database: database, listen: ports.Free(t), nats: natsAddress}
 	c.provider = newProvider(t)
 	c.startIngest(t)
 	c.provider.URL = "http://" + c.listen + "/api/payments/provider/webhook"

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
 // line is a network connection that a test can disturb.
@@ -21,7 +23,7 @@ type line struct{ proxy *toxiproxy.Proxy }
 func newLine(t *testing.T, name, upstream string) *line {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	proxy := toxiproxy.NewProxy(server, name, "127.0.0.1:0", upstream)
+	proxy := toxiproxy.NewProxy(server, name, ports.Free(t), upstream)
 	require.NoError(t, proxy.Start())
 	t.Cleanup(proxy.Stop)
 	return &line{proxy}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -28,7 +29,7 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 
 	// Where nothing is cached this takes as long as it takes.
 	shell(t, dir, "make build")
-	listen, ingestAdmin, projectorAdmin := freeAddress(t), freeAddress(t), freeAddress(t)
+	listen, ingestAdmin, projectorAdmin := ports.Free(t), ports.Free(t), ports.Free(t)
 	makeRun := exec.Command("make", "run")
 	makeRun.Dir = dir
 	running := testenv.StartCommand(t, makeRun, append(withoutPayfold(os.Environ()),
@@ -123,14 +124,4 @@ func withoutPayfold(environment []string) []string {
 		}
 	}
 	return out
-}
-
-// freeAddress is one nobody listened on a moment ago, for a program that must
-// be told where to listen.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }

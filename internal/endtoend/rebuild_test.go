@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,24 @@ func (w *world) do(t testing.TB, args ...string) string {
 	p := w.command(t, args...)
 	require.Zero(t, p.Exit(t), p.Output())
 	return p.Output()
+}
+
+// busy is why a promotion is refused on a machine that has no time for it; whoever
+// promotes does it again.
+var busy = regexp.MustCompile("not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
+
+// promote is do for a command that promotes under load.
+func (w *world) promote(t testing.TB, args ...string) string {
+	t.Helper()
+	for {
+		p := w.command(t, args...)
+		code := p.Exit(t)
+		if code == 1 && busy.MatchString(p.Output()) {
+			continue
+		}
+		require.Zero(t, code, p.Output())
+		return p.Output()
+	}
 }
 
 // refused runs a command that must fail and say why.
@@ -104,12 +123,12 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		watches = append(watches, w.watch(t, level))
 	}
-	require.Contains(t, w.do(t, "rebuild", "--promote"), "portal is live")
+	require.Contains(t, w.promote(t, "rebuild", "--promote"), "portal is live")
 	load.await(t, between)
-	require.Contains(t, w.do(t, "promote", "portal_prev"), "portal_prev is live as portal")
+	require.Contains(t, w.promote(t, "promote", "portal_prev"), "portal_prev is live as portal")
 	w.do(t, "rebuild")
 	load.await(t, between)
-	w.do(t, "rebuild", "--promote")
+	w.promote(t, "rebuild", "--promote")
 	load.await(t, between)
 	for _, stop := range watches {
 		require.NoError(t, stop())
@@ -132,7 +151,7 @@ func TestARebuildThatIsKilledIsRunAgain(t *testing.T) {
 		killed.Kill()
 		load.await(t, 10)
 	}
-	w.do(t, "rebuild", "--promote")
+	w.promote(t, "rebuild", "--promote")
 	load.finish(t, w)
 	w.requireOneFold(t)
 }
@@ -325,8 +344,9 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	require.Zero(t, built.Exit(t), built.Output())
 	w.refused(t, `this command has "rules 3`, "promote", "portal_next")
 	w.refused(t, "projector drop portal_next", "rebuild")
-	promoted := newly("rebuild", "--promote")
-	require.Zero(t, promoted.Exit(t), promoted.Output())
+	for promoted := newly("rebuild", "--promote"); promoted.Exit(t) != 0; promoted = newly("rebuild", "--promote") {
+		require.Regexp(t, busy, promoted.Output())
+	}
 	for _, p := range []*testenv.Program{first, second} {
 		p.WaitFor(t, "projector rebuild --promote")
 	}
@@ -341,7 +361,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	back := newly("promote", "portal_prev")
 	require.Equal(t, 1, back.Exit(t), back.Output())
 	require.Contains(t, back.Output(), `folded under "rules 3`)
-	w.do(t, "promote", "portal_prev")
+	w.promote(t, "promote", "portal_prev")
 	becomes(oldReady, 200)
 	becomes(newReady, 503)
 	w.awaitShares(t, 2)
@@ -381,7 +401,7 @@ func TestARebuildFillsAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.do(t, "rebuild", "--promote")
+	w.promote(t, "rebuild", "--promote")
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
 	w.startProjector(t)
 	w.awaitProjected(t)

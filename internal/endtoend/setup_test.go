@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -47,7 +48,7 @@ func setup(t testing.TB) *world {
 // start starts ingest on a data directory.
 func start(t testing.TB, dir string) *world {
 	t.Helper()
-	w := &world{dir: dir, listen: "127.0.0.1:0", nats: "127.0.0.1:0", provider: newProvider(t)}
+	w := &world{dir: dir, listen: ports.Free(t), nats: "127.0.0.1:0", provider: newProvider(t)}
 	w.startIngest(t)
 	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
 	return w
@@ -61,11 +62,11 @@ func newProvider(t testing.TB) *testenv.Provider {
 	return provider
 }
 
-// startIngest starts it where it listened before, once that is known.
+// startIngest starts it where it listened before.
 func (w *world) startIngest(t testing.TB, env ...string) {
 	t.Helper()
 	w.ingest = testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret), env...))
-	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")
+	w.ingest.WaitFor(t, `msg="receiving deliveries"`)
 }
 
 func (w *world) startProjector(t testing.TB, env ...string) *testenv.Program {

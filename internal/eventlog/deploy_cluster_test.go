@@ -3,7 +3,6 @@ package eventlog_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -36,7 +36,7 @@ func startCluster(t *testing.T) (*cluster, context.Context) {
 	} {
 		t.Setenv("PAYFOLD_NATS_"+name, value)
 	}
-	addresses := freeAddresses(t, 3)
+	addresses := []string{ports.Free(t), ports.Free(t), ports.Free(t)}
 	for i, address := range addresses {
 		t.Setenv(fmt.Sprint("PAYFOLD_NATS_ROUTE_", i+1), "nats-route://payfold:cluster@"+address)
 	}
@@ -54,19 +54,6 @@ func startCluster(t *testing.T) (*cluster, context.Context) {
 	}
 	c.hosts = strings.Join(hosts, ",")
 	return c, ctx
-}
-
-// freeAddresses are for routes, which must be known before the servers start.
-func freeAddresses(t *testing.T, n int) []string {
-	t.Helper()
-	addresses := make([]string, n)
-	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer listener.Close()
-		addresses[i] = listener.Addr().String()
-	}
-	return addresses
 }
 
 func (c *cluster) start(t *testing.T) {

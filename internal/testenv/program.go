@@ -91,7 +91,8 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	interruptible()
 	p := &Program{command: command, exited: make(chan struct{})}
 	p.output.changed = make(chan struct{})
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
+	// A program that was built with the race detector would sleep for a second at its end.
+	command.Env = append([]string{"GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
 	command.Stdout, command.Stderr = &p.output, &p.output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.WaitDelay = 5 * time.Second
