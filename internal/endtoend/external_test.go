@@ -35,7 +35,7 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	require.Zero(t, again.Exit(t), "what is there stays as it is")
 	require.Contains(t, again.Output(), "differs")
 
-	require.Equal(t, http.StatusOK, statusOf(t, ready))
+	wait.Until(t, func() bool { return statusOf(t, ready) == http.StatusOK })
 	_, err = w.provider.DeliverUntilAccepted(t.Context(), body)
 	require.NoError(t, err)
 	wait.Until(t, func() bool {

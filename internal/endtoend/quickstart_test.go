@@ -36,8 +36,9 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 		"LISTEN_ADDR="+listen, "EMBEDDED_NATS_ADDR=127.0.0.1:0", "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin))
 	running.WaitFor(t, "payfold is running")
 	require.Contains(t, running.Output(), "PROVIDER_WEBHOOK_SECRET=whsec_local_development bin/ingest send")
-	require.Equal(t, http.StatusOK, statusOf(t, "http://"+ingestAdmin+"/readyz"))
-	require.Equal(t, http.StatusOK, statusOf(t, "http://"+projectorAdmin+"/readyz"))
+	for _, admin := range []string{ingestAdmin, projectorAdmin} {
+		wait.Until(t, func() bool { return statusOf(t, "http://"+admin+"/readyz") == http.StatusOK })
+	}
 
 	url := "http://" + listen + "/api/payments/provider/webhook"
 	elsewhere := strings.NewReplacer("ingest send", "ingest send --url "+url, "http://127.0.0.1:8080/api/payments/provider/webhook", url)

@@ -65,7 +65,7 @@ func newProvider(t testing.TB) *testenv.Provider {
 // startIngest starts it where it listened before.
 func (w *world) startIngest(t testing.TB, env ...string) {
 	t.Helper()
-	w.ingest = testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret), env...))
+	w.ingest = testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret, "PUBLISH_TIMEOUT=4500ms"), env...)) // a disk may be busy
 	w.ingest.WaitFor(t, `msg="receiving deliveries"`)
 }
 
@@ -84,6 +84,20 @@ func (w *world) deliver(t testing.TB, bodies ...string) {
 	for _, body := range bodies {
 		_, err := w.provider.DeliverUntilAccepted(t.Context(), body)
 		require.NoError(t, err)
+	}
+}
+
+// delivered delivers the body until ingest has time for it. first says that it had
+// it at once, so that the answer is to the first delivery.
+func (w *world) delivered(t testing.TB, body string) (answer string, first bool) {
+	t.Helper()
+	for first = true; ; first = false {
+		status, answer, err := w.provider.Deliver(t.Context(), body)
+		if err == nil && status != http.StatusServiceUnavailable {
+			require.Equal(t, http.StatusOK, status, answer)
+			return answer, first
+		}
+		require.NoError(t, t.Context().Err())
 	}
 }
 
