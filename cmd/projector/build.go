@@ -46,6 +46,21 @@ func (b *build) run(ctx context.Context, until uint64) error {
 	return b.left(ctx, b.rebuild.Run(ctx, until))
 }
 
+// before says whether the schema was promoted already, under the command's own rules.
+// What nobody was told of counts as well; with untold nothing else does.
+func (b *build) before(ctx context.Context, untold bool) (bool, error) {
+	last, done, err := b.store.PromotedBefore(ctx)
+	switch {
+	case err != nil || !done || untold && last.Told || last.Live.LogID != b.info.LogID:
+		return false, err
+	case last.Live.FoldID == b.rebuild.Rules.FoldID():
+		return true, nil
+	case untold || b.schema == store.PreviousSchema:
+		return false, nil
+	}
+	return false, fmt.Errorf("%s is live already: %w", b.schema, store.FoldedOtherwise(store.LiveSchema, last.Live.FoldID, b.rebuild.Rules.FoldID()))
+}
+
 // promotion calls one of Promote's methods for the schema.
 func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*projector.Promote, context.Context) error) error {
 	live, err := b.store.Beside(ctx, store.LiveSchema)
@@ -70,10 +85,7 @@ func (b *build) left(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askAfter)
 	defer cancel()
 	schema, asked := b.store.SchemaNamed(ctx, b.schema)
-	switch {
-	case errors.Is(asked, store.ErrNoSchema):
-		return fmt.Errorf("interrupted after %s was promoted", b.schema)
-	case asked != nil:
+	if asked != nil {
 		return errors.New("interrupted; the same command goes on where it was")
 	}
 	return fmt.Errorf("interrupted; %s holds everything up to seq %d, and the same command goes on from there", schema.Name, schema.Position)

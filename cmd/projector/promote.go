@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projector"
@@ -24,27 +26,55 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 	c.rulesFlags.Check(faults)
 }
 
-// Run brings the schema up to every live position and exchanges the two.
+// Run brings the schema up to every live position and exchanges the two, unless that
+// is done.
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
 		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "promote "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err
 		}
 		defer b.unlock()
-		if err := b.promotion(ctx, c.AcceptLogLoss, (*projector.Promote).Run); err != nil {
-			return err
-		}
-		live, err := s.store.SchemaNamed(ctx, store.LiveSchema)
+		done, err := b.before(ctx, false)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return json.NewEncoder(streams.Out).Encode(live)
+		if !done {
+			if err := b.promotion(ctx, c.AcceptLogLoss, (*projector.Promote).Run); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(streams.Out, "%s is live as %s, with everything up to seq %d; the tables before are %s.\n",
-			c.Schema, store.LiveSchema, live.Position, store.PreviousSchema)
-		return nil
+		return b.tell(ctx, streams.Out, c.JSON, done)
 	})
+}
+
+// promotion is what is told of one.
+type promotion struct {
+	store.Schema
+	PromotedAt time.Time `json:"promoted_at"`
+	Before     bool      `json:"promoted_before"` // by an earlier command
+}
+
+// tell says that the schema is live, and notes that it was said.
+func (b *build) tell(ctx context.Context, out io.Writer, asJSON, before bool) error {
+	ctx = context.WithoutCancel(ctx) // what is done is told, also where it was interrupted in the last moment
+	last, err := b.store.LastPromotion(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		err = json.NewEncoder(out).Encode(promotion{last.Live, last.At, before})
+	case before:
+		_, err = fmt.Fprintf(out, "%s is live as %s since %s, with everything up to seq %d; the tables before are %s. Nothing is left to do.\n",
+			b.schema, store.LiveSchema, last.At.Format(time.RFC3339), last.Live.Position, store.PreviousSchema)
+	default:
+		_, err = fmt.Fprintf(out, "%s is live as %s, with everything up to seq %d; the tables before are %s.\n",
+			b.schema, store.LiveSchema, last.Live.Position, store.PreviousSchema)
+	}
+	if err != nil {
+		return err
+	}
+	return b.store.TellPromoted(ctx)
 }

@@ -57,6 +57,13 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		defer b.unlock()
+		if c.Promote {
+			if done, err := b.before(ctx, true); err != nil {
+				return err
+			} else if done {
+				return b.tell(ctx, streams.Out, c.JSON, true)
+			}
+		}
 		until, err := c.until(ctx, s.log, b.info)
 		if err != nil {
 			return err
@@ -82,6 +89,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 			if err := b.promotion(ctx, false, (*projector.Promote).Run); err != nil {
 				return err
 			}
+			return b.tell(ctx, streams.Out, c.JSON, false)
 		}
 		return c.report(ctx, s.store, streams)
 	})
@@ -109,11 +117,7 @@ func (c *rebuildCommand) until(ctx context.Context, log *eventlog.Log, info even
 }
 
 func (c *rebuildCommand) report(ctx context.Context, database *store.Store, streams cli.Streams) error {
-	name := c.Schema
-	if c.Promote {
-		name = store.LiveSchema
-	}
-	built, err := database.SchemaNamed(ctx, name)
+	built, err := database.SchemaNamed(ctx, c.Schema)
 	if err != nil {
 		return err
 	}
@@ -124,14 +128,12 @@ func (c *rebuildCommand) report(ctx context.Context, database *store.Store, stre
 	switch {
 	case c.JSON:
 		return json.NewEncoder(streams.Out).Encode(built)
-	case c.Promote:
-		fmt.Fprintf(streams.Out, "%s is live, with everything up to seq %d; the tables before are %s.\n", name, built.Position, store.PreviousSchema)
 	case c.asOf():
-		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d%s.\n", name, built.Position, with)
+		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d%s.\n", c.Schema, built.Position, with)
 	case with != "":
-		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d%s.\n", name, built.Position, with)
+		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d%s.\n", c.Schema, built.Position, with)
 	default:
-		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d. To make it live: projector promote %s\n", name, built.Position, name)
+		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d. To make it live: projector promote %s\n", c.Schema, built.Position, c.Schema)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		watches = append(watches, w.watch(t, level))
 	}
-	require.Contains(t, w.promote(t, "rebuild", "--promote"), "portal is live")
+	require.Contains(t, w.promote(t, "rebuild", "--promote"), "portal_next is live as portal")
 	load.await(t, between)
 	require.Contains(t, w.promote(t, "promote", "portal_prev"), "portal_prev is live as portal")
 	w.do(t, "rebuild")

@@ -66,7 +66,8 @@ func (s *Store) Analyze(ctx context.Context) error {
 // Promote makes the store's schema the live one and keeps the one before as
 // PreviousSchema, which replaces an older one. While no batch can commit it
 // calls CatchUp; then one transaction renames both. Readers see the one or the
-// other, whole. ErrNotPromoted where it must not be; then nothing has changed.
+// other, whole. ErrNotPromoted where it must not be; then nothing has changed. Where
+// the connection breaks at the commit, it asks on another one whether that took effect.
 func (s *Store) Promote(ctx context.Context, p Promotion) error {
 	// Long readers are waited for before anybody has to wait for them.
 	if err := s.CheckPromotion(ctx, p); err != nil {
@@ -75,7 +76,12 @@ func (s *Store) Promote(ctx context.Context, p Promotion) error {
 	if err := s.waitForSnapshots(ctx, 0); err != nil {
 		return err
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	tables, err := s.tables(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	committing := false
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := bound(ctx, tx); err != nil {
 			return err
 		}
@@ -106,8 +112,15 @@ func (s *Store) Promote(ctx context.Context, p Promotion) error {
 		if err := s.copyRights(ctx, tx); err != nil {
 			return err
 		}
-		return s.swap(ctx, tx)
+		if err := s.swap(ctx, tx); err != nil {
+			return err
+		}
+		committing = true
+		return nil
 	})
+	if err != nil && committing {
+		return s.becameLive(ctx, tables, err)
+	}
 	if timedOut(err) {
 		return fmt.Errorf("%w: %w", ErrNotPromoted, err)
 	}

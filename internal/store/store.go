@@ -133,6 +133,12 @@ func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, r
 }
 
 func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras []string) error {
+	return s.migrated(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
+}
+
+// migrated calls then when schema payfold is that of this build, in a transaction that
+// keeps others from preparing anything.
+func (s *Store) migrated(ctx context.Context, then func(pgx.Tx) error) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -145,7 +151,7 @@ func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras
 		if err := s.migrate(ctx); err != nil {
 			return err
 		}
-		return s.ensureTables(ctx, tx, want, partitions, extras)
+		return then(tx)
 	})
 }
 

@@ -107,5 +107,9 @@ func (s *Store) swap(ctx context.Context, tx pgx.Tx) error {
 			return fmt.Errorf("rename schema %s: %w", step[0], err)
 		}
 	}
+	_, err := tx.Exec(ctx, "update payfold.schema_state set promoted_from = $2, promoted_at = now(), told_at = null where schema_name = $1", LiveSchema, s.schema)
+	if err != nil {
+		return fmt.Errorf("note the promotion: %w", err)
+	}
 	return nil
 }

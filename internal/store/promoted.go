@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Promoted is the promotion that made the live tables live.
+type Promoted struct {
+	Live Schema
+	At   time.Time // by the database's clock
+	Told bool      // the command that did it has said so; else it may have been killed before
+
+	from   string // the name before; empty: they were made live
+	tables Tables
+}
+
+// answerWait is how long a command asks whether its promotion was committed, after the
+// connection broke. It covers the promotion's own time-outs, after which Postgres gives
+// the lock back.
+const answerWait = 40 * time.Second
+
+// PromotedBefore says whether a command that is to promote the store's schema finds that
+// done. The live tables had that name until they were promoted, and either nothing bears
+// it now, or it is PreviousSchema's, which always leads somewhere, and the command that
+// promoted them may not have said so. A promotion that is being committed is waited for.
+func (s *Store) PromotedBefore(ctx context.Context) (Promoted, bool, error) {
+	if _, err := s.SchemaNamed(ctx, LiveSchema); errors.Is(err, ErrNoSchema) {
+		return Promoted{}, false, nil
+	}
+	if err := s.migrated(ctx, func(pgx.Tx) error { return nil }); err != nil {
+		return Promoted{}, false, err
+	}
+	last, err := s.LastPromotion(ctx)
+	if err != nil || last.from != s.schema {
+		return Promoted{}, false, err
+	}
+	if s.schema == PreviousSchema {
+		return last, !last.Told, nil
+	}
+	_, err = s.SchemaNamed(ctx, s.schema)
+	if errors.Is(err, ErrNoSchema) {
+		return last, true, nil
+	}
+	return Promoted{}, false, err
+}
+
+// TellPromoted notes that the command which promoted the live tables has said so.
+func (s *Store) TellPromoted(ctx context.Context) error {
+	return s.answered(ctx, func(ctx context.Context) error {
+		_, err := s.pool.Exec(ctx, "update payfold.schema_state set told_at = now() where schema_name = $1 and told_at is null", LiveSchema)
+		if err != nil {
+			return fmt.Errorf("note that the promotion was told: %w", err)
+		}
+		return nil
+	})
+}
+
+// becameLive finds out whether the commit of a promotion of these tables, which broke
+// off with that cause, took effect. It returns nil where it did.
+func (s *Store) becameLive(ctx context.Context, tables Tables, cause error) error {
+	last, err := s.LastPromotion(context.WithoutCancel(ctx))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the connection broke while the promotion was committed (%w), and whether it was is not known (%w); the same command again tells", cause, err)
+	case last.tables != tables:
+		return fmt.Errorf("%w: the commit failed: %w", ErrNotPromoted, cause)
+	}
+	return nil
+}
+
+// answered asks again on another connection, as long as connections break.
+func (s *Store) answered(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil || !connectionLost(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(lockTry):
+		}
+	}
+}
+
+// connectionLost: the same question may have an answer on another connection.
+func connectionLost(err error) bool {
+	if errors.Is(err, ErrNoSchema) {
+		return false
+	}
+	var pg *pgconn.PgError // of one that answered, but for operator intervention and connection exceptions
+	return !errors.As(err, &pg) || strings.HasPrefix(pg.Code, "57") || strings.HasPrefix(pg.Code, "08")
+}
+
+// LastPromotion waits until no promotion is under way. ErrNoSchema where nothing is live.
+func (s *Store) LastPromotion(ctx context.Context) (last Promoted, err error) {
+	err = s.answered(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return readPromotion(ctx, tx, &last) })
+	})
+	if err != nil {
+		return last, fmt.Errorf("read the last promotion: %w", err)
+	}
+	return last, nil
+}
+
+func readPromotion(ctx context.Context, tx pgx.Tx, into *Promoted) error {
+	if _, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true)", milliseconds(answerWait)); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(promoteLock)); err != nil {
+		return err
+	}
+	all, err := schemas(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if into.Live, err = schemaIn(all, LiveSchema); err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, `select coalesce(promoted_from, ''), coalesce(promoted_at, created_at), told_at is not null, to_regclass($2)::oid
+		from payfold.schema_state where schema_name = $1`, LiveSchema, in(LiveSchema, "processed_event")).
+		Scan(&into.from, &into.At, &into.Told, &into.tables)
+}
