@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,8 @@ type metrics struct {
 	faults     prometheus.Counter
 	poison     prometheus.Counter
 	disorder   prometheus.Counter
+	waiting    prometheus.Gauge
+	waitingFor prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -47,10 +50,36 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_disorder_total",
 			Help: "Events applied after a later one that shares a name with them.",
 		}),
+		waiting: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_payments_waiting", Help: "Payments that wait for the event which brings their user.",
+		}),
+		waitingFor: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest of them, by the provider's time; 0 where none waits.",
+		}),
 		faults: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
 		}),
 	}
+}
+
+// measureEvery is how often the payments that wait for their user are counted.
+const measureEvery = 10 * time.Second
+
+// measure counts what waits for its user. What it cannot ask it leaves as it was.
+func (p *Projector) measure(ctx context.Context) {
+	if time.Since(p.measured) < measureEvery {
+		return
+	}
+	p.measured = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	waiting, err := p.Store.Waiting(ctx)
+	if err != nil {
+		p.Logger.DebugContext(ctx, "the payments that wait for their user are not counted", "error", err)
+		return
+	}
+	p.metrics.waiting.Set(float64(waiting.Payments))
+	p.metrics.waitingFor.Set(waiting.Seconds)
 }
 
 func (m *metrics) observe(result store.Result, began time.Time, position uint64) {

@@ -45,6 +45,7 @@ type Projector struct {
 	metrics  *metrics
 	trouble  atomic.Pointer[string] // why the projector does not work at present; nil when it does
 	poisoned poisoned
+	measured time.Time // when the payments that wait for their user were counted
 }
 
 // New returns a projector that is not ready until Run has reached the log and the database.
@@ -228,6 +229,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 		return err
 	}
 	p.setTrouble(nil)
+	p.measure(ctx)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
 		"log_id", info.LogID, "position", positions.leastOf(share), "head", info.Last)
 
@@ -283,6 +285,7 @@ func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int
 	if err := p.checkHead(ctx, info); err != nil {
 		return false, err
 	}
+	p.measure(ctx)
 	now, err := p.inForce(ctx)
 	return now == tables && len(over) == 0 && slices.Equal(next, share), err
 }

@@ -53,6 +53,11 @@ func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
 	database.Disorder = store.Noted[store.Disorder]{Count: 11, Newest: []store.Disorder{
 		{StreamSeq: 4, EventID: "evt_pack", LaterSeq: 9, LaterEventID: "evt_refund_pending", Shared: "payment", NoticedAt: database.At},
 	}}
+	since := received.Add(-time.Hour)
+	database.Waiting = store.WaitingStatus{
+		Waiting: store.Waiting{Payments: 11, Since: &since, Seconds: 7200},
+		Oldest:  []store.WaitingPayment{{ProviderPaymentID: "tran_7", Kind: "subscription", SubscriptionID: "sub_7", EventID: "evt_no_user", OccurredAt: since}},
+	}
 	status := report.NewStatus(ctx, shop.log.Reader(t), database, nil)
 	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
 	require.Equal(t, received.Add(20*time.Minute), *status.Lag.Oldest)

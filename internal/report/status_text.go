@@ -18,6 +18,7 @@ func (s Status) text(p *page) {
 	s.tablesText(p)
 	s.sharesText(p)
 	outcomesText(p, s.Database)
+	waitingText(p, s.Database.Waiting)
 	troubleText(p, s.Database)
 	schemasText(p, s.Database.Schemas)
 }
@@ -115,6 +116,22 @@ func outcomesText(p *page, s *store.Status) {
 	}
 	rows = append(rows, []string{"all events", "", digits(total)}, []string{"copies of them", "", digits(s.Duplicates)})
 	p.table("outcome,reason,count", rows)
+}
+
+func waitingText(p *page, w store.WaitingStatus) {
+	if w.Payments == 0 {
+		p.section("WAITING FOR THEIR USER: none")
+		return
+	}
+	p.section("WAITING FOR THEIR USER: %s, the oldest for %s; the event that brings the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
+	var rows [][]string
+	for _, payment := range w.Oldest {
+		rows = append(rows, []string{name(payment.ProviderPaymentID), payment.Kind, name(payment.SubscriptionID), name(payment.EventID), at(payment.OccurredAt)})
+	}
+	p.table("payment,kind,subscription,event,provider's time", rows)
+	if left := w.Payments - int64(len(rows)); left > 0 {
+		p.line("  (the oldest; %d later not shown)", left)
+	}
 }
 
 func troubleText(p *page, s *store.Status) {

@@ -17,6 +17,7 @@ type Status struct {
 	Members    []Member        `json:"members"`
 	Outcomes   []OutcomeCount  `json:"outcomes"`
 	Duplicates int64           `json:"duplicates"` // messages with the id of an earlier event
+	Waiting    WaitingStatus   `json:"waiting_for_user"`
 	Disorder   Noted[Disorder] `json:"disorder"`
 	Poison     Noted[Poison]   `json:"poison"`
 	Schemas    []Schema        `json:"schemas"`
@@ -41,6 +42,12 @@ type OutcomeCount struct {
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
 	Events  int64  `json:"events"`
+}
+
+// WaitingStatus is what waits, and the oldest of it, the oldest first.
+type WaitingStatus struct {
+	Waiting
+	Oldest []WaitingPayment `json:"oldest"`
 }
 
 // Noted is how many there are, and the newest, the newest first.
@@ -116,6 +123,12 @@ func (s *Store) readStatus(ctx context.Context, tx pgx.Tx, out *Status) (err err
 		}},
 		{"the duplicates", func() error {
 			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
+		}},
+		{"the payments that wait for their user", func() error {
+			if err := readWaiting(ctx, tx, &out.Waiting.Waiting); err != nil {
+				return err
+			}
+			return list(ctx, tx, &out.Waiting.Oldest, listWaiting, newest)
 		}},
 		{"the disorder", func() error {
 			err := tx.QueryRow(ctx, "select count(*) from payfold.disorder where log_id = $1", out.Live.LogID).Scan(&out.Disorder.Count)

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed waiting.sql
+var waitingSQL string
+
+//go:embed list_waiting.sql
+var listWaiting string
+
+// Waiting is the payments that are paid and not granted, because no event has named
+// their user yet.
+type Waiting struct {
+	Payments int64      `json:"payments"`
+	Since    *time.Time `json:"oldest_occurred_at"` // by the provider's time; null where none waits
+	Seconds  float64    `json:"seconds"`            // since then, by the database's clock
+}
+
+// WaitingPayment is one of them.
+type WaitingPayment struct {
+	ProviderPaymentID string    `json:"provider_payment_id"`
+	Kind              string    `json:"kind"`
+	SubscriptionID    string    `json:"subscription_id"`
+	EventID           string    `json:"event_id"`
+	OccurredAt        time.Time `json:"occurred_at"`
+}
+
+// Waiting counts them. It takes as long as there are some that wait, however many
+// payments there are.
+func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, byKeys); err != nil {
+			return err
+		}
+		return readWaiting(ctx, tx, &out)
+	})
+	if err != nil {
+		return out, fmt.Errorf("count the payments that wait for their user: %w", err)
+	}
+	return out, nil
+}
+
+func readWaiting(ctx context.Context, tx pgx.Tx, into *Waiting) error {
+	return tx.QueryRow(ctx, waitingSQL).Scan(&into.Payments, &into.Since, &into.Seconds)
+}

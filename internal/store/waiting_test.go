@@ -1,0 +1,43 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+func TestAPaymentThatWaitsForItsUserIsCountedWithItsAge(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.Apply(ctx, anyMode, []events.Event{
+		event(t, 1, `{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-02T00:00:00Z","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`),
+		event(t, 2, `{"id":"e2","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s2","last_transaction_id":"t2","credits":9}}`),
+		event(t, 3, `{"id":"e3","eventType":"refund.created","created_at":"2025-01-01T00:00:00Z","object":{"transaction":"t3"}}`),
+		event(t, 4, pack("e4", "p4", "u4", 1)),
+	}, Advance{LogID: "log-1", From: from(0, 0), To: 4})
+	require.NoError(t, err)
+	status, err := s.Status(ctx)
+	require.NoError(t, err)
+	oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	require.EqualValues(t, 2, status.Waiting.Payments, "a refund without its payment is none")
+	require.Equal(t, oldest, status.Waiting.Since.UTC())
+	require.InDelta(t, status.At.Sub(oldest).Seconds(), status.Waiting.Seconds, 0.001)
+	require.Equal(t, []WaitingPayment{
+		{"t2", "subscription", "s2", "e2", oldest}, {"t1", "subscription", "s1", "e1", oldest.AddDate(0, 0, 1)},
+	}, status.Waiting.Oldest)
+	waiting, err := s.Waiting(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, waiting.Payments)
+
+	_, err = s.Apply(ctx, anyMode, []events.Event{
+		event(t, 5, `{"id":"e5","eventType":"subscription.active","object":{"id":"s1","metadata":{"user_id":"u1"}}}`),
+		event(t, 6, `{"id":"e6","eventType":"subscription.active","object":{"id":"s2","metadata":{"user_id":"u2"}}}`),
+	}, Advance{LogID: "log-1", From: from(0, 4), To: 6})
+	require.NoError(t, err)
+	waiting, err = s.Waiting(ctx)
+	require.NoError(t, err)
+	require.Equal(t, Waiting{}, waiting)
+}
