@@ -12,6 +12,7 @@ type serveCommand struct {
 	cli.Common
 	secretFlags
 	streamFlags
+	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
 	Port           string        `name:"port" env:"PORT" help:"Used where listen-addr is unset."`
 	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles."`
@@ -32,6 +33,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.secretFlags.Check(faults)
 	c.streamFlags.Check(faults)
+	checkReplicas(c.Replicas, faults)
 	switch {
 	case c.ListenAddr == "" && c.Port == "":
 		c.ListenAddr = ":8080"
@@ -81,7 +83,6 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 const endOfSeqs = 1 << 62
 
 type streamFlags struct {
-	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream."`
 	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, fixed for ever."`
 	FirstSeq        uint64        `name:"stream-first-seq" env:"STREAM_FIRST_SEQ" help:"Where a new stream begins that replaces a lost one; see projector adopt-log."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids."`
@@ -89,9 +90,6 @@ type streamFlags struct {
 
 // Check implements cli.Checked.
 func (s *streamFlags) Check(faults *cli.Faults) {
-	if s.Replicas < 1 || s.Replicas > 5 {
-		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", s.Replicas)
-	}
 	if s.Partitions < 1 || s.Partitions > 1024 {
 		faults.Addf("STREAM_PARTITIONS is %d, must be 1 to 1024", s.Partitions)
 	}
@@ -103,8 +101,15 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 	}
 }
 
-func (s *streamFlags) config(name string) eventlog.StreamConfig {
+// checkReplicas: a new stream has one on the embedded server, and three in a cluster.
+func checkReplicas(replicas int, faults *cli.Faults) {
+	if replicas < 1 || replicas > 5 {
+		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", replicas)
+	}
+}
+
+func (s *streamFlags) config(name string, replicas int) eventlog.StreamConfig {
 	return eventlog.StreamConfig{
-		Name: name, Replicas: s.Replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow, FirstSeq: s.FirstSeq,
+		Name: name, Replicas: replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow, FirstSeq: s.FirstSeq,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -10,18 +11,21 @@ import (
 type createStreamCommand struct {
 	cli.Common
 	streamFlags
+	Replicas int `name:"stream-replicas" env:"STREAM_REPLICAS" default:"3" help:"Replicas of the stream."`
 }
 
 // Check implements cli.Checked.
 func (c *createStreamCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.streamFlags.Check(faults)
+	checkReplicas(c.Replicas, faults)
 	if c.NATSURL == "" {
 		faults.Addf("NATS_URL is missing: the embedded log creates its stream itself")
 	}
 }
 
-// Run creates the stream and returns when it is there.
+// Run creates the stream and returns when it is there. It fails where the one that was
+// there already does not keep every event.
 func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	log, err := eventlog.Connect(eventlog.Config{
@@ -33,9 +37,16 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := log.EnsureStream(ctx, c.config(c.NATSStream), logger); err != nil {
+	if err := log.EnsureStream(ctx, c.config(c.NATSStream, c.Replicas), logger); err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "the stream is there", "stream", c.NATSStream)
+	info, err := log.Info(ctx)
+	if err = cmp.Or(err, info.Unsafe); err != nil {
+		return err
+	}
+	if info.Durability == eventlog.OneServer {
+		logger.WarnContext(ctx, "the stream has one replica: a power cut of its server may take what ingest answers with 200, unless sync_interval is always there")
+	}
+	logger.InfoContext(ctx, "the stream is there", "stream", c.NATSStream, "replicas", info.Replicas)
 	return nil
 }

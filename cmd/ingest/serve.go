@@ -45,12 +45,13 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
 		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry,
 	}, log)
+	watch := eventlog.NewWatch(log, logger, registry)
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String(), "admin_addr", admin.Addr())
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
 	group.Go(func() error { return admin.Run(ctx) })
-	group.Go(func() error { return log.Watch(ctx) })
+	group.Go(func() error { return watch.Run(ctx) })
 	return group.Wait()
 }
 
@@ -63,7 +64,6 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 		if err != nil {
 			return nil, nil, err
 		}
-		logger.InfoContext(ctx, "200 means: acknowledged by the NATS cluster's quorum; a power cut of all nodes is survived only with sync_interval always")
 		return log, func() error { log.Close(); return nil }, nil
 	}
 	server, err := eventlog.StartEmbedded(eventlog.EmbeddedConfig{
@@ -72,7 +72,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	if err != nil {
 		return nil, nil, err
 	}
-	logger.InfoContext(ctx, "200 means: fsynced to this machine's disk", "log_addr", server.Addr().String(), "data_dir", c.DataDir)
+	logger.InfoContext(ctx, "the embedded log is open", "log_addr", server.Addr().String(), "data_dir", c.DataDir)
 	log, err := server.Connect()
 	if err != nil {
 		return nil, nil, errors.Join(err, server.Close())
@@ -83,7 +83,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	}
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := log.EnsureStream(start, c.config(c.NATSStream), logger); err != nil {
+	if err := log.EnsureStream(start, c.config(c.NATSStream, c.Replicas), logger); err != nil {
 		return nil, nil, errors.Join(err, closeAll())
 	}
 	return log, closeAll, nil

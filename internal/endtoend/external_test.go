@@ -1,9 +1,11 @@
 package endtoend
 
 import (
+	"io"
 	"net/http"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
@@ -29,8 +31,13 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	ready := "http://" + attribute(line, "admin_addr") + "/readyz"
 	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, ready))
 
+	three := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
+	require.Equal(t, 1, three.Exit(t), "there is no cluster")
+	require.Contains(t, three.Output(), "no place for 3 replicas")
+	env = append(env, "STREAM_REPLICAS=1")
 	create := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
 	require.Zero(t, create.Exit(t), create.Output())
+	require.Contains(t, create.Output(), "a power cut of its server may take what ingest answers with 200")
 	again := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=16"), "create-stream")
 	require.Zero(t, again.Exit(t), "what is there stays as it is")
 	require.Contains(t, again.Output(), "differs")
@@ -43,7 +50,45 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 		return err == nil && balance == 4
 	})
 	require.EqualValues(t, 8, ask[int64](t, w.database, "select count(*) from portal.checkpoint"))
+	ingest.WaitFor(t, `level=WARN msg="200 means: acknowledged by one server`)
+	require.NotContains(t, ingest.Output(), "quorum")
 	stop(t, projector)
+	stop(t, ingest)
+}
+
+// Each event would delete the one before.
+func TestAStreamThatForgetsIsNotReadyAndAnswersNo200(t *testing.T) {
+	t.Parallel()
+	nats := testenv.NewNATS(t)
+	_, err := nats.JetStream.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: testenv.Stream, Subjects: []string{"payments.0"}, Storage: jetstream.MemoryStorage, MaxMsgs: 1, Discard: jetstream.DiscardOld,
+		Metadata: map[string]string{"log_id": "a", "partitions": "1", "format": "1"},
+	})
+	require.NoError(t, err)
+	env := []string{"NATS_URL=" + nats.URL, "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + t.TempDir()}
+	ingest := testenv.Start(t, "ingest", append(env, "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret))
+	line := ingest.WaitFor(t, `msg="receiving deliveries"`)
+	provider := &testenv.Provider{
+		URL: "http://" + attribute(line, "listen_addr") + "/api/payments/provider/webhook", Secret: secret, Client: http.DefaultClient,
+	}
+	const reason = "max_msgs is 1, must be -1"
+	for _, id := range []string{"evt_1", "evt_2"} {
+		status, answer, err := provider.Deliver(t.Context(), pack(id, "pay_"+id, "u_1", 4))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusServiceUnavailable, status, answer)
+	}
+	response, err := http.Get("http://" + attribute(line, "admin_addr") + "/readyz")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	why, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Contains(t, string(why), reason)
+	require.Contains(t, ingest.WaitFor(t, `level=ERROR msg="no delivery is confirmed"`), reason)
+
+	create := testenv.Start(t, "ingest", append(env, "STREAM_REPLICAS=1"), "create-stream")
+	require.Equal(t, 1, create.Exit(t), "the one that is there will not do")
+	require.Contains(t, create.Output(), reason)
 	stop(t, ingest)
 }
 

@@ -31,19 +31,19 @@ const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 // added, and what is there is durable too. After an error the delivery may or
 // may not have been stored: the caller must not confirm it, and may try again.
 func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, err error) {
-	partitions := int(l.partitions.Load())
-	if partitions == 0 {
-		if err := l.Ready(ctx); err != nil {
-			return false, err
-		}
-		partitions = int(l.partitions.Load())
+	partitions, err := l.writable(ctx)
+	if err != nil {
+		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
 	m := message(d, l.name, partitions)
 	variant.around(func() { duplicate, err = l.committer.append(ctx, m) })
+	if err == nil { // it may be another stream than it was, or another server's
+		_, err = l.writable(ctx)
+	}
 	if err != nil {
 		switch {
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
-			l.partitions.Store(0) // gone, and perhaps another one tomorrow
+			l.standing.Store(nil) // gone, and perhaps another one tomorrow
 		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
 			if reason := l.health(); reason != nil {
 				l.committer.fail(reason)

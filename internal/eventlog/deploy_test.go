@@ -7,12 +7,22 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
 )
 
 func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
+	info, err := projector.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, info.Unsafe)
+	require.Equal(t, 3, info.Replicas)
+	require.Equal(t, eventlog.Quorum, info.Durability)
+	w := watch(t, ingest)
+	w.await(t, "level=INFO", "200 means: acknowledged by a quorum", "replicas=3")
+	require.Zero(t, w.metric(t, "payfold_log_one_server"))
 	for _, s := range c.servers {
 		require.True(t, s.JetStreamIsClustered())
 	}

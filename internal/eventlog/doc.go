@@ -6,7 +6,8 @@
 //
 // Append returns nil only when the message is durable: with the embedded server
 // after an fsync that began after its answer, and that all appends under way
-// share; with a cluster after the acknowledgement of a quorum. Read delivers every
+// share; with a cluster after the acknowledgement of its quorum. In either case the
+// stream's settings must keep every event (promises.go). Read delivers every
 // message from a sequence on, in order, without gaps, when it is durable; ReadUntil
 // does so up to another one, out of the server's files where it can.
 //

@@ -318,7 +318,7 @@ func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	stream, err := writing.js.CreateStream(t.Context(), deletable)
 	require.NoError(t, err)
 	for i := range 10 {
-		add(t, writing, fmt.Sprint("e", i), 10)
+		foreign(t, writing, nil, fmt.Sprint("e", i)) // ingest confirms nothing there
 	}
 	l := reader(t, dir)
 	require.NoError(t, stream.DeleteMsg(t.Context(), 5))

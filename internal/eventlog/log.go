@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
@@ -42,7 +43,8 @@ type Log struct {
 	// health says why the server stores nothing any more; nil where it cannot be asked.
 	health func() error
 
-	partitions atomic.Int64 // of the stream, 0 while unknown
+	standing atomic.Pointer[standing] // of the stream; nil while unknown
+	asking   singleflight.Group       // for it
 }
 
 // Config says where the log is.
@@ -127,18 +129,6 @@ func connect(url, stream string, flush func() error, logger *slog.Logger, option
 	return &Log{conn: conn, js: js, name: stream, away: ErrDisconnected, committer: newCommitter(pipeline)}, nil
 }
 
-// Watch blocks until ctx ends (nil), or until what the log says cannot be relied
-// on any longer (the reason): then every append fails, for good, and only a new
-// process may find out what is durable.
-func (l *Log) Watch(ctx context.Context) error {
-	select {
-	case <-l.committer.broken:
-		return l.committer.failure()
-	case <-ctx.Done():
-		return nil
-	}
-}
-
 // Close ends the connection; calls under way fail.
 func (l *Log) Close() {
 	l.committer.close()
@@ -146,15 +136,6 @@ func (l *Log) Close() {
 	if l.answers != nil {
 		l.answers.Close()
 	}
-}
-
-// Ready says whether the stream is there and its leader answers.
-func (l *Log) Ready(ctx context.Context) error {
-	info, err := l.Info(ctx)
-	if err == nil {
-		l.partitions.Store(int64(info.Partitions))
-	}
-	return err
 }
 
 // dialer connects to wherever the embedded server says it listens now.

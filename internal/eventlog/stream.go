@@ -41,7 +41,25 @@ type Info struct {
 	First      uint64 // sequence of the oldest message; Last+1 in an empty log
 	Last       uint64 // head; 0 in an empty new log
 	Messages   uint64 // how many there are
+
+	Replicas   int
+	Durability Durability
+	Unsafe     error // an UnsafeError; nil where the stream keeps everything
 }
+
+// Durability is what an acknowledged event has survived.
+type Durability string
+
+const (
+	// Fsynced: it is on the disk of the embedded log's machine.
+	Fsynced Durability = "fsynced"
+	// Quorum: most of the replicas have it. That survives any one of them; a power cut of
+	// all at once only where they sync always.
+	Quorum Durability = "quorum"
+	// OneServer: one server has it that payfold did not start. Whether it syncs before it
+	// acknowledges is known to its administrator only; by default it does not.
+	OneServer Durability = "one_server"
+)
 
 // EnsureStream creates the stream where it is missing. Where it exists it stays
 // as it is, and what differs from config is logged.
@@ -55,11 +73,19 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("look up stream %s: %w", config.Name, err)
 	}
-	if _, err := l.js.CreateStream(ctx, config.jetstream()); err != nil {
+	_, err = l.js.CreateStream(ctx, config.jetstream())
+	if apiError := new(jetstream.APIError); errors.As(err, &apiError) && apiError.ErrorCode == replicasNotSupported {
+		return fmt.Errorf("create stream %s: the server is alone, and has no place for %d replicas: "+
+			"start a cluster; or set STREAM_REPLICAS=1, and sync_interval: always there", config.Name, config.Replicas)
+	}
+	if err != nil {
 		return fmt.Errorf("create stream %s: %w", config.Name, err)
 	}
 	return nil
 }
+
+// replicasNotSupported is JSStreamReplicasNotSupportedErr.
+const replicasNotSupported = 10074
 
 func (c StreamConfig) jetstream() jetstream.StreamConfig {
 	subjects := make([]string, c.Partitions)
@@ -73,12 +99,14 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 		Storage:     jetstream.FileStorage,
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardNew,
-		Replicas:    c.Replicas,
-		FirstSeq:    c.FirstSeq,
-		Duplicates:  c.DuplicateWindow,
 		DenyDelete:  true,
 		DenyPurge:   true,
 		AllowDirect: true,
+		Replicas:    c.Replicas,
+		FirstSeq:    c.FirstSeq,
+		Duplicates:  c.DuplicateWindow,
+
+		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
 		Metadata: map[string]string{
 			metaLogID:      newLogID(),
 			metaPartitions: strconv.Itoa(c.Partitions),
@@ -100,9 +128,6 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 		{"replicas", strconv.Itoa(want.Replicas), strconv.Itoa(have.Replicas)},
 		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[metaPartitions]},
 		{"duplicate_window", want.DuplicateWindow.String(), have.Duplicates.String()},
-		{"deny_delete", "true", strconv.FormatBool(have.DenyDelete)},
-		{"deny_purge", "true", strconv.FormatBool(have.DenyPurge)},
-		{"storage", jetstream.FileStorage.String(), have.Storage.String()},
 	} {
 		if d.want != d.have {
 			logger.WarnContext(ctx, "the stream differs from the configuration and stays as it is",
@@ -138,5 +163,19 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		First:      max(have.State.FirstSeq, 1), // the server says 0 of a new stream
 		Last:       have.State.LastSeq,
 		Messages:   have.State.Msgs,
+		Replicas:   have.Config.Replicas,
+		Durability: l.durability(have.Config.Replicas),
+		Unsafe:     checkPromises(have.Config, partitions),
 	}, nil
+}
+
+func (l *Log) durability(replicas int) Durability {
+	switch {
+	case l.confirm != nil:
+		return Fsynced // by the process that writes, before it confirms
+	case replicas > 1:
+		return Quorum
+	default:
+		return OneServer
+	}
 }

@@ -167,11 +167,13 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	return info, nil
 }
 
-// askLog does not wait for long: a question may be lost with its connection.
+// askLog does not wait for long: a question may be lost with its connection. What is
+// projected from a log that may lose it would be in the tables alone.
 func (p *Projector) askLog(ctx context.Context) (eventlog.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return p.Log.Info(ctx)
+	info, err := p.Log.Info(ctx)
+	return info, cmp.Or(err, info.Unsafe)
 }
 
 // prepareTimeout is long: another projector may be creating the tables.

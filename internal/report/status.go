@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,6 +37,8 @@ type LogStatus struct {
 	Partitions int    `json:"partitions"`
 	First      uint64 `json:"first_seq"`
 	Head       uint64 `json:"head"`
+	Replicas   int    `json:"replicas"`
+	Durability string `json:"durability"` // what a 200 has survived: fsynced, quorum, one_server
 }
 
 // Lag is what is in the log and not in the tables.
@@ -75,8 +78,8 @@ func NewStatus(ctx context.Context, log Log, database store.Status, fault error)
 	defer cancel()
 	info, err := log.Info(ctx)
 	if err == nil {
-		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last}
-		err = out.measure(ctx, log)
+		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, string(info.Durability)}
+		err = cmp.Or(out.measure(ctx, log), info.Unsafe)
 	}
 	if err != nil {
 		out.LogFault = err.Error()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -33,7 +34,19 @@ func (s Status) logText(p *page) {
 	}
 	if s.Log != nil {
 		p.fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
-			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID)
+			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", s.Log.replicas())
+	}
+}
+
+// replicas also says what a 200 has survived.
+func (l LogStatus) replicas() string {
+	switch eventlog.Durability(l.Durability) {
+	case eventlog.Fsynced:
+		return digits(l.Replicas) + ", fsynced before the answer"
+	case eventlog.Quorum:
+		return digits(l.Replicas) + ", of which a quorum has what was answered 200"
+	default:
+		return digits(l.Replicas) + ": WARNING: a power cut of its server may take what was answered 200, unless sync_interval is always there"
 	}
 }
 

@@ -65,3 +65,15 @@ func (n *NATS) Consumers(ctx context.Context, t testing.TB) int {
 	require.NoError(t, err)
 	return stream.CachedInfo().State.Consumers
 }
+
+// Disconnect breaks every connection that payfold has; each comes back by itself.
+func (n *NATS) Disconnect(t testing.TB) {
+	t.Helper()
+	connections, err := n.server.Connz(nil)
+	require.NoError(t, err)
+	for _, connection := range connections.Conns {
+		if connection.Name == "payfold" {
+			require.NoError(t, n.server.DisconnectClientByID(connection.Cid))
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package eventlog_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// setupStream starts a server with a stream like ours but for what change does.
+func setupStream(t *testing.T, change func(*jetstream.StreamConfig)) (context.Context, *testenv.NATS, *eventlog.Log) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	t.Cleanup(cancel)
+	n := testenv.NewNATS(t)
+	const partitions = 4
+	config := jetstream.StreamConfig{
+		Name: testenv.Stream, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, DenyDelete: true, DenyPurge: true,
+		Metadata: map[string]string{"log_id": "a", "partitions": strconv.Itoa(partitions), "format": "1"},
+	}
+	for p := range partitions {
+		config.Subjects = append(config.Subjects, "payments."+strconv.Itoa(p))
+	}
+	change(&config)
+	_, err := n.JetStream.CreateStream(ctx, config)
+	require.NoError(t, err)
+	return ctx, n, n.Log(t)
+}
+
+func TestAStreamThatMayLoseEventsConfirmsNone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*jetstream.StreamConfig)
+		says   []string
+	}{
+		"memory, the oldest goes": {
+			func(c *jetstream.StreamConfig) {
+				c.Storage, c.MaxMsgs, c.Discard = jetstream.MemoryStorage, 1, jetstream.DiscardOld
+			},
+			[]string{`storage is "memory", must be "file"`, "max_msgs is 1, must be -1", `discard is "old", must be "new"`},
+		},
+		"memory":      {func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, []string{"storage"}},
+		"discard old": {func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, []string{"discard"}},
+		"work queue":  {func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, []string{`retention is "workqueue"`}},
+		"interest":    {func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }, []string{`retention is "interest"`}},
+		"messages":    {func(c *jetstream.StreamConfig) { c.MaxMsgs = 1 << 40 }, []string{"max_msgs"}},
+		"bytes":       {func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 30 }, []string{"max_bytes"}},
+		"age":         {func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{"max_age is 1h0m0s, must be 0s"}},
+		"size":        {func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 20 }, []string{"max_msg_size"}},
+		"per subject": {func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 5 }, []string{"max_msgs_per_subject"}},
+		"new per subject": {
+			func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 5, true },
+			[]string{"discard_new_per_subject is true"},
+		},
+		"consumers":       {func(c *jetstream.StreamConfig) { c.MaxConsumers = 10 }, []string{"max_consumers"}},
+		"consumer limits": {func(c *jetstream.StreamConfig) { c.ConsumerLimits.InactiveThreshold = time.Minute }, []string{"consumer_limits"}},
+		"deletions":       {func(c *jetstream.StreamConfig) { c.DenyDelete = false }, []string{"deny_delete is false, must be true"}},
+		"purges":          {func(c *jetstream.StreamConfig) { c.DenyPurge = false }, []string{"deny_purge is false"}},
+		"roll-ups":        {func(c *jetstream.StreamConfig) { c.DenyPurge, c.AllowRollup = false, true }, []string{"allow_rollup_hdrs is true"}},
+		"no answers":      {func(c *jetstream.StreamConfig) { c.NoAck = true }, []string{"no_ack"}},
+		"expiry":          {func(c *jetstream.StreamConfig) { c.AllowMsgTTL = true }, []string{"allow_msg_ttl"}},
+		"counters": {
+			func(c *jetstream.StreamConfig) { c.AllowMsgCounter, c.Discard = true, jetstream.DiscardOld },
+			[]string{"allow_msg_counter", "discard"},
+		},
+		"written later":     {func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }, []string{"persist_mode"}},
+		"a subject more":    {func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "payments.x") }, []string{"subjects are not exactly payments.0 to payments.3"}},
+		"a subject less":    {func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[1:] }, []string{"subjects"}},
+		"all subjects":      {func(c *jetstream.StreamConfig) { c.Subjects = []string{"payments.*"} }, []string{"subjects"}},
+		"another's as well": {func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "OTHER"}} }, []string{"sources"}},
+		"a mirror": {
+			func(c *jetstream.StreamConfig) { c.Mirror, c.Subjects = &jetstream.StreamSource{Name: "OTHER"}, nil },
+			[]string{"mirror", "subjects"},
+		},
+		"renamed": {
+			func(c *jetstream.StreamConfig) {
+				c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: "payments.1", Destination: "payments.2"}
+			},
+			[]string{"subject_transform"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, _, l := setupStream(t, test.change)
+			ready := l.Ready(ctx)
+			_, err := l.Append(ctx, delivery(t, body("e1", "c")))
+			for _, err := range []error{ready, err} {
+				var unsafe *eventlog.UnsafeError
+				require.ErrorAs(t, err, &unsafe)
+				require.GreaterOrEqual(t, len(unsafe.Settings), len(test.says))
+				for _, said := range test.says {
+					require.ErrorContains(t, err, said)
+				}
+			}
+			info, err := l.Info(ctx)
+			require.NoError(t, err)
+			require.Zero(t, info.Last, "nothing is stored")
+			require.Error(t, info.Unsafe)
+		})
+	}
+}
+
+func TestWhatAnAdministratorMayChooseIsNoFault(t *testing.T) {
+	t.Parallel()
+	ctx, _, l := setupStream(t, func(c *jetstream.StreamConfig) {
+		c.Description, c.Compression, c.Duplicates, c.FirstSeq = "ours", jetstream.S2Compression, time.Hour, 7
+		c.AllowDirect, c.AllowAtomicPublish, c.AllowBatchPublish = true, true, true
+		c.RePublish = &jetstream.RePublish{Source: ">", Destination: "copies.>"}
+	})
+	require.NoError(t, l.Ready(ctx))
+	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
+	require.NoError(t, err)
+}
+
+// What create-stream makes is what is asked for, on either server.
+func TestANewStreamKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	require.NoError(t, l.Ready(ctx))
+	info, err := l.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, info.Unsafe)
+	require.Equal(t, eventlog.OneServer, info.Durability)
+	require.Equal(t, 1, info.Replicas)
+	require.NotNil(t, n)
+
+	embedded := testenv.NewLog(t, 8)
+	for _, l := range []*eventlog.Log{embedded.Log, embedded.Reader(t)} {
+		wait.Until(t, func() bool { info, err = l.Info(ctx); return err == nil })
+		require.NoError(t, info.Unsafe)
+		require.Equal(t, eventlog.Fsynced, info.Durability)
+	}
+}
+
+// watched is a watch that runs, what it logs and what it measures.
+type watched struct {
+	mu       sync.Mutex
+	text     strings.Builder
+	registry *prometheus.Registry
+}
+
+func watch(t *testing.T, l *eventlog.Log) *watched {
+	t.Helper()
+	w := &watched{registry: prometheus.NewRegistry()}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	watch := eventlog.NewWatch(l, slog.New(slog.NewTextHandler(w, nil)), w.registry)
+	go func() { ended <- watch.Run(ctx) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
+	return w
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *watched) await(t *testing.T, words ...string) {
+	t.Helper()
+	wait.Until(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, line := range strings.Split(w.text.String(), "\n") {
+			found := 0
+			for _, word := range words {
+				if strings.Contains(line, word) {
+					found++
+				}
+			}
+			if found == len(words) {
+				return true
+			}
+		}
+		return false
+	}, words)
+}
+
+func (w *watched) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := w.registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "no such metric", name)
+	return 0
+}
+
+func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
+	t.Parallel()
+	_, _, l := setupNATS(t)
+	w := watch(t, l)
+	w.await(t, "level=WARN", "one server", "power cut")
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_one_server"))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas"))
+	require.Zero(t, w.metric(t, "payfold_log_unsafe_settings"))
+
+	embedded := watch(t, testenv.NewLog(t, 4).Log)
+	embedded.await(t, "level=INFO", "fsynced")
+	require.Zero(t, embedded.metric(t, "payfold_log_one_server"))
+}
+
+// The connection never breaks, and nobody asks whether it is ready.
+func TestAStreamThatIsChangedUnderIngestConfirmsNothingAnyMore(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	w := watch(t, l)
+	w.await(t, "200 means")
+	stream, err := n.JetStream.Stream(ctx, testenv.Stream)
+	require.NoError(t, err)
+	good := stream.CachedInfo().Config
+	bad := good
+	bad.MaxMsgs = 1000
+	_, err = n.JetStream.UpdateStream(ctx, bad)
+	require.NoError(t, err)
+	var unsafe *eventlog.UnsafeError
+	wait.Until(t, func() bool {
+		_, err := l.Append(ctx, delivery(t, body("e1", "c"))) // a duplicate
+		return errors.As(err, &unsafe)
+	})
+	w.await(t, "level=ERROR", "no delivery is confirmed", "max_msgs is 1000, must be -1")
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_unsafe_settings"))
+
+	_, err = n.JetStream.UpdateStream(ctx, good)
+	require.NoError(t, err)
+	require.NoError(t, l.Ready(ctx))
+	_, err = l.Append(ctx, delivery(t, body("e2", "c")))
+	require.NoError(t, err, "the ready check feeds the appends")
+	wait.Until(t, func() bool { return w.metric(t, "payfold_log_unsafe_settings") == 0 })
+}
+
+func TestAfterEachReconnectTheStreamIsCheckedFirst(t *testing.T) {
+	t.Parallel()
+	ctx, n, l := setupNATS(t)
+	stream, err := n.JetStream.Stream(ctx, testenv.Stream)
+	require.NoError(t, err)
+	bad := stream.CachedInfo().Config
+	bad.MaxAge = time.Hour
+	_, err = n.JetStream.UpdateStream(ctx, bad)
+	require.NoError(t, err)
+	_, err = l.Append(ctx, delivery(t, body("e2", "c")))
+	require.NoError(t, err, "nobody has told it, and nobody watches")
+	n.Disconnect(t)
+	var unsafe *eventlog.UnsafeError
+	wait.Until(t, func() bool {
+		_, err := l.Append(ctx, delivery(t, body("e3", "c")))
+		require.Error(t, err)
+		return errors.As(err, &unsafe)
+	})
+	info, err := l.Info(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, info.Last)
+}
