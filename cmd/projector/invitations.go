@@ -21,7 +21,7 @@ type invitationsCommand struct {
 
 type invitationsListCommand struct{ readFlags }
 
-// Run lists all invitations, the oldest licence first.
+// Run lists all invitations, the oldest purchase first.
 func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		list, err := s.Invitations(ctx)
@@ -93,7 +93,7 @@ func reason(one store.Invitation) string {
 
 type invitationsRetryCommand struct {
 	readFlags
-	User string `arg:"" help:"The user id of the licence."`
+	User string `arg:"" help:"The user id of the purchase."`
 }
 
 // Run takes up again what will not be sent by itself; exit status 3 where there
@@ -115,7 +115,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 			}
 		}
 		if len(repositories) == 0 {
-			fmt.Fprintf(streams.Err, "%s has no failed, declined or expired invitation whose licence is active\n", c.User)
+			fmt.Fprintf(streams.Err, "%s has no failed, declined or expired invitation whose purchase is kept\n", c.User)
 			return cli.Status(cli.ExitNo)
 		}
 		return nil

@@ -62,6 +62,40 @@ func TestADeliveryBecomesAnInvitation(t *testing.T) {
 	}
 }
 
+func TestARefundEndsItsOwnInvitationAlone(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	github := testenv.NewGitHub(t, time.Now)
+	w.startProjector(t, append(inviting(github), "INVITE_REMOVE_ON_REVOKE=true")...)
+	await := func(payment, status string) {
+		wait.Until(t, func() bool {
+			is, err := query[string](t, w.database, "select status from payfold.invitation where provider_payment_id = $1", payment)
+			return err == nil && is == status
+		}, payment, status)
+	}
+	// three purchases of one user, the last by a stranger with the user's id
+	for payment, name := range map[string]string{"pay_1": "ada", "pay_2": "bob", "pay_3": "mallory"} {
+		w.deliver(t, licence("evt_"+payment, payment, "u_1", name))
+		await(payment, "invited")
+	}
+	github.Accept(t, "ada")
+	github.Accept(t, "mallory")
+	w.deliver(t, refund("evt_r3", "pay_3"), refund("evt_r1", "pay_1"))
+	await("pay_1", "withdrawn")
+	await("pay_3", "withdrawn")
+	await("pay_2", "invited")
+	require.False(t, github.HasAccess("ada"))
+	require.False(t, github.HasAccess("mallory"))
+	require.NotNil(t, github.Invitation("bob"))
+	rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
+	require.Zero(t, rebuild.Exit(t), rebuild.Output())
+	w.deliver(t, licence("evt_4", "pay_4", "u_1", "ada")) // bought again, after the promotion
+	await("pay_4", "invited")
+	for name, sent := range map[string]int{"ada": 2, "bob": 1, "mallory": 1} {
+		require.Equal(t, sent, github.Sent(name), name)
+	}
+}
+
 func TestAKillWhileGitHubAnswersMakesNoSecondInvitation(t *testing.T) {
 	t.Parallel()
 	for _, acts := range []bool{true, false} {

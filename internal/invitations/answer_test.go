@@ -386,14 +386,15 @@ func TestANameThatIsNoGitHubUserNeverReachesGitHub(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for i, name := range []string{"../../../user/repos", "a/b", "octo?x=1", "octo#", "octo ", "é", "-octo", "..", ".", "a\nb", "%2e%2e"} {
-		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), name)
+		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), "name")
+		w.exec(t, "update portal.payment set github_username = $2 where provider_payment_id = $1", fmt.Sprint("pay", i), name)
 	}
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
 	var failed int
 	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from payfold.invitation where status = 'failed'").Scan(&failed))
 	require.Equal(t, 11, failed)
-	w.exec(t, "update portal.pro_license set status = 'revoked', revoked_at = now()")
+	w.exec(t, "update portal.payment set reversed_at = now()")
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
 }

@@ -1,12 +1,14 @@
-// Package invitations invites the GitHub users of active licences to a
-// repository. It is a reconciler: the desired state is portal.pro_license, the
-// actual state payfold.invitation, and whatever is active and has no invitation
-// gets one. A crash, a rebuild or a promotion needs no case of its own.
+// Package invitations invites the GitHub users of licences to a repository. It is
+// a reconciler: the desired state is the purchases of kind pro in portal.payment,
+// the actual state payfold.invitation, and each purchase that is kept and has no
+// invitation gets one, under the GitHub user it names itself. A crash, a rebuild or
+// a promotion needs no case of its own.
 //
 // The promise: for each (user, repository, payment) GitHub makes one invitation,
-// and one more if that runs out; none is lost; however often and wherever
-// processes die, and however many of them run. It holds because of the order of
-// the steps, none of which keeps a transaction open:
+// and one more if that runs out; none is lost; what is refunded ends, unless another
+// kept purchase names the same GitHub user; however often and wherever processes
+// die, and however many of them run. It holds because of the order of the steps,
+// none of which keeps a transaction open:
 //
 //	reserve  an attempt, for one GitHub user at a time, within the day's quota
 //	look     whether that user has access already or an invitation is pending
@@ -25,5 +27,5 @@
 //	   │  └── limits, time-outs, 5xx: waits
 //	   └───── retry: from failed, declined, expired
 //
-//	any of them ── the licence is revoked ──▶ withdrawn, for ever
+//	any of them ── the purchase is refunded ──▶ withdrawn, for ever
 package invitations

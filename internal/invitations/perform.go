@@ -58,12 +58,12 @@ func (r *Reconciler) watch(attempt *store.Attempt, known standing) result {
 	return r.settled(attempt, store.InvitationExpired, "two invitations expired")
 }
 
-// withdraw takes back what a revoked licence gave.
+// withdraw takes back what a refunded purchase gave.
 func (r *Reconciler) withdraw(ctx context.Context, attempt *store.Attempt, known standing) result {
 	user, reason, err := *attempt.GitHubUser, "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
-		reason = "another licence of the same GitHub user goes on"
+		reason = "another purchase for the same GitHub user is kept"
 	case known.pending != nil:
 		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
 	case !known.collaborator:

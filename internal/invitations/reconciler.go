@@ -32,7 +32,7 @@ type Config struct {
 	Now            func() time.Time
 }
 
-// Reconciler brings GitHub's invitations to what the licences say. Any number of
+// Reconciler brings GitHub's invitations to what the purchases say. Any number of
 // them may run on one database: one works at a time, and two that do after all
 // do no harm.
 type Reconciler struct {
@@ -40,7 +40,7 @@ type Reconciler struct {
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
 	limit   time.Duration  // of one attempt
-	every   time.Duration  // all licences are read
+	every   time.Duration  // all purchases are read
 	metrics *metrics
 	strikes int // problems in a row that concern every invitation
 }
@@ -65,9 +65,9 @@ const (
 	recordTime = 3 * time.Second
 )
 
-// scan records what the licences of these users ask for; nil: of all.
+// scan records what the purchases of these users ask for; nil: of all.
 func (r *Reconciler) scan(ctx context.Context, users []string) error {
-	return r.Store.ScanLicenses(ctx, r.Repository, users, r.Now())
+	return r.Store.ScanPurchases(ctx, r.Repository, users, r.Now())
 }
 
 // next makes one attempt: reserve, look, ask, record. It says whether there was

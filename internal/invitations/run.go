@@ -10,7 +10,7 @@ import (
 const (
 	// tick is how often it is looked whether something is due.
 	tick = time.Second
-	// scanEvery is how often all licences are read, for what no notification
+	// scanEvery is how often all purchases are read, for what no notification
 	// tells: a promotion, or a change while nobody listened.
 	scanEvery = 30 * time.Second
 	// scanShare keeps the database free for others: a scan of all waits for that
@@ -96,7 +96,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 }
 
 // await waits for something to do, unless there is more already, and takes up
-// the licences that have changed.
+// the purchases that have changed.
 func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
 	var users []string
 	if more {

@@ -15,12 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -56,10 +54,8 @@ func TestAChangedLicenceIsNoticedWithoutWaitingForAScan(t *testing.T) {
 	r.every = time.Hour
 	running(t, r)
 	w.buy(t, "u1", "pay1", "octo")
-	w.exec(t, "notify payfold_licenses")
 	w.awaitStatus(t, "u1", store.InvitationInvited)
 	w.buy(t, "u2", "pay2", "hubot")
-	w.exec(t, "notify payfold_licenses")
 	w.awaitStatus(t, "u2", store.InvitationInvited)
 }
 
@@ -71,7 +67,6 @@ func TestOneInvitesAtATimeAndAnotherTakesOver(t *testing.T) {
 	wait.Until(t, func() bool { return w.holders(t) == 1 })
 	running(t, w.inviter(t))
 	w.buy(t, "u1", "pay1", "octo")
-	w.exec(t, "notify payfold_licenses")
 	w.awaitStatus(t, "u1", store.InvitationInvited)
 	stopFirst()
 	w.buy(t, "u2", "pay2", "hubot")
@@ -92,6 +87,9 @@ func TestALostSessionIsMadeAnew(t *testing.T) {
 	running(t, w.inviter(t))
 	wait.Until(t, func() bool { return w.holders(t) == 1 })
 	w.exec(t, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+	w.tables.Close() // whose session ended as well
+	w.tables = w.open(t)
+	t.Cleanup(w.tables.Close)
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", store.InvitationInvited)
 }
@@ -104,15 +102,8 @@ func TestItWaitsForTheTables(t *testing.T) {
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	running(t, r)
-	s := w.open(t)
-	defer s.Close()
-	require.NoError(t, s.Prepare(t.Context(), "log-1", 1, projections.Rules{}))
-	var err error
-	w.db, err = pgx.Connect(t.Context(), w.dsn)
-	require.NoError(t, err)
-	defer w.db.Close(context.Background())
+	w.project(t)
 	w.buy(t, "u1", "pay1", "octo")
-	w.exec(t, "notify payfold_licenses")
 	w.awaitStatus(t, "u1", store.InvitationInvited)
 	require.NotContains(t, log.String(), "level=WARN")
 }

@@ -2,7 +2,9 @@ package invitations
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -34,43 +37,45 @@ func (c checked) Run() int {
 	return code
 }
 
-// world is a database with licences, a GitHub, and a time.
+// world is a database with purchases, a GitHub, and a time.
 type world struct {
 	dsn    string
 	db     *pgx.Conn
+	tables *store.Store // of the projector
+	seq    uint64       // of the log's newest event
 	github *testenv.GitHub
 	clock  *testenv.Clock
 	perDay int
 	remove bool
-	own    *store.Store // of the process that runAndDie runs; nil: it is dead
+	ids    atomic.Int64
 }
 
 func setup(t *testing.T) *world {
 	t.Helper()
 	clock := testenv.NewClock()
 	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
-	s := w.open(t)
-	require.NoError(t, s.Prepare(t.Context(), "log-1", 1, projections.Rules{}))
-	s.Close()
+	w.project(t)
+	return w
+}
+
+// project makes the tables.
+func (w *world) project(t *testing.T) {
+	t.Helper()
+	w.tables = w.open(t)
+	t.Cleanup(w.tables.Close)
+	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
 	var err error
 	w.db, err = pgx.Connect(t.Context(), w.dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.db.Close(context.Background())) })
-	return w
 }
+
+var anyMode = projections.Rules{Mode: projections.ModeAny}
 
 func (w *world) open(t require.TestingT) *store.Store {
 	s, err := store.Open(context.Background(), store.Config{DSN: w.dsn, Owner: "test", LeaseTime: 20 * time.Second})
 	require.NoError(t, err)
 	return s
-}
-
-// stop ends what runAndDie has left.
-func (w *world) stop() {
-	if w.own != nil {
-		w.own.Close()
-		w.own = nil
-	}
 }
 
 // inviter returns a new process's reconciler.
@@ -108,17 +113,42 @@ func (w *world) exec(t require.TestingT, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
-// buy makes the licence of a purchase the user's active one.
-func (w *world) buy(t require.TestingT, user, payment, gitHubUser string) {
-	w.exec(t, `insert into portal.pro_license (user_id, status, github_username, provider_payment_id, activated_at, event_id, stream_seq)
-		values ($1, 'active', nullif($3, ''), $2, $4, $2, 1)
-		on conflict (user_id) do update set status = 'active', github_username = coalesce(nullif($3, ''), pro_license.github_username),
-			provider_payment_id = $2, activated_at = $4, revoked_at = null`, user, payment, gitHubUser, w.clock.Now())
+// deliver folds events into the tables, as a projector does.
+func (w *world) deliver(t require.TestingT, bodies ...string) {
+	var batch []events.Event
+	advance := store.Advance{LogID: "log-1", From: map[int]uint64{0: w.seq}, Digest: []byte("digest")}
+	for _, body := range bodies {
+		w.seq++
+		batch = append(batch, events.Decode(events.Message{Seq: w.seq, ID: fmt.Sprint("evt_", w.seq), Body: []byte(body), ReceivedAt: w.clock.Now()}))
+	}
+	advance.To = w.seq
+	result, err := w.tables.Apply(context.Background(), anyMode, batch, advance)
+	require.NoError(t, err)
+	for _, event := range result.Events {
+		require.Empty(t, event.Reason)
+	}
 }
 
-func (w *world) refund(t require.TestingT, user string) {
-	w.exec(t, "update portal.pro_license set status = 'revoked', revoked_at = $2 where user_id = $1", user, w.clock.Now())
+// event is one of the provider's, of this moment.
+func (w *world) event(eventType, object string) string {
+	return fmt.Sprintf(`{"id":"evt_%d_%d","eventType":%q,"created_at":%d,"object":{%s}}`,
+		w.seq, w.ids.Add(1), eventType, w.clock.Now().UnixMilli(), object)
 }
+
+// purchase is a checkout for a licence, of a payment that may be known.
+func (w *world) purchase(user, payment, gitHubUser string) string {
+	return w.event("checkout.completed", fmt.Sprintf(`"provider_payment_id":%q,"metadata":{"kind":"pro","user_id":%q,"github_username":%q}`, payment, user, gitHubUser))
+}
+
+func (w *world) reversal(payment string) string {
+	return w.event("refund.created", fmt.Sprintf(`"provider_payment_id":%q`, payment))
+}
+
+func (w *world) buy(t require.TestingT, user, payment, gitHubUser string) {
+	w.deliver(t, w.purchase(user, payment, gitHubUser))
+}
+
+func (w *world) refund(t require.TestingT, payment string) { w.deliver(t, w.reversal(payment)) }
 
 // invitation is the row of a purchase.
 func (w *world) invitation(t *testing.T, user, payment string) store.Invitation {

@@ -20,7 +20,7 @@ func paymentText(p *page, payment projections.Payment) {
 		"at", at(payment.OccurredAt), "kind", name(payment.Kind), "product", name(payment.ProductKey),
 		"subscription", name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
 		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
-		"fully reversed", at(payment.ReversedAt))
+		"fully reversed", at(payment.ReversedAt), "GitHub user", name(payment.GitHubUsername))
 }
 
 // money is an amount as the provider says it, in the currency's minor unit.

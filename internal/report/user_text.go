@@ -40,8 +40,8 @@ func (u User) paymentsText(p *page) {
 	for _, m := range u.UserStory.Payments.Items {
 		rows = append(rows, []string{
 			name(m.ProviderPaymentID), name(m.TransactionID), name(m.OrderID), m.Kind, name(m.ProductKey), optionalDigits(m.Credits),
-			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), name(m.Currency), name(m.EventID),
+			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), name(m.Currency), at(m.ReversedAt), name(m.GitHubUsername), name(m.EventID),
 		})
 	}
-	p.table("payment,transaction,order,kind,product,credits,amount,refunded,currency,claimed by", rows)
+	p.table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,claimed by", rows)
 }

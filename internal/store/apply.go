@@ -101,8 +101,8 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	for _, c := range changesOf(state) {
 		c.queue(writes)
 	}
-	if licensed := licensedUsers(state); s.schema == LiveSchema && len(licensed) > 0 {
-		writes.Queue(notifyLicenses, namesOf(licensed))
+	if buyers := licenseBuyers(state); s.schema == LiveSchema && len(buyers) > 0 {
+		writes.Queue(notifyLicenses, namesOf(buyers))
 	}
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)
@@ -110,14 +110,17 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	return result, nil
 }
 
-// licensedUsers are those whose licences the fold has changed.
-func licensedUsers(state *projections.State) (users []string) {
-	for _, changed := range [][]projections.ProLicense{state.Licenses.Inserted(), state.Licenses.Updated()} {
-		for _, license := range changed {
-			users = append(users, license.UserID)
+// licenseBuyers are the users of the licences' payments that the fold has changed.
+func licenseBuyers(state *projections.State) []string {
+	users := set{}
+	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
+		for _, payment := range changed {
+			if payment.Kind == projections.KindPro {
+				users.add(payment.UserID)
+			}
 		}
 	}
-	return users
+	return users.list()
 }
 
 // fold turns a panic of the rules into a refusal of that event.

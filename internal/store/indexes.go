@@ -16,7 +16,7 @@ type index struct {
 	name   string
 	create string // the statement
 	key    string // the statement that makes it a key; may be empty
-	live   bool   // only live work looks for rows by it: explain, and noting disorder
+	live   bool   // only live work looks for rows by it: explain, noting disorder, and invitations
 }
 
 // indexes lists them all, those that take longest to make first. Tables that a
@@ -35,6 +35,7 @@ var indexes = []index{
 	unique("payment", "first_of_order", "(order_id) where first_of_order"),
 	plain("payment", "unclaimed", "(subscription_id) where user_id is null"),
 	plain("payment", "pro", "(user_id) where kind = 'pro'"),
+	onlyLive(plain("payment", "github_user", "(lower(github_username)) where github_username is not null")),
 	primary("subscription_state", "subscription_id"),
 	plain("subscription_state", "user", "(user_id) where user_id is not null"),
 	primary("subscription", "user_id"),

@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Statuses of an invitation.
@@ -17,7 +19,7 @@ const (
 	InvitationFailed       = "failed"       // GitHub refused it
 	InvitationExpired      = "expired"      // two of them ran out
 	InvitationDeclined     = "declined"     // it is gone, and the user has no access
-	InvitationWithdrawn    = "withdrawn"    // the licence was revoked; final
+	InvitationWithdrawn    = "withdrawn"    // the purchase was refunded; final
 )
 
 // Invitation is the state of one purchase's invitation to one repository. Its
@@ -39,33 +41,50 @@ type Invitation struct {
 	ChangedAt    time.Time  `json:"changed_at" db:"changed_at"`
 }
 
-//go:embed record_licenses.sql
-var recordLicenses string
+//go:embed follow_renamed.sql
+var followRenamed string
 
-//go:embed follow_licenses.sql
-var followLicenses string
+//go:embed record_purchases.sql
+var recordPurchases string
+
+//go:embed follow_purchases.sql
+var followPurchases string
 
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
-// ScanLicenses records what the licences of some users (nil: of all) ask for: an
-// invitation for each active one that has none, a GitHub user that has become
-// known, and revocations. Scanning again changes nothing. What was recorded while no repository was
-// configured gives way to the first one that is.
-func (s *Store) ScanLicenses(ctx context.Context, repository string, users []string, now time.Time) error {
-	return s.asInviter(ctx, repository, func(tx pgx.Tx) error {
+// ErrOlderTables: the live tables do not say which GitHub user a purchase names.
+var ErrOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
+
+// ScanPurchases records what the purchases of some users (nil: of all) ask for: an
+// invitation for each kept one that has none, a GitHub user that has become known,
+// payments that have another name now, and refunds. Scanning again changes nothing.
+// What was recorded while no repository was configured gives way to the first one
+// that is.
+func (s *Store) ScanPurchases(ctx context.Context, repository string, users []string, now time.Time) error {
+	err := s.asInviter(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
-		for _, step := range []string{recordLicenses, followLicenses, withdrawUnsent} {
+		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
 			steps.Queue(step, repository, now, users)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
-			return fmt.Errorf("look for licences to invite: %w", err)
+			return fmt.Errorf("look for purchases to invite: %w", err)
 		}
 		return nil
 	})
+	return orOlderTables(err)
+}
+
+// orOlderTables: the columns of the live tables are those of the build that folded them.
+func orOlderTables(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42703" { // undefined column
+		return ErrOlderTables
+	}
+	return err
 }
 
 // inviterLock is the first key of the advisory locks on repositories.
@@ -82,7 +101,7 @@ func (s *Store) asInviter(ctx context.Context, repository string, work func(tx p
 	})
 }
 
-// Invitations lists all of them, the oldest licence first.
+// Invitations lists all of them, the oldest purchase first.
 func (s *Store) Invitations(ctx context.Context) ([]Invitation, error) {
 	rows, err := s.pool.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at

@@ -18,7 +18,7 @@ type Attempt struct {
 	Purpose      string     `db:"purpose"`
 	UnknownSince *time.Time `db:"unknown_since"` // of an earlier attempt: GitHub may have invited the user then
 	Ours         bool       `db:"ours"`          // the GitHub user has been invited by us before
-	Shared       bool       `db:"shared"`        // the licence of another user names the same GitHub user
+	Shared       bool       `db:"shared"`        // another purchase that is not refunded names the same GitHub user
 }
 
 // Purposes of an attempt.
@@ -65,7 +65,7 @@ func (s *Store) ReserveAttempt(ctx context.Context, repository string, now time.
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reserve an attempt: %w", err)
+		return nil, orOlderTables(fmt.Errorf("reserve an attempt: %w", err))
 	}
 	return reserved, nil
 }

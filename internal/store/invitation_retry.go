@@ -28,7 +28,7 @@ func (s *Store) RetryInvitations(ctx context.Context, user string, now time.Time
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("retry the invitations of %s: %w", user, err)
+		return nil, orOlderTables(fmt.Errorf("retry the invitations of %s: %w", user, err))
 	}
 	return repositories, nil
 }

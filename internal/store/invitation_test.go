@@ -19,7 +19,7 @@ func pro(id, payment, user, gitHubUser string) string {
 		`","metadata":{"kind":"pro","user_id":"` + user + `","github_username":"` + gitHubUser + `"}}}`
 }
 
-func TestABatchThatChangesALicenceTellsTheInviter(t *testing.T) {
+func TestABatchThatChangesAPurchaseOfALicenceTellsTheInviter(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	listener, err := pgx.ConnectConfig(ctx, inviterSession(s))
@@ -40,10 +40,12 @@ func TestABatchThatChangesALicenceTellsTheInviter(t *testing.T) {
 	_, err = s.pool.Exec(ctx, "select pg_notify($1, 'a marker')", licensesChanged)
 	require.NoError(t, err)
 	apply(s, 2, pro("e2", "p2", "u1", "octo"))
-	for _, want := range []string{"a marker", `["u1"]`} {
+	apply(s, 3, pro("e3", "p3", "u1", "hubot"))
+	apply(s, 4, `{"id":"e4","eventType":"refund.created","object":{"provider_payment_id":"p2"}}`) // the licence shows the other
+	for _, want := range []string{"a marker", `["u1"]`, `["u1"]`, `["u1"]`} {
 		heard, err := listener.WaitForNotification(ctx)
 		require.NoError(t, err)
-		require.Equal(t, want, heard.Payload, "neither a candidate's licences nor a pack of credits")
+		require.Equal(t, want, heard.Payload, "neither a candidate's purchases nor a pack of credits")
 	}
 }
 
@@ -118,7 +120,7 @@ func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 		<-working.Done()
 		return nil
 	})
-	require.ErrorContains(t, err, "listen for changed licences")
+	require.ErrorContains(t, err, "listen for changed purchases")
 }
 
 // A session that only hears is idle to Postgres, however much it hears.

@@ -12,7 +12,7 @@ import (
 )
 
 // licensesChanged is the channel of the database on which a batch that changed
-// licences names their users, when it commits: a list in JSON, or nothing where
+// purchases of licences names their users, when it commits: a list in JSON, or nothing where
 // they are too many.
 const licensesChanged = "payfold_licenses"
 
@@ -41,7 +41,7 @@ const (
 )
 
 // HoldInviter waits until no other process invites to the repository, then
-// calls work, with a channel of the users whose licences change (nil: any). Work's context ends
+// calls work, with a channel of the users whose purchases change (nil: any). Work's context ends
 // when the right is lost. HoldInviter returns what work returned, or why the
 // session ended.
 //
@@ -110,7 +110,7 @@ func becomeInviter(ctx context.Context, session *pgx.Conn, repository string) er
 	})
 }
 
-// listen tells of changed licences until ctx ends or the session does. It never
+// listen tells of changed purchases until ctx ends or the session does. It never
 // waits for who takes them: the session must show that often that it lives. What it
 // hears is no sign of that.
 func listen(ctx context.Context, session *pgx.Conn, changed chan []string, often time.Duration) error {
@@ -136,10 +136,10 @@ func listen(ctx context.Context, session *pgx.Conn, changed chan []string, often
 				changed <- nil // there is room: nobody else sends
 			}
 		case waiting.Err() == nil:
-			return fmt.Errorf("listen for changed licences: %w", err)
+			return fmt.Errorf("listen for changed purchases: %w", err)
 		default: // time to show that this process lives, and to see that the session does
 			if err := onSession(ctx, session.Ping); err != nil {
-				return fmt.Errorf("listen for changed licences: %w", err)
+				return fmt.Errorf("listen for changed purchases: %w", err)
 			}
 			asked = time.Now()
 		}

@@ -1,6 +1,8 @@
--- takes the next thing to ask GitHub: new invitations first, the oldest licence
--- first but for those that GitHub answered with faults, as far as the quota goes; then what was revoked; then those invited that
--- are to be looked at again. The licence has the last word in each case.
+-- takes the next thing to ask GitHub: new invitations first, the oldest purchase
+-- first but for those that GitHub answered with faults, as far as the quota goes; then
+-- what was revoked; then those invited that are to be looked at again. The purchase has
+-- the last word in each case: an invitation needs one that is there and kept, a
+-- withdrawal one that was refunded when it was last seen, and is not kept.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -13,19 +15,23 @@ with quota as (
     and lower(i.github_username) <> all (array(
       select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
     ))
+), kept as not materialized (
+  select user_id, provider_payment_id, github_username
+  from portal.payment
+  where kind = 'pro' and user_id is not null and reversed_at is null
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
    from free f
-   join portal.pro_license l using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked and l.status = 'active' and (select used from quota) < $3
+   join kept using (user_id, provider_payment_id)
+   where f.status = 'pending' and not f.revoked and (select used from quota) < $3
    order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
   -- what the last attempt may have sent has its place in the quota already
   (select 2, 'invite', f.*
    from free f
-   join portal.pro_license l using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked and l.status = 'active'
+   join kept using (user_id, provider_payment_id)
+   where f.status = 'pending' and not f.revoked
      and lower(f.github_username) in (
        select lower(github_username) from payfold.invitation_attempt
        where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent' and outcome = 'unknown'
@@ -36,15 +42,15 @@ with quota as (
   union all
   (select 3, 'withdraw', f.*
    from free f
-   join portal.pro_license l using (user_id)
-   where f.revoked and l.status = 'revoked'
+   left join kept using (user_id, provider_payment_id)
+   where f.revoked and kept.user_id is null
    order by f.due_at, f.user_id
    limit 1)
   union all
   (select 4, 'watch', f.*
    from free f
-   join portal.pro_license l using (user_id, provider_payment_id)
-   where f.status = 'invited' and not f.revoked and l.status = 'active'
+   join kept using (user_id, provider_payment_id)
+   where f.status = 'invited' and not f.revoked
    order by f.due_at, f.user_id
    limit 1)
 ), next as (
@@ -64,8 +70,16 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
           and o.invited_at is not null) as ours,
-       -- the licence of another user names the same GitHub user
+       -- another purchase that is not refunded, of whichever user, names the same GitHub user
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
-          and o.user_id <> n.user_id and not o.revoked and o.status in ('pending', 'invited', 'collaborator')) as shared
+          and (o.user_id, o.provider_payment_id) <> (n.user_id, n.provider_payment_id)
+          and not o.revoked and o.status <> 'withdrawn'
+          and not exists (select from portal.payment p
+            where p.user_id = o.user_id and p.provider_payment_id = o.provider_payment_id
+              and (p.reversed_at is not null or p.kind <> 'pro')))
+       or exists (select from kept -- it has no invitation yet
+        where kept.github_username is not null and lower(kept.github_username) = lower(n.github_username)
+          and not exists (select from payfold.invitation o
+            where o.user_id = kept.user_id and o.repository = n.repository and o.provider_payment_id = kept.provider_payment_id)) as shared
 from next n, reserved

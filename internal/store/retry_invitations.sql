@@ -1,10 +1,10 @@
 -- takes up again what will not be sent by itself: with the GitHub user that the
--- licence names now, as the first try. What was withdrawn stays so.
+-- purchase names now, as the first try. What was withdrawn stays so.
 update payfold.invitation i
-set status = 'pending', reason = 'asked for again', github_username = coalesce(l.github_username, i.github_username),
+set status = 'pending', reason = 'asked for again', github_username = coalesce(p.github_username, i.github_username),
     repeats = 0, faults = 0, due_at = $2, changed_at = $2
-from portal.pro_license l
-where i.user_id = $1 and l.user_id = $1 and i.provider_payment_id = l.provider_payment_id and l.status = 'active'
+from portal.payment p
+where i.user_id = $1 and p.user_id = $1 and i.provider_payment_id = p.provider_payment_id and p.kind = 'pro' and p.reversed_at is null
   and not i.revoked
   and (i.status in ('failed', 'expired', 'declined') or i.status = 'pending' and i.faults > 0)
   and not exists (

@@ -1,4 +1,4 @@
--- a licence was revoked before GitHub can have heard of it: nothing to ask
+-- a purchase was refunded before GitHub can have heard of it: nothing to ask
 update payfold.invitation i
 set status = 'withdrawn', reason = 'revoked before it was sent', changed_at = $2
 where i.repository = $1 and i.revoked and i.status in ('pending', 'failed')

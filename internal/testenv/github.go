@@ -115,15 +115,13 @@ func (g *GitHub) Known(user string) { g.locked(func() { delete(g.unknown, lower(
 func (g *GitHub) Join(user string) { g.locked(func() { g.collaborators[lower(user)] = true }) }
 
 // Accept accepts the user's open invitation; there must be one.
-func (g *GitHub) Accept(t testing.TB, user string) {
-	t.Helper()
+func (g *GitHub) Accept(t require.TestingT, user string) {
 	g.Decline(t, user)
 	g.Join(user)
 }
 
 // Decline declines the user's invitation; there must be one.
-func (g *GitHub) Decline(t testing.TB, user string) {
-	t.Helper()
+func (g *GitHub) Decline(t require.TestingT, user string) {
 	g.locked(func() {
 		one := g.invitationOf(user)
 		require.NotNil(t, one, "%s has no invitation", user)

@@ -1,0 +1,288 @@
+package invitations
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+func TestOfThreePurchasesUnderThreeNamesTheKeptNameAloneHasAccess(t *testing.T) {
+	t.Parallel()
+	for _, accepted := range []bool{true, false} {
+		w := setup(t)
+		w.remove = true
+		names := map[string]string{"pay1": "ada", "pay2": "bob", "pay3": "cy"}
+		r := w.inviter(t)
+		for _, payment := range []string{"pay1", "pay2", "pay3"} {
+			w.clock.Advance(time.Second)
+			w.buy(t, "u1", payment, names[payment])
+		}
+		reconcile(t, r)
+		for _, name := range names {
+			require.Equal(t, 1, w.github.Sent(name))
+			if accepted {
+				w.github.Accept(t, name)
+			}
+		}
+		w.refund(t, "pay3")
+		w.refund(t, "pay1")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+		w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+		w.requireStatus(t, "u1", "pay3", store.InvitationWithdrawn)
+		for payment, name := range names {
+			require.Equal(t, payment == "pay2", w.github.HasAccess(name) || w.github.Invitation(name) != nil, name)
+			require.Equal(t, 1, w.github.Sent(name))
+		}
+	}
+}
+
+func TestAStrangersRefundedPurchaseChangesNothingOfTheVictims(t *testing.T) {
+	t.Parallel()
+	for _, victims := range []string{"victim", ""} {
+		w := setup(t)
+		w.remove = true
+		r := w.inviter(t)
+		w.buy(t, "u1", "pay1", victims)
+		reconcile(t, r)
+		w.clock.Advance(time.Second)
+		w.buy(t, "u1", "pay2", "mallory") // whose checkout link says u1
+		reconcile(t, r)
+		w.github.Accept(t, "mallory")
+		w.refund(t, "pay2")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay2", store.InvitationWithdrawn)
+		require.False(t, w.github.HasAccess("mallory"))
+		require.Equal(t, 1, w.github.Sent("mallory"))
+		w.clock.Advance(25 * time.Hour)
+		reconcile(t, r)
+		if victims == "" {
+			w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+			w.buy(t, "u1", "pay1", "victim")
+			reconcile(t, r)
+		}
+		w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+		require.NotNil(t, w.github.Invitation("victim"))
+		require.Equal(t, 1, w.github.Sent("mallory"))
+	}
+}
+
+func TestAPurchaseWithoutANameDoesNotBorrowThatOfAnother(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.buy(t, "u1", "pay2", "")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay2", store.InvitationPending)
+	require.Nil(t, w.invitation(t, "u1", "pay2").GitHubUser)
+	w.buy(t, "u1", "pay2", "hubot")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	require.NotNil(t, w.github.Invitation("hubot"))
+}
+
+// The kept purchase may be so new that nobody has looked at it yet.
+func TestAKeptPurchaseThatWasNotScannedYetKeepsItsNamesAccess(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	r := w.inviter(t)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	w.refund(t, "pay1")
+	require.NoError(t, r.scan(t.Context(), nil))
+	w.buy(t, "u2", "pay2", "Octo")
+	worked, err := r.next(t.Context())
+	require.NoError(t, err)
+	require.True(t, worked)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.True(t, w.github.HasAccess("octo"))
+	reconcile(t, r)
+	w.requireStatus(t, "u2", "pay2", store.InvitationCollaborator)
+	require.Equal(t, 1, w.github.Sent("octo"))
+	w.refund(t, "pay2")
+	reconcile(t, r)
+	require.False(t, w.github.HasAccess("octo"), "the last purchase takes it")
+}
+
+func TestAnotherNameCountsAsLongAsGitHubWasNotAsked(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "late")
+	w.buy(t, "u2", "pay2", "asked")
+	w.perDay = 1
+	r := w.inviter(t)
+	w.exec(t, "update portal.payment set occurred_at = occurred_at + interval '1 hour' where provider_payment_id = 'pay1'")
+	w.github.Script("asked", testenv.Reply{Drops: true})
+	reconcile(t, r)
+	w.clock.Advance(-time.Minute)
+	w.buy(t, "u1", "pay1", "early")
+	w.buy(t, "u2", "pay2", "other")
+	w.clock.Advance(25 * time.Hour)
+	r.PerDay = 50
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("early"))
+	require.NotNil(t, w.github.Invitation("asked"))
+	require.Zero(t, w.github.Sent("late")+w.github.Sent("other"))
+}
+
+// older writes the row of an invitation as builds wrote it that knew licences alone.
+func (w *world) older(t *testing.T, payment, gitHubUser, status, invitedAt string) {
+	t.Helper()
+	w.exec(t, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, invited_at, activated_at, due_at, changed_at)
+		select user_id, $2, provider_payment_id, $3, $4, nullif($5, '')::timestamptz, occurred_at, $6, $6 from portal.payment where provider_payment_id = $1`,
+		payment, testenv.GitHubRepository, gitHubUser, status, invitedAt, w.clock.Now())
+}
+
+func TestAnUpgradeInvitesNobodyAgainAndEndsWhatWasRefunded(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	day := w.clock.Now().Format(time.RFC3339)
+	for payment, name := range map[string]string{
+		"waits": "ada", "joined": "bob", "refunded": "cy", "declined": "dan", "again": "dan", "unseen": "ada", "new": "eve", "nameless": "", "borrows": "",
+	} {
+		w.buy(t, "u1", payment, name)
+	}
+	w.refund(t, "refunded")
+	w.clock.Advance(time.Hour)
+	for _, one := range [][4]string{
+		{"waits", "ada", "invited", day},
+		{"joined", "bob", "collaborator", day},
+		{"refunded", "cy", "collaborator", day},
+		{"declined", "dan", "declined", day},
+		{"nameless", "ada", "invited", day},
+		{"borrows", "ada", "pending", ""},
+	} {
+		w.older(t, one[0], one[1], one[2], one[3])
+	}
+	r := w.inviter(t)
+	w.github.Join("bob")
+	w.github.Join("cy")
+	_, err := r.gitHub.Invite(t.Context(), "ada")
+	require.NoError(t, err)
+
+	reconcile(t, r)
+	for payment, status := range map[string]string{
+		"waits": store.InvitationInvited, "joined": store.InvitationCollaborator, "refunded": store.InvitationWithdrawn,
+		"declined": store.InvitationDeclined, "again": store.InvitationDeclined, "unseen": store.InvitationInvited,
+		"new": store.InvitationInvited, "nameless": store.InvitationInvited, "borrows": store.InvitationPending,
+	} {
+		w.requireStatus(t, "u1", payment, status)
+	}
+	require.False(t, w.github.HasAccess("cy"), "its purchase was refunded, whatever the user keeps")
+	require.True(t, w.github.HasAccess("bob"))
+	require.Equal(t, 1, w.github.Sent("ada"))
+	require.Zero(t, w.github.Sent("dan"), "who declined after the second purchase declined both")
+	require.Len(t, w.github.Requests(http.MethodPut), 2, "the first of ada, and eve")
+}
+
+// Two payments turn out to be one, or other rules give a payment another name.
+func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
+	t.Parallel()
+	rename := map[string]string{
+		"found to be the order of a transaction": "update portal.payment set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord', first_of_order = true",
+		"found to be the transaction of another": "update portal.payment set provider_payment_id = 'other', transaction_id = 'ord'",
+		"named otherwise by other rules":         "update portal.payment set provider_payment_id = 'other', transaction_id = null, order_id = null, first_of_order = false",
+	}
+	for name, sql := range rename {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, end := range []string{store.InvitationInvited, store.InvitationDeclined, store.InvitationCollaborator} {
+				w := setup(t)
+				w.remove = true
+				w.buy(t, "u1", "ord", "octo")
+				r := w.inviter(t)
+				reconcile(t, r)
+				switch end {
+				case store.InvitationDeclined:
+					w.github.Decline(t, "octo")
+				case store.InvitationCollaborator:
+					w.github.Accept(t, "octo")
+				}
+				w.clock.Advance(24 * time.Hour)
+				reconcile(t, r)
+				w.exec(t, sql)
+				reconcile(t, r)
+				var payment, status string
+				require.NoError(t, w.db.QueryRow(t.Context(), "select provider_payment_id, status from payfold.invitation").Scan(&payment, &status), "one row")
+				require.Contains(t, sql, "provider_payment_id = '"+payment)
+				require.Equal(t, end, status)
+				require.Equal(t, 1, w.github.Sent("octo"))
+				w.exec(t, "update portal.payment set reversed_at = now()")
+				reconcile(t, r)
+				w.requireStatus(t, "u1", payment, store.InvitationWithdrawn)
+				require.Nil(t, w.github.Invitation("octo"))
+				require.False(t, w.github.HasAccess("octo"))
+			}
+		})
+	}
+}
+
+func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][2]string{{"octo", "octo"}, {"octo", "hubot"}} {
+		w := setup(t)
+		w.buy(t, "u1", "ord", names[0])
+		w.buy(t, "u1", "tran", names[1])
+		r := w.inviter(t)
+		reconcile(t, r)
+		w.exec(t, "delete from portal.payment where provider_payment_id = 'ord'")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "ord", store.InvitationInvited)
+		require.Empty(t, w.github.Requests(http.MethodDelete), "a row that is not there says nothing")
+
+		w.exec(t, "update portal.payment set order_id = 'ord', first_of_order = true")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "ord", store.InvitationWithdrawn)
+		w.requireStatus(t, "u1", "tran", store.InvitationInvited)
+		require.NotNil(t, w.github.Invitation(names[1]))
+		require.Equal(t, names[0] == names[1], w.github.Invitation(names[0]) != nil)
+		require.Equal(t, 1, w.github.Sent(names[1]))
+		w.refund(t, "tran")
+		reconcile(t, r)
+		require.Nil(t, w.github.Invitation(names[0]))
+		require.Nil(t, w.github.Invitation(names[1]))
+	}
+}
+
+func TestAPurchaseThatTurnsOutToBeNoLicenceEndsItsInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.exec(t, "update portal.payment set kind = 'one_time', github_username = null, github_named_at = null")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
+func TestTablesOfOlderRulesMakeItWaitAndSaySo(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.exec(t, "alter table portal.payment rename github_username to older")
+	var log lockedBuffer
+	r := w.inviter(t)
+	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	require.ErrorIs(t, err, store.ErrOlderTables)
+	running(t, r)
+	wait.Until(t, func() bool { return strings.Contains(log.String(), "projector rebuild --promote") })
+	require.Empty(t, w.github.Requests(""))
+	w.exec(t, "alter table portal.payment rename older to github_username")
+	w.awaitStatus(t, "u1", store.InvitationInvited)
+	require.Equal(t, 1, strings.Count(log.String(), "projector rebuild --promote"))
+}

@@ -1,0 +1,19 @@
+-- what has become of each purchase: it was refunded, turned out to be of another kind,
+-- or is kept after all; its GitHub user became known, or is another one while GitHub
+-- was not asked about the one before
+update payfold.invitation i
+set github_username = n.github_username, revoked = n.revoked, due_at = $2, faults = 0, changed_at = $2
+from (
+  select i.user_id, i.provider_payment_id, p.reversed_at is not null or p.kind <> 'pro' as revoked,
+         case when i.status = 'pending' and i.invited_at is null and not exists (
+           select from payfold.invitation_attempt a
+           where a.repository = i.repository and lower(a.github_username) = lower(i.github_username)
+             and a.user_id = i.user_id and a.provider_payment_id = i.provider_payment_id
+             and a.outcome is distinct from 'not_sent'
+         ) then p.github_username else i.github_username end as github_username
+  from payfold.invitation i
+  join portal.payment p using (user_id, provider_payment_id)
+  where i.repository = $1 and i.status <> 'withdrawn' and ($3::text[] is null or i.user_id = any($3))
+) n
+where i.user_id = n.user_id and i.repository = $1 and i.provider_payment_id = n.provider_payment_id
+  and (i.revoked, i.github_username) is distinct from (n.revoked, n.github_username)

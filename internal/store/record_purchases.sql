@@ -1,0 +1,19 @@
+-- records an invitation for every kept purchase that has none yet (without a
+-- repository: none to any); nothing is concluded from a purchase that is not there.
+-- An invitation of the same GitHub user that ended after the purchase was this one's, too.
+with ended as (
+  select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
+  from payfold.invitation
+  where repository = $1 and status in ('declined', 'expired')
+  order by user_id, lower(github_username), changed_at desc
+)
+insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
+select p.user_id, $1, p.provider_payment_id, p.github_username, coalesce(e.status, 'pending'), e.reason, p.occurred_at, $2, $2
+from portal.payment p
+left join ended e on e.user_id = p.user_id and e.name = lower(p.github_username) and e.changed_at > p.occurred_at
+where p.kind = 'pro' and p.user_id is not null and p.reversed_at is null and ($3::text[] is null or p.user_id = any($3))
+  and not exists (
+    select from payfold.invitation i
+    where i.user_id = p.user_id and (i.repository = $1 or $1 = '') and i.provider_payment_id = p.provider_payment_id
+  )
+on conflict do nothing
