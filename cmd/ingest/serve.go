@@ -66,7 +66,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 		}
 		return log, func() error { log.Close(); return nil }, nil
 	}
-	server, err := eventlog.StartEmbedded(eventlog.EmbeddedConfig{
+	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{
 		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Logger: logger,
 	})
 	if err != nil {

@@ -47,8 +47,9 @@ type backend interface {
 	publish(e *entry) error
 	// forget is called for an entry whose answer nobody waits for any longer.
 	forget(e *entry)
-	// flush makes everything durable that the server had answered when it was called.
-	flush() error
+	// flush makes everything durable that the server had answered when it was called,
+	// seq being the newest of that.
+	flush(seq uint64) error
 }
 
 // entry is one append, or one reader's question, under way.
@@ -187,7 +188,7 @@ func (c *committer) commit() error {
 	if len(group) == 0 {
 		return nil // the flush before took them along
 	}
-	err := c.flush()
+	err := c.flush(seen)
 	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
 		for _, e := range group { // questions about a log without any message
 			e.err = err

@@ -30,7 +30,7 @@ func (s *script) publish(e *entry) error {
 
 func (s *script) forget(*entry) {}
 
-func (s *script) flush() error {
+func (s *script) flush(uint64) error {
 	s.busy = true
 	defer func() { s.busy = false }()
 	return <-s.flushed

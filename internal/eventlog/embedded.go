@@ -1,13 +1,13 @@
 package eventlog
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -32,8 +32,10 @@ type Server struct {
 	answers string // of the one that answers readers
 	config  EmbeddedConfig
 	store   *blockstore.Store
-	synced  bool // by the server, every message by itself
-	log     *Log // of Connect
+	found   *blockstore.Report // before the server opened it
+	unlike  bool               // the server has opened something else
+	synced  bool               // by the server, every message by itself
+	log     *Log               // of Connect
 }
 
 // EmbeddedConfig says where the embedded log lives and listens.
@@ -45,45 +47,41 @@ type EmbeddedConfig struct {
 }
 
 // ErrLocked: another process holds the log of this data directory.
-var ErrLocked = errors.New("another ingest is running on this data directory")
+var ErrLocked = errors.New("another ingest is running on this data directory, or an ingest check")
 
-// StartEmbedded locks the log, makes what an earlier process wrote durable, and
-// starts the server. It listens when StartEmbedded returns.
-func StartEmbedded(config EmbeddedConfig) (*Server, error) {
+// StartEmbedded locks the log, reads all of it, makes what an earlier process wrote
+// durable, and starts the server. It listens when StartEmbedded returns. The error is
+// a *blockstore.DamagedError where the log must not be opened; nothing of it is changed
+// then.
+func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) {
 	// Others may look in: the private Postgres beside the log runs as another
 	// user where this process is root. The log itself is closed to them.
 	if err := os.MkdirAll(config.DataDir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
-	lock := flock.New(filepath.Join(config.DataDir, "log.lock"))
+	lock := flock.New(lockFile(config.DataDir))
 	if held, err := lock.TryLock(); err != nil {
 		return nil, fmt.Errorf("lock the log: %w", err)
 	} else if !held {
 		return nil, ErrLocked
 	}
 	s := &Server{lock: lock, config: config, secret: randomToken(), answers: randomToken()}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, lock.Unlock())
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
 	}
 	return s, nil
 }
 
-func (s *Server) start() error {
+func (s *Server) start(ctx context.Context) error {
 	root := logFolder(s.config.DataDir)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
 	s.store = blockstore.New(root, writerAccount, s.config.Stream)
-	if err := s.store.Of(probeStream).Remove(); err != nil {
-		return fmt.Errorf("remove the last probe: %w", err)
-	}
-	aside, err := s.store.Recover()
-	if err != nil {
+	if err := s.recover(ctx); err != nil {
 		return err
 	}
-	if len(aside) > 0 {
-		s.config.Logger.Warn("what was never confirmed is set aside; the provider delivers it again", "files", aside)
-	}
+	var err error
 	if s.token, err = ensureToken(tokenFile(s.config.DataDir)); err != nil {
 		return err
 	}
@@ -188,7 +186,12 @@ func (s *Server) Connect() (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	log.health = s.health
+	log.health, log.made = s.health, s.store.Begin
+	if err := s.opened(log); err != nil {
+		s.unlike = true
+		log.Close()
+		return nil, err
+	}
 	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answers)); err != nil {
 		log.Close()
 		return nil, err
@@ -214,11 +217,8 @@ func (s *Server) Addr() net.Addr { return s.nats.Addr() }
 // gives the log free. The connection must be closed before.
 func (s *Server) Close() error {
 	s.stop()
-	var err error
-	if s.log == nil || s.log.committer.failure() == nil {
-		err = s.store.Close()
-	}
-	return errors.Join(err, s.lock.Unlock())
+	orderly := !s.unlike && (s.log == nil || s.log.committer.failure() == nil)
+	return errors.Join(s.store.Close(orderly), s.lock.Unlock())
 }
 
 func (s *Server) stop() {

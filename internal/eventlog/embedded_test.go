@@ -30,7 +30,7 @@ func embedded(t *testing.T, dir string) (*Server, *Log) {
 // streamless starts a server on dir and makes no stream.
 func streamless(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
-	s, err := StartEmbedded(EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	s, err := StartEmbedded(t.Context(), EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	l, err := s.Connect()
 	require.NoError(t, err)
@@ -60,19 +60,20 @@ func add(t *testing.T, l *Log, id string, size int) {
 	require.False(t, duplicate)
 }
 
-func marked(t *testing.T, dir string) string {
+func watermark(t *testing.T, dir string) blockstore.Watermark {
 	t.Helper()
-	return readTrimmed(markFile(dir))
+	w, err := filesIn(dir).Watermark()
+	require.NoError(t, err)
+	require.NotNil(t, w)
+	return *w
 }
-
-func markFile(dir string) string { return filepath.Join(dir, "log", "flushed") }
 
 func TestAnAddressThatIsTakenIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer other.Close()
-	_, err = StartEmbedded(EmbeddedConfig{DataDir: t.TempDir(), Address: other.Addr().String(), Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	_, err = StartEmbedded(t.Context(), EmbeddedConfig{DataDir: t.TempDir(), Address: other.Addr().String(), Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
 	require.ErrorContains(t, err, "embedded NATS address: listen tcp "+other.Addr().String())
 }
 
@@ -89,47 +90,20 @@ func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	dir := t.TempDir()
 	s, l := embedded(t, dir)
 	require.False(t, s.synced)
+	info, err := l.Info(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, info.LogID, watermark(t, dir).LogID, "before anything can be confirmed")
 	add(t, l, "first", 10)
-	require.Equal(t, "1", marked(t, dir))
+	require.EqualValues(t, 1, watermark(t, dir).Seq)
 	for i := range 40 {
 		add(t, l, fmt.Sprint("e", i), 500_000)
+		require.EqualValues(t, i+2, watermark(t, dir).Seq)
+		require.Equal(t, newestBlock(t, dir), watermark(t, dir).Block)
 	}
 	require.Greater(t, newestBlock(t, dir), 2)
-	require.Equal(t, fmt.Sprint(newestBlock(t, dir)), marked(t, dir))
+	require.False(t, watermark(t, dir).Closed)
 	stop(t, s, l)
-	require.Equal(t, "all", marked(t, dir))
-}
-
-func TestBlocksThatNoFlushHasCoveredAreSetAside(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, l := embedded(t, dir)
-	for i := range 40 {
-		add(t, l, fmt.Sprint("e", i), 500_000)
-	}
-	stop(t, s, l)
-	for _, row := range []struct {
-		mark  string
-		aside bool
-	}{{"all", false}, {"synced", false}, {"", false}, {"1", true}} {
-		require.NoError(t, os.WriteFile(markFile(dir), []byte(row.mark), 0o600))
-		again, l := embedded(t, dir)
-		aside, err := filepath.Glob(filepath.Join(dir, "log", "unconfirmed-*"))
-		require.NoError(t, err)
-		require.Equal(t, row.aside, len(aside) > 0, row.mark)
-		info, err := l.Info(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, row.aside, info.Last < 40, row.mark)
-		next := info.Last + 1
-		add(t, l, "after "+row.mark, 10)
-		info, err = l.Info(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, next, info.Last)
-		stop(t, again, l)
-		if !row.aside { // the next row begins with the same
-			require.NoError(t, os.WriteFile(markFile(dir), []byte("all"), 0o600))
-		}
-	}
+	require.True(t, watermark(t, dir).Closed)
 }
 
 func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
@@ -138,21 +112,24 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	s, l := embedded(t, dir)
 	stop(t, s, l)
 
+	require.NoError(t, os.Remove(filepath.Join(logFolder(dir), "watermark")))
 	s.store = blockstore.New(logFolder(dir), "ELSEWHERE", "PAYMENTS")
+	_, err := s.store.Recover(t.Context(), nil)
+	require.NoError(t, err)
 	require.NoError(t, s.run(false))
 	require.NoError(t, s.decide())
 	require.True(t, s.synced)
-	l, err := s.Connect()
+	l, err = s.Connect()
 	require.NoError(t, err)
 	ensure(t, l, ordinary)
 	add(t, l, "e1", 10)
-	require.Equal(t, "synced", marked(t, dir))
+	require.EqualValues(t, 1, watermark(t, dir).Seq)
 	l.Close()
 	s.stop()
 	s, l = embedded(t, dir)
 	info, err := l.Info(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, 1, info.Last, "every block counts, whatever an older mark says")
+	require.EqualValues(t, 1, info.Last)
 	stop(t, s, l)
 }
 

@@ -225,7 +225,7 @@ func TestTheLogSurvivesItsServer(t *testing.T) {
 func TestOneDataDirectoryHasOneLog(t *testing.T) {
 	t.Parallel()
 	_, l := setup(t)
-	_, err := eventlog.StartEmbedded(eventlog.EmbeddedConfig{
+	_, err := eventlog.StartEmbedded(t.Context(), eventlog.EmbeddedConfig{
 		DataDir: l.Dir, Address: "127.0.0.1:0", Stream: testenv.Stream, Logger: testenv.Logger(t),
 	})
 	require.ErrorIs(t, err, eventlog.ErrLocked)

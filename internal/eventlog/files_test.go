@@ -84,7 +84,7 @@ func filled(t *testing.T, dir string) (*Server, *Log, uint64) {
 	foreign(t, l, nats.Header{"nats-msg-id": {"other case"}, "Payfold-Key": {" padded\t ", "second"}, "Payfold-Signature": {""}}, `{}`)
 	foreign(t, l, nats.Header{"Payfold-Received-At": {"not a time"}}, `{}`)
 	for i := range 40 {
-		add(t, l, fmt.Sprint("e", i), 200_000+rand.IntN(500_000))
+		add(t, l, fmt.Sprint("e", i), 430_000+rand.IntN(300_000))
 	}
 	for i := range 500 {
 		add(t, l, fmt.Sprint("small", i), rand.IntN(3_000))

@@ -40,6 +40,10 @@ type Log struct {
 	// away is ErrDisconnected, with what to look at.
 	away error
 
+	// made is called when the stream is there, before anything is confirmed; nil but in
+	// the process of an embedded log.
+	made func() error
+
 	// health says why the server stores nothing any more; nil where it cannot be asked.
 	health func() error
 
@@ -76,7 +80,7 @@ func Connect(config Config) (*Log, error) {
 			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
 	}
 	// A cluster acknowledges, and shows, what its quorum has.
-	flush := func() error { return nil }
+	flush := func(uint64) error { return nil }
 	l, err := connect(url, config.Stream, flush, config.Logger, options...)
 	switch {
 	case err != nil:
@@ -91,7 +95,7 @@ func Connect(config Config) (*Log, error) {
 	return l, nil
 }
 
-func connect(url, stream string, flush func() error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
+func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
 	pipeline := newPipeline(flush)
 	options = append(options,
 		nats.Name("payfold"),

@@ -7,10 +7,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 const (
-	probeStream  = "PAYFOLD_PROBE"
 	probeSubject = "payfold.probe"
 	probeTimeout = 10 * time.Second
 )
@@ -33,11 +34,11 @@ func (s *Server) probe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: probeStream, Subjects: []string{probeSubject}, Storage: jetstream.FileStorage,
+		Name: blockstore.ProbeStream, Subjects: []string{probeSubject}, Storage: jetstream.FileStorage,
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	store := s.store.Of(probeStream)
+	store := s.store.Of(blockstore.ProbeStream)
 	for range 2 {
 		body := []byte(randomToken())
 		if _, err := js.Publish(ctx, probeSubject, body); err != nil {

@@ -16,7 +16,7 @@ import (
 type pipeline struct {
 	conn  *nats.Conn
 	inbox string // ends with a dot; an entry's number follows
-	sync  func() error
+	sync  func(seq uint64) error
 
 	mu      sync.Mutex
 	last    uint64
@@ -31,7 +31,7 @@ var (
 // duplicateInProcess is JSStreamDuplicateMessageConflict: neither stored nor a duplicate yet.
 const duplicateInProcess = 10158
 
-func newPipeline(flush func() error) *pipeline {
+func newPipeline(flush func(seq uint64) error) *pipeline {
 	return &pipeline{sync: flush, pending: map[uint64]*entry{}}
 }
 
@@ -46,7 +46,7 @@ func (p *pipeline) listen(conn *nats.Conn) error {
 	return answers.SetPendingLimits(-1, -1)
 }
 
-func (p *pipeline) flush() error { return p.sync() }
+func (p *pipeline) flush(seq uint64) error { return p.sync(seq) }
 
 func (p *pipeline) publish(e *entry) error {
 	p.mu.Lock()

@@ -68,7 +68,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
 		l.committer.begin(existing.CachedInfo().State.LastSeq)
-		return nil
+		return l.begun()
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("look up stream %s: %w", config.Name, err)
@@ -81,7 +81,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if err != nil {
 		return fmt.Errorf("create stream %s: %w", config.Name, err)
 	}
-	return nil
+	return l.begun()
 }
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.

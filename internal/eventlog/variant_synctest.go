@@ -37,13 +37,13 @@ func init() {
 		variant.never = true
 		variant.wrap = noFlush
 	default:
-		variant.wrap = func(flush func() error) func() error {
-			return func() error {
+		variant.wrap = func(flush func(uint64) error) func(uint64) error {
+			return func(seq uint64) error {
 				time.Sleep(delay)
-				return flush()
+				return flush(seq)
 			}
 		}
 	}
 }
 
-func noFlush(func() error) func() error { return func() error { return nil } }
+func noFlush(func(uint64) error) func(uint64) error { return func(uint64) error { return nil } }

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"slices"
 	"sort"
 	"strconv"
 
@@ -30,9 +29,8 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnlike, err)
 	}
-	slices.Sort(blocks)
 	// The last block that begins at or before from.
-	at := sort.Search(len(blocks), func(i int) bool { return s.begin(blocks[i]) > from }) - 1
+	at := sort.Search(len(blocks), func(i int) bool { return s.firstIn(blocks[i]) > from }) - 1
 	next := from
 	for _, block := range blocks[max(at, 0):] {
 		for r, err := range s.records(block) {
@@ -59,9 +57,9 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 	return fmt.Errorf("%w: they end before seq %d", ErrUnlike, next)
 }
 
-// begin is the sequence of a block's first message, and the greatest there is for
+// firstIn is the sequence of a block's first message, and the greatest there is for
 // a block without any.
-func (s *Store) begin(block int) uint64 {
+func (s *Store) firstIn(block int) uint64 {
 	for r, err := range s.records(block) {
 		if err == nil && !r.note {
 			return r.Seq
@@ -142,6 +140,7 @@ const (
 
 var (
 	errRecord = errors.New("a record is not what it should be")
+	errErased = errors.New("the server has erased the message")
 	// ErrDamaged: of all lengths only the header's is not in the checksum. The server
 	// would not notice, and move the border between header and body.
 	ErrDamaged = errors.New("the length of a message's header is damaged")
@@ -150,7 +149,9 @@ var (
 // headerEnd is the end of every header, and nowhere else in it.
 var headerEnd = []byte("\r\n\r\n")
 
-// parseRecord reads the first record in data. Its size is 0 where data ends within it.
+// parseRecord reads the first record in data. Its size is 0 where data ends within
+// it, and where nothing says how long it is. One that is whole in itself but is no
+// message to use comes with its size and an error.
 func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err error) {
 	if len(data) < fixedLength {
 		return Record{}, 0, nil
@@ -178,15 +179,22 @@ func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err err
 	for _, part := range [][]byte{data[4:20], r.Subject, r.Body} {
 		_, _ = checksum.Write(part) // never fails
 	}
-	if checksum.Sum64() != le.Uint64(sum) || r.Seq&isErased != 0 {
+	if checksum.Sum64() != le.Uint64(sum) {
 		return Record{}, 0, errRecord
 	}
+	if r.Seq&isErased != 0 {
+		return r, size, errErased
+	}
 	if length&hasHeader != 0 {
-		if end := bytes.Index(r.Body, headerEnd); end < 0 || uint64(header) != uint64(end+len(headerEnd)) {
-			return Record{}, 0, fmt.Errorf("%w: seq %d", ErrDamaged, r.Seq)
+		end := bytes.Index(r.Body, headerEnd) + len(headerEnd)
+		if end < len(headerEnd) {
+			return r, size, fmt.Errorf("%w: seq %d", ErrDamaged, r.Seq)
 		}
-		r.Header, r.Body = r.Body[:header:header], r.Body[header:]
+		if header != uint32(end) {
+			err = fmt.Errorf("%w: seq %d", ErrDamaged, r.Seq)
+		}
+		r.Header, r.Body = r.Body[:end:end], r.Body[end:]
 	}
 	r.note = r.Seq&isNote != 0
-	return r, size, nil
+	return r, size, err
 }

@@ -1,0 +1,131 @@
+package blockstore
+
+import (
+	"context"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// CheckOptions say how a log is checked.
+type CheckOptions struct {
+	// Running: a server has the log open. What is beyond the durable watermark is
+	// being written, and is not judged.
+	Running bool
+	// Progress is called by one goroutine at a time, after each block. May be nil.
+	Progress func(done, blocks int)
+}
+
+// Check reads every record of every block, on all cores, and says what is wrong. It
+// changes nothing. The error is for what could not be looked at.
+func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error) {
+	expected, err := s.expect(options.Running)
+	if err != nil {
+		return nil, err
+	}
+	if len(expected.report.Damage) > 0 || expected.report.LogID == "" {
+		return expected.report, nil
+	}
+	blocks, err := s.blocks()
+	if err != nil {
+		return nil, err
+	}
+	scans, err := s.scanAll(ctx, blocks, options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	s.judge(expected, scans)
+	return expected.report, nil
+}
+
+// blockScan is what was found in one block.
+type blockScan struct {
+	number int
+	size   int
+	pieces []piece
+}
+
+func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {
+	scans := make([]blockScan, len(blocks))
+	group, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	next, done := 0, 0
+	take := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		next++
+		return next - 1
+	}
+	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+		group.Go(func() (err error) {
+			var buffer []byte
+			for n := take(); n < len(blocks); n = take() {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if scans[n], buffer, err = s.scanBlock(blocks[n], buffer, nil); err != nil {
+					return err
+				}
+				mu.Lock()
+				if done++; progress != nil {
+					progress(done, len(blocks))
+				}
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	return scans, group.Wait()
+}
+
+// maxBlock is far more than the server writes into one block: 8 MB and a message.
+const maxBlock = 64 << 20
+
+// scanBlock reads one block into the buffer, which it returns to be used again.
+func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (blockScan, []byte, error) {
+	scan, err := blockScan{number: number}, error(nil)
+	buffer, err = readBlock(s.block(number), buffer)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return scan, buffer, err
+	case err != nil: // of the disk
+		scan.pieces = []piece{{bad: err.Error()}}
+		return scan, buffer, nil
+	}
+	scan.size = len(buffer)
+	scan.pieces = scanPieces(buffer, s.checksum(number), deliver)
+	return scan, buffer, nil
+}
+
+func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) []piece {
+	if len(data) > maxBlock {
+		return []piece{{size: len(data), bad: "it is longer than any block of the server"}}
+	}
+	return scan(data, checksum, deliver)
+}
+
+func readBlock(path string, buffer []byte) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return buffer, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return buffer, err
+	}
+	size := int(min(info.Size(), maxBlock+1))
+	buffer = slices.Grow(buffer[:0], size)[:size]
+	n, err := io.ReadFull(file, buffer)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return buffer[:n], err
+}

@@ -1,0 +1,133 @@
+package blockstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// expectation is what a log must be, by its settings and its durable watermark.
+type expectation struct {
+	report    *Report
+	watermark *Watermark // nil where there is none
+	running   bool
+	orderly   bool // nothing may be torn
+	first     uint64
+}
+
+// expect reads what says which log this is, and how far it must be whole. Without a
+// LogID in its report there is no log to be checked.
+func (s *Store) expect(running bool) (*expectation, error) {
+	if strings.ContainsAny(s.stream, "/\\.*> \t") {
+		return nil, fmt.Errorf("%q is no name of a stream", s.stream)
+	}
+	e := &expectation{running: running, first: 1, report: &Report{Stream: s.stream, First: 1}}
+	refuse := func(file, advice, format string, values ...any) (*expectation, error) {
+		e.report.Damage = append(e.report.Damage, Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice})
+		return e, nil
+	}
+	path := s.watermarkPath()
+	w, err := readWatermark(path)
+	if errors.Is(err, errWatermark) {
+		return refuse(path, "restore it, or remove it to take the log as it is", "%v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w == nil && running {
+		return nil, errors.New("the ingest that is running has no durable watermark: it is of an older build")
+	}
+	if e.watermark = w; w != nil {
+		e.report.Durable, e.report.Closed, e.orderly = &w.Seq, w.Closed, w.Closed
+		if w.Stream != s.stream {
+			return refuse(path, fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", w.Stream),
+				"the log here is stream %s, and NATS_STREAM is %s", w.Stream, s.stream)
+		}
+	} else {
+		e.orderly = s.legacyMark() == legacyWhole
+	}
+	if _, err := os.Stat(s.folder); errors.Is(err, fs.ErrNotExist) {
+		others, err := s.others()
+		switch {
+		case err != nil:
+			return nil, err
+		case len(others) > 0:
+			return refuse(filepath.Dir(s.folder), fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", others[0]),
+				"the log here is stream %s, and NATS_STREAM is %s", strings.Join(others, ", "), s.stream)
+		case w != nil && w.LogID != "":
+			return refuse(s.folder, adviceLost, "the log is gone: it had events up to seq %d", w.Seq)
+		case w == nil && s.legacyBlocks() > 0:
+			return refuse(s.folder, adviceLost, "the log is gone: it had %d blocks", s.legacyBlocks())
+		}
+		return e, nil
+	} else if err != nil {
+		return nil, err
+	}
+	m, err := s.meta()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	unborn := w != nil && w.LogID == "" && w.Seq == 0
+	if err != nil && unborn && s.isEmpty() {
+		return e, nil // it was just being made
+	}
+	if err != nil {
+		return refuse(s.folder, adviceRestore, "%v", err)
+	}
+	if fault := m.fault(s.stream); fault != "" {
+		return refuse(filepath.Join(s.folder, metaFile), adviceRestore, "the stream's settings: %s", fault)
+	}
+	logID := m.Metadata[metaLogID]
+	if w != nil && w.LogID != "" && w.LogID != logID {
+		return refuse(path, s.adviceAccept(), "it is of log %s, and the log here is %s", w.LogID, logID)
+	}
+	if file, reason := s.stranger(); file != "" {
+		return refuse(file, adviceRestore, "%s", reason)
+	}
+	e.first, e.report.LogID, e.report.First = m.first(), logID, m.first()
+	return e, nil
+}
+
+// others are the other streams of this folder.
+func (s *Store) others() (names []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(s.folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the streams: %w", err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); entry.IsDir() && name != ProbeStream && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// isEmpty says whether there is no block with anything in it.
+func (s *Store) isEmpty() bool {
+	blocks, err := s.blocks()
+	for _, block := range blocks {
+		if info, statErr := os.Stat(s.block(block)); statErr != nil || info.Size() > minRecord {
+			return false // a note of where the stream begins has exactly that
+		}
+	}
+	return err == nil
+}
+
+// stranger names what the server would take for something that it must act on: a
+// folder that replaces the blocks, a block of another name.
+func (s *Store) stranger() (file, reason string) {
+	const replacement = "__new_msgs__"
+	if _, err := os.Stat(filepath.Join(s.folder, replacement)); err == nil {
+		return filepath.Join(s.folder, replacement), "the server would take it in place of the log's blocks"
+	}
+	entries, _ := os.ReadDir(s.dir) // blocks() says why it cannot be read
+	for _, entry := range entries {
+		if _, isBlock := blockNumber(entry.Name()); !isBlock && strings.HasSuffix(entry.Name(), blockSuffix) {
+			return filepath.Join(s.dir, entry.Name()), "it is no block of the server"
+		}
+	}
+	return "", ""
+}

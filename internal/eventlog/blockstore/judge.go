@@ -1,0 +1,183 @@
+package blockstore
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// fault is a place in the log where something else is than should be.
+type fault struct {
+	Damage
+	block int    // where it is; a gap between two blocks is at the end of the first
+	next  uint64 // the sequence that should have come here
+	open  bool   // To is not known yet
+	torn  bool   // a write that was cut off looks like this
+}
+
+// judge walks through all pieces in the order of the log, says which messages are
+// whole, and what is damage and what is only torn.
+func (s *Store) judge(e *expectation, scans []blockScan) {
+	report, next := e.report, e.first
+	var faults []fault
+	end := fault{block: 0} // of the walk so far
+	add := func(f fault) {
+		f.next, f.File, f.Advice = next, s.block(f.block), adviceRestore
+		faults = append(faults, f)
+	}
+	for _, scan := range scans {
+		report.Blocks++
+		report.Bytes += int64(scan.size)
+		for _, p := range scan.pieces {
+			at := Damage{Offset: p.offset, Bytes: p.size, Reason: p.bad}
+			switch {
+			case p.note:
+				if p.to+1 != e.first || next != e.first {
+					at.Reason = fmt.Sprintf("a note that everything up to seq %d was removed", p.to)
+					at.From, at.To = p.to, p.to
+					add(fault{Damage: at, block: scan.number})
+				}
+				end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+				continue
+			case p.bad != "" && p.from == 0:
+				at.From = next
+				add(fault{Damage: at, block: scan.number, open: true, torn: true})
+				end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+				continue
+			}
+			// A message, or a run of them.
+			isOpen := len(faults) > 0 && faults[len(faults)-1].open
+			for n := range faults {
+				if faults[n].open && p.from >= next {
+					closeFault(&faults[n], p.from)
+				}
+			}
+			switch {
+			case p.from < next:
+				again := at
+				again.From, again.To = p.from, p.to
+				again.Reason = fmt.Sprintf("seq %d is where seq %d should be", p.from, next)
+				add(fault{Damage: again, block: scan.number})
+			case p.from > next && !isOpen:
+				place := end
+				if place.block == 0 {
+					place.block = scan.number
+				}
+				place.torn = place.block < scan.number // the end of a block may be lost as a whole
+				place.From, place.To = next, p.from-1
+				place.Reason = fmt.Sprintf("missing: then comes seq %d in %s", p.from, filepath.Base(s.block(scan.number)))
+				add(place)
+			}
+			if p.bad != "" { // its bytes are all there, and the server would give out others
+				at.From, at.To = p.from, p.to
+				add(fault{Damage: at, block: scan.number})
+			}
+			if p.to >= next {
+				next = p.to + 1
+			}
+			end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+		}
+	}
+	report.Last = next - 1
+	s.weigh(e, scans, faults)
+}
+
+// closeFault sets how far a stretch goes that ends where seq begins.
+func closeFault(f *fault, seq uint64) {
+	f.open = false
+	if f.To = seq - 1; f.To < f.From {
+		f.From, f.To = 0, 0 // bytes between two messages
+	}
+}
+
+// weigh tells damage from the end that a kill or a power cut has torn: nothing in
+// that lies at or below the durable watermark, or in a block below its.
+func (s *Store) weigh(e *expectation, scans []blockScan, faults []fault) {
+	report, newest := e.report, 0
+	if len(scans) > 0 {
+		newest = scans[len(scans)-1].number
+	}
+	for n, f := range faults {
+		if e.running && f.next > e.durable() {
+			faults = faults[:n]
+			break
+		}
+		if !e.running && e.mayBeTorn(f, newest) {
+			report.Last = f.next - 1
+			report.TornTail = s.tail(f, scans)
+			faults = faults[:n]
+			break
+		}
+	}
+	faults = append(faults, s.misfits(e, newest, faults)...)
+	damaged, counted := uint64(0), report.First-1
+	for _, f := range faults {
+		if f.open {
+			closeFault(&f, max(e.durable(), report.Last)+1)
+		}
+		if from, to := max(f.From, counted+1), min(f.To, report.Last); f.From > 0 && from <= to {
+			damaged, counted = damaged+to-from+1, to
+		}
+		report.Damage = append(report.Damage, f.Damage)
+	}
+	if e.running {
+		report.Last = min(report.Last, e.durable())
+	}
+	report.Events = report.Last + 1 - report.First - damaged
+}
+
+// durable is the watermark's sequence, 0 where there is none.
+func (e *expectation) durable() uint64 {
+	if e.watermark == nil {
+		return 0
+	}
+	return e.watermark.Seq
+}
+
+// mayBeTorn: what lies at the fault, and everything behind it, was not confirmed.
+// Without a watermark only the end of the newest block may be torn.
+func (e *expectation) mayBeTorn(f fault, newest int) bool {
+	w := e.watermark
+	switch {
+	case e.orderly || !f.torn:
+		return false
+	case w == nil || w.LogID == "":
+		return f.block == newest && f.next > e.durable()
+	}
+	return f.next > w.Seq && f.block >= min(w.Block, newest)
+}
+
+func (s *Store) tail(f fault, scans []blockScan) *Tail {
+	tail := &Tail{File: f.File, Offset: f.Offset, block: f.block}
+	for _, scan := range scans {
+		switch {
+		case scan.number == f.block:
+			tail.Bytes = scan.size - f.Offset
+		case scan.number > f.block:
+			tail.newer = append(tail.newer, scan.number)
+			tail.Newer = append(tail.Newer, s.block(scan.number))
+		}
+	}
+	return tail
+}
+
+// misfits are the ways in which a log that may be whole in itself is not the one that
+// the watermark was written for.
+func (s *Store) misfits(e *expectation, newest int, faults []fault) (out []fault) {
+	report, w := e.report, e.watermark
+	misfit := func(file, advice, format string, values ...any) {
+		out = append(out, fault{Damage: Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice}})
+	}
+	switch {
+	case w == nil && newest == 0 && s.legacyBlocks() > 0:
+		misfit(s.dir, adviceLost, "the log's blocks are gone: there were %d", s.legacyBlocks())
+	case w == nil || len(faults) > 0:
+	case report.Last < w.Seq:
+		misfit(s.dir, s.adviceAccept(), "missing: it was confirmed, and the log ends before it")
+		out[0].From, out[0].To = report.Last+1, w.Seq
+	case w.Closed && report.Last > w.Seq:
+		misfit(s.dir, s.adviceAccept(), "the log ended with seq %d when it was closed, and now ends with seq %d", w.Seq, report.Last)
+	case w.Block != everyBlock && w.Block > newest && !e.running:
+		misfit(s.block(w.Block), s.adviceAccept(), "the block is missing")
+	}
+	return out
+}

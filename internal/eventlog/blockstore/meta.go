@@ -1,0 +1,84 @@
+package blockstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/minio/highwayhash"
+)
+
+// meta is what the server notes of a stream.
+type meta struct {
+	Name     string            `json:"name"`
+	FirstSeq uint64            `json:"first_seq"`
+	Metadata map[string]string `json:"metadata"`
+
+	// Limits, by which the server would remove messages when it opens the stream.
+	Storage           string `json:"storage"`
+	Retention         string `json:"retention"`
+	Compression       string `json:"compression"`
+	MaxMsgs           int64  `json:"max_msgs"`
+	MaxBytes          int64  `json:"max_bytes"`
+	MaxAge            int64  `json:"max_age"`
+	MaxMsgsPerSubject int64  `json:"max_msgs_per_subject"`
+}
+
+const (
+	metaFile = "meta.inf"
+	metaSum  = "meta.sum"
+	metaKey  = "meta.key"
+
+	metaLogID = "log_id" // of Metadata
+)
+
+var errMeta = errors.New("the stream's settings cannot be read")
+
+// meta reads the stream's settings as strictly as the server, which leaves out a
+// stream that it cannot read, so that a new one is made in its folder.
+func (s *Store) meta() (m meta, err error) {
+	path := filepath.Join(s.folder, metaFile)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+	}
+	sum, err := os.ReadFile(filepath.Join(s.folder, metaSum))
+	if err != nil {
+		return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+	}
+	key := sha256.Sum256([]byte(s.stream))
+	hash, _ := highwayhash.New64(key[:]) // fails on keys of another length
+	_, _ = hash.Write(content)           // never fails
+	if string(sum) != hex.EncodeToString(hash.Sum(nil)) {
+		return meta{}, fmt.Errorf("%w: %s does not fit its checksum", errMeta, path)
+	}
+	if err := json.Unmarshal(content, &m); err != nil {
+		return meta{}, fmt.Errorf("%w: %s: %w", errMeta, path, err)
+	}
+	if _, err := os.Stat(filepath.Join(s.folder, metaKey)); err == nil {
+		return meta{}, fmt.Errorf("%w: the stream is encrypted", errMeta)
+	}
+	return m, nil
+}
+
+// fault says what in the settings is not payfold's, or lets the server remove messages.
+func (m meta) fault(stream string) string {
+	switch {
+	case m.Name != stream:
+		return fmt.Sprintf("they are those of stream %q", m.Name)
+	case m.Metadata[metaLogID] == "":
+		return "they have no " + metaLogID + ": the stream was not made by payfold"
+	case m.Storage != "file" || m.Retention != "limits" || m.Compression != "none":
+		return fmt.Sprintf("storage %s, retention %s, compression %s, where file, limits and none must be", m.Storage, m.Retention, m.Compression)
+	case m.MaxMsgs > 0 || m.MaxBytes > 0 || m.MaxAge > 0 || m.MaxMsgsPerSubject > 0:
+		return "they limit what the stream holds: the server would remove messages"
+	}
+	return ""
+}
+
+// first is the sequence of the stream's first message.
+func (m meta) first() uint64 { return max(m.FirstSeq, 1) }

@@ -1,0 +1,123 @@
+package blockstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Recover checks the log and makes what an earlier process left fit to be opened by
+// the server, and durable. The error is a *DamagedError where the log must not be
+// opened; nothing is changed then.
+//
+// What a kill or a power cut has torn from the end of the log was never confirmed. It
+// goes into files beside the log, log/unconfirmed-…; a power cut may keep a new block
+// and lose the end of the one before, and then that block goes, too, since the log
+// would have a gap. After anything but an orderly stop the server's index goes: it may
+// tell of messages that are lost.
+func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
+	report, err := s.Check(ctx, CheckOptions{Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	if len(report.Damage) > 0 {
+		return nil, &DamagedError{report}
+	}
+	if err := s.Of(ProbeStream).Remove(); err != nil {
+		return nil, fmt.Errorf("remove the last probe: %w", err)
+	}
+	if err := s.settle(report); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
+		return nil, fmt.Errorf("make the log durable: %w", err)
+	}
+	blocks, err := s.blocks()
+	if err != nil {
+		return nil, err
+	}
+	s.watermark, err = newWatermark(s.watermarkPath(), Watermark{
+		Format: watermarkFormat, Stream: s.stream, LogID: report.LogID, Seq: report.Last, Block: newestOf(blocks),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(s.legacyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the mark of an older build: %w", err)
+	}
+	return report, nil
+}
+
+// settle removes what the server must not see.
+func (s *Store) settle(report *Report) error {
+	if report.LogID == "" { // what is there was being made, and holds no message
+		return s.Remove()
+	}
+	if tail := report.TornTail; tail != nil {
+		for _, block := range tail.newer {
+			if err := os.Rename(s.block(block), s.unconfirmed(block)); err != nil {
+				return fmt.Errorf("set aside an unconfirmed block: %w", err)
+			}
+		}
+		if err := s.cut(tail); err != nil {
+			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
+		}
+	}
+	if err := s.removeEmpty(); err != nil {
+		return fmt.Errorf("remove an empty block: %w", err)
+	}
+	if report.Closed && report.TornTail == nil {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(s.dir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the log's index: %w", err)
+	}
+	return nil
+}
+
+// cut moves the end of a block into a file of its own. A kill in between leaves the
+// end in both places.
+func (s *Store) cut(tail *Tail) error {
+	block, err := os.OpenFile(tail.File, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer block.Close()
+	if tail.Bytes > 0 {
+		copied, err := os.OpenFile(s.unconfirmed(tail.block), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		defer copied.Close()
+		if _, err := io.Copy(copied, io.NewSectionReader(block, int64(tail.Offset), int64(tail.Bytes))); err != nil {
+			return err
+		}
+		if err := copied.Sync(); err != nil {
+			return err
+		}
+	}
+	return block.Truncate(int64(tail.Offset))
+}
+
+func (s *Store) unconfirmed(block int) string {
+	return filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%d%s", time.Now().UnixNano(), block, blockSuffix))
+}
+
+// removeEmpty removes the newest block while there is nothing in it. The server does so
+// by itself when it reads all blocks; done here, a block that is missing was lost.
+func (s *Store) removeEmpty() error {
+	blocks, err := s.blocks()
+	for n := len(blocks) - 1; n >= 0 && err == nil; n-- {
+		info, statErr := os.Stat(s.block(blocks[n]))
+		if statErr != nil || info.Size() > 0 {
+			return statErr
+		}
+		err = os.Remove(s.block(blocks[n]))
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package blockstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+)
+
+// Watermark is how far a log is durable, and of which log that is said.
+//
+// After an orderly stop it is exact. After a kill it is, too. A power cut may leave
+// an older Seq, never a newer one; Block it leaves as it was, since a new one is synced
+// before anything in it is confirmed.
+type Watermark struct {
+	Format int    `json:"format"`
+	Writes uint64 `json:"writes"` // so far: of two slots the one with more is the newer
+	Stream string `json:"stream"`
+	LogID  string `json:"log_id"` // empty until the stream is made
+	Seq    uint64 `json:"seq"`    // the newest that is durable; everything that was confirmed lies up to it
+	Block  int    `json:"block"`  // the newest that a finished flush has covered
+	Closed bool   `json:"closed"` // the server was stopped in order: nothing lies beyond Seq
+}
+
+const (
+	watermarkName   = "watermark"
+	watermarkFormat = 1
+
+	// slotSize is a disk's sector: one that is torn leaves the other slot.
+	slotSize = 512
+
+	// everyBlock: the server syncs every message by itself, into whichever block.
+	everyBlock = math.MaxInt32
+)
+
+var errWatermark = errors.New("the durable watermark cannot be read")
+
+func (s *Store) watermarkPath() string { return filepath.Join(s.root, watermarkName) }
+
+// Watermark returns nil where there is none.
+func (s *Store) Watermark() (*Watermark, error) { return readWatermark(s.watermarkPath()) }
+
+// encode writes the checksum and the watermark as JSON, filled up with spaces.
+func (w Watermark) encode(slot []byte) error {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	line := append(hex.AppendEncode(slot[:0], sum[:8]), ' ')
+	if line = append(line, text...); len(line) >= slotSize {
+		return fmt.Errorf("the names of stream %q and its log take more than a watermark holds", w.Stream)
+	}
+	for len(line) < slotSize-1 {
+		line = append(line, ' ')
+	}
+	_ = append(line, '\n')
+	return nil
+}
+
+// decode is the reverse of encode; nothing that encode did not write is taken.
+func decode(slot []byte) (w Watermark, err error) {
+	sum, text, found := bytes.Cut(slot, []byte(" "))
+	text = bytes.TrimRight(text, " \n")
+	want := sha256.Sum256(text)
+	if len(slot) != slotSize || !found || string(sum) != hex.EncodeToString(want[:8]) {
+		return Watermark{}, errWatermark
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&w); err != nil {
+		return Watermark{}, fmt.Errorf("%w: %w", errWatermark, err)
+	}
+	if w.Format != watermarkFormat {
+		return Watermark{}, fmt.Errorf("%w: format %d, this build reads format %d", errWatermark, w.Format, watermarkFormat)
+	}
+	if w.Stream == "" || w.Seq >= isNote || w.Block < 0 || w.Block > everyBlock {
+		return Watermark{}, errWatermark
+	}
+	return w, nil
+}
+
+func readWatermark(path string) (*Watermark, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseWatermark(content)
+}
+
+// parseWatermark takes the newer of two slots, or the one that can be read.
+func parseWatermark(content []byte) (*Watermark, error) {
+	if len(content) != 2*slotSize {
+		return nil, fmt.Errorf("%w: it has %d bytes, not %d", errWatermark, len(content), 2*slotSize)
+	}
+	first, err := decode(content[:slotSize])
+	second, err2 := decode(content[slotSize:])
+	switch {
+	case err != nil && err2 != nil:
+		return nil, err
+	case err != nil || err2 == nil && second.Writes > first.Writes:
+		return &second, nil
+	}
+	return &first, nil
+}
+
+// watermarkFile is written by one goroutine.
+type watermarkFile struct {
+	file *os.File
+	now  Watermark
+	slot [slotSize]byte
+}
+
+// newWatermark replaces the file, durably.
+func newWatermark(path string, w Watermark) (*watermarkFile, error) {
+	temporary := path + ".new"
+	file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("write the durable watermark: %w", err)
+	}
+	f := &watermarkFile{file: file}
+	if err = f.set(w); err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err == nil {
+		err = syncFile(filepath.Dir(path))
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("write the durable watermark: %w", err)
+	}
+	return f, nil
+}
+
+// set makes w durable, in one slot after the other.
+func (f *watermarkFile) set(w Watermark) error {
+	f.now = w
+	for range 2 {
+		if err := f.write(); err != nil {
+			return err
+		}
+		if err := syncData(f.file); err != nil {
+			return fmt.Errorf("fsync the durable watermark: %w", err)
+		}
+	}
+	return nil
+}
+
+// advance notes a newer sequence, without a sync: it survives a kill, and a power cut
+// leaves this one or an older one.
+func (f *watermarkFile) advance(seq uint64) error {
+	if seq <= f.now.Seq {
+		return nil
+	}
+	f.now.Seq = seq
+	return f.write()
+}
+
+func (f *watermarkFile) write() error {
+	f.now.Writes++
+	if err := f.now.encode(f.slot[:]); err != nil {
+		return err
+	}
+	if _, err := f.file.WriteAt(f.slot[:], int64(f.now.Writes%2)*slotSize); err != nil {
+		return fmt.Errorf("write the durable watermark: %w", err)
+	}
+	return nil
+}

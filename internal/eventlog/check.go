@@ -1,0 +1,97 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
+)
+
+// Files is the embedded log as it lies on this machine's disk.
+type Files struct {
+	store   *blockstore.Store
+	lock    *flock.Flock // nil while an ingest is running
+	running bool
+}
+
+// OpenFiles looks at the log of a data directory. No ingest can start on it before
+// Close, unless one is running.
+func OpenFiles(dataDir, stream string) (*Files, error) {
+	if _, err := os.Stat(logFolder(dataDir)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no log in DATA_DIR %s", dataDir)
+	} else if err != nil {
+		return nil, err
+	}
+	lock := flock.New(lockFile(dataDir), flock.SetFlag(os.O_RDONLY))
+	held, err := lock.TryRLock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no ingest has ever run on what was restored
+		return nil, fmt.Errorf("lock the log: %w", err)
+	}
+	f := &Files{store: blockstore.New(logFolder(dataDir), writerAccount, stream), running: err == nil && !held}
+	if held {
+		f.lock = lock
+	}
+	return f, nil
+}
+
+// Running says whether an ingest has the log open.
+func (f *Files) Running() bool { return f.running }
+
+// Check reads every record, as a start of ingest does. Beside a running ingest it reads
+// up to what is durable.
+func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*blockstore.Report, error) {
+	return f.store.Check(ctx, blockstore.CheckOptions{Running: f.running, Progress: progress})
+}
+
+// Salvaged is one message that is whole, of a log that may not be.
+type Salvaged struct {
+	Seq      uint64            `json:"seq"`
+	StoredAt time.Time         `json:"stored_at"`
+	Subject  string            `json:"subject"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	Bytes    []byte            `json:"body_base64,omitempty"` // of a body that is no text
+}
+
+// Data is the message's body, byte for byte.
+func (s Salvaged) Data() []byte {
+	if len(s.Bytes) > 0 {
+		return s.Bytes
+	}
+	return []byte(s.Body)
+}
+
+// Salvage delivers every message that is whole, in the order in which they lie there.
+func (f *Files) Salvage(ctx context.Context, deliver func(Salvaged) error) error {
+	return f.store.Salvage(ctx, func(r blockstore.Record) error {
+		out := Salvaged{Seq: r.Seq, StoredAt: time.Unix(0, r.Stored).UTC(), Subject: string(r.Subject)}
+		if utf8.Valid(r.Body) {
+			out.Body = string(r.Body)
+		} else {
+			out.Bytes = append([]byte(nil), r.Body...)
+		}
+		if header, err := nats.DecodeHeadersMsg(r.Header); err == nil {
+			out.Headers = make(map[string]string, len(header))
+			for key := range header {
+				out.Headers[key] = header.Get(key)
+			}
+		}
+		return deliver(out)
+	})
+}
+
+// Close lets an ingest start again.
+func (f *Files) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Unlock()
+}
