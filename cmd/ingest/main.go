@@ -42,5 +42,6 @@ func tune() {
 type grammar struct {
 	Serve        serveCommand        `cmd:"" default:"withargs" help:"Receive deliveries (the default)."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
+	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log, and say what is wrong."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
 }

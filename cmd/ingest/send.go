@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,13 +12,15 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
 type sendCommand struct {
 	secretFlags
-	URL   string   `name:"url" default:"http://127.0.0.1:8080/api/payments/provider/webhook" help:"The endpoint."`
-	Files []string `arg:"" help:"Files with one body each; - is standard input."`
+	URL      string   `name:"url" default:"http://127.0.0.1:8080/api/payments/provider/webhook" help:"The endpoint."`
+	Salvaged bool     `name:"salvaged" help:"The files are of ingest check --salvage, with one event a line."`
+	Files    []string `arg:"" help:"Files with one body each; - is standard input."`
 }
 
 const sendTimeout = 30 * time.Second
@@ -25,7 +29,11 @@ const sendTimeout = 30 * time.Second
 // answer. It fails where any answer is not a 2xx.
 func (c *sendCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	for _, file := range c.Files {
-		if failed := c.send(ctx, file, streams.In, streams.Out); failed != nil {
+		send := c.sendBody
+		if c.Salvaged {
+			send = c.sendLines
+		}
+		if failed := send(ctx, file, streams); failed != nil {
 			fmt.Fprintf(streams.Err, "ingest send: %s: %v\n", file, failed)
 			err = cli.Status(cli.ExitFailed)
 		}
@@ -33,11 +41,50 @@ func (c *sendCommand) Run(ctx context.Context, streams cli.Streams) (err error) 
 	return err
 }
 
-func (c *sendCommand) send(ctx context.Context, file string, stdin io.Reader, stdout io.Writer) error {
-	body, err := readInput(file, stdin)
+func (c *sendCommand) sendBody(ctx context.Context, file string, streams cli.Streams) error {
+	body, err := readInput(file, streams.In)
 	if err != nil {
 		return err
 	}
+	return c.send(ctx, body, streams.Out)
+}
+
+// sendLines goes on behind an event that is refused.
+func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.Streams) error {
+	input := streams.In
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		input = opened
+	}
+	refused := 0
+	for decoder := json.NewDecoder(input); ; {
+		var event eventlog.Salvaged
+		err := decoder.Decode(&event)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.send(ctx, event.Data(), streams.Out); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			refused++
+			fmt.Fprintf(streams.Err, "ingest send: %s: seq %d: %v\n", file, event.Seq, err)
+		}
+	}
+	if refused > 0 {
+		return fmt.Errorf("%d events were not taken", refused)
+	}
+	return nil
+}
+
+func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))

@@ -1,0 +1,152 @@
+package endtoend
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// damaged is an installation that was killed and has a log of several blocks.
+func damaged(t *testing.T) (w *world, bodies []string) {
+	t.Helper()
+	w = start(t, t.TempDir())
+	for n := range 50 {
+		bodies = append(bodies, fmt.Sprintf(`{"id":"e%d","eventType":"checkout.completed","object":{"pad":%q}}`, n, strings.Repeat("x", 400_000)))
+	}
+	w.deliver(t, bodies...)
+	w.ingest.Kill()
+	return w, bodies
+}
+
+func (w *world) block(number int) string {
+	return filepath.Join(w.dir, "log/jetstream/PAYFOLD/streams", testenv.Stream, "msgs", fmt.Sprint(number)+".blk")
+}
+
+// flip changes one bit of a file.
+func flip(t *testing.T, file string, at int) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	content[at] ^= 4
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+}
+
+// digestTree is what lies below a folder.
+func digestTree(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			content, err := os.ReadFile(filepath.Join(folder, path))
+			require.NoError(t, err)
+			out[path] = string(content)
+		}
+		return err
+	}))
+	return out
+}
+
+// refusedStart starts ingest, which must end with 1, and returns what it says.
+func (w *world) refusedStart(t *testing.T, env ...string) string {
+	t.Helper()
+	before := digestTree(t, filepath.Join(w.dir, "log"))
+	ingest := testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret), env...))
+	require.Equal(t, 1, ingest.Exit(t))
+	require.Equal(t, before, digestTree(t, filepath.Join(w.dir, "log")))
+	return ingest.Output()
+}
+
+// check runs ingest check to its end.
+func (w *world) check(t *testing.T, args ...string) (status int, output string) {
+	t.Helper()
+	check := testenv.Start(t, "ingest", w.env(), append([]string{"check"}, args...)...)
+	return check.Exit(t), check.Output()
+}
+
+func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
+	t.Parallel()
+	w, bodies := damaged(t)
+	status, output := w.check(t)
+	require.Zero(t, status, output)
+	require.Contains(t, output, "50 events, seq 1 to 50, in 3 blocks")
+
+	flip(t, w.block(1), 1_000_000) // within the third event
+	flip(t, w.block(2), 30)        // within the first one of the block
+	said := w.refusedStart(t)
+	require.Contains(t, said, w.block(1)+" at byte 800")
+	require.Contains(t, said, "seq 3: ")
+	require.Contains(t, said, w.block(2)+" at byte 0: seq 21: ")
+	require.Contains(t, said, "nothing in it was changed")
+
+	saved := filepath.Join(t.TempDir(), "events.jsonl")
+	status, output = w.check(t, "--salvage", saved)
+	require.Equal(t, 3, status, output)
+	require.Contains(t, output, "48 events are in "+saved)
+	status, output = w.check(t, "--json")
+	require.Equal(t, 3, status, output)
+	require.Contains(t, output, `"whole":false`)
+	require.Contains(t, output, `"from_seq":21,"to_seq":21`)
+
+	other := start(t, t.TempDir())
+	send := testenv.Start(t, "ingest", []string{"PROVIDER_WEBHOOK_SECRET=" + secret}, "send", "--url", other.provider.URL, "--salvaged", saved)
+	require.Zero(t, send.Exit(t), send.Output())
+	status, output = other.check(t)
+	require.Zero(t, status, output)
+	require.Contains(t, output, "48 events, seq 1 to 48")
+	require.Contains(t, output, "ingest is running")
+
+	flip(t, w.block(1), 1_000_000)
+	flip(t, w.block(2), 30)
+	w.startIngest(t)
+	w.deliver(t, bodies...) // all of them are duplicates
+	require.EqualValues(t, 50, w.head(t))
+	w.ingest.Signal(syscall.SIGTERM)
+	require.Zero(t, w.ingest.Exit(t))
+	status, output = w.check(t, "--json")
+	require.Zero(t, status, output)
+	require.Contains(t, output, `"closed":true,"whole":true`)
+}
+
+func TestAMistypedStreamIsRefusedAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, t.TempDir())
+	w.deliver(t, `{"id":"e1","eventType":"t","object":{}}`)
+	w.ingest.Kill()
+	require.Contains(t, w.refusedStart(t, "NATS_STREAM=PAYMENST"), "the log here is stream PAYMENTS, and NATS_STREAM is PAYMENST")
+	w.startIngest(t)
+	require.EqualValues(t, 1, w.head(t))
+}
+
+// As README.md says it, and as one does who has not read it.
+func TestABackupIsRestoredAsDocumented(t *testing.T) {
+	t.Parallel()
+	w := start(t, t.TempDir())
+	log, backup := filepath.Join(w.dir, "log"), filepath.Join(t.TempDir(), "log")
+	w.deliver(t, `{"id":"e1","eventType":"t","object":{}}`)
+	require.NoError(t, os.CopyFS(backup, os.DirFS(log))) // while ingest runs
+	w.deliver(t, `{"id":"e2","eventType":"t","object":{}}`)
+	w.ingest.Kill()
+
+	watermark, err := os.ReadFile(filepath.Join(log, "watermark"))
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(log))
+	require.NoError(t, os.Remove(filepath.Join(backup, "watermark")))
+	require.NoError(t, os.CopyFS(log, os.DirFS(backup)))
+	w.startIngest(t)
+	require.EqualValues(t, 1, w.head(t))
+	w.ingest.Kill()
+
+	require.NoError(t, os.WriteFile(filepath.Join(log, "watermark"), watermark, 0o600)) // as if restored over the log
+	require.Contains(t, w.refusedStart(t), "remove "+filepath.Join(log, "watermark"))
+	require.NoError(t, os.Remove(filepath.Join(log, "watermark")))
+	w.startIngest(t)
+	require.EqualValues(t, 1, w.head(t))
+}
