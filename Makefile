@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-power-cuts bench bench-ingest fuzz lint clean
+.PHONY: help build run test test-faults test-power-cuts test-arrivals bench bench-ingest fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -25,6 +25,10 @@ test-faults: test-power-cuts ## FAULT_ROUNDS (100) random kills, freezes, crashe
 POWER_CUTS ?= 200
 test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
+
+ARRIVAL_ROUNDS ?= 5
+test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (5) rounds
+	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 EVENTS ?= 200000
 bench: ## deliveries/s, delivery to visible row, and the ways to fold a log of EVENTS (200000) events

@@ -49,11 +49,11 @@ func (o *Offer) lines() int64 {
 	return o.Months
 }
 
-func (o *Offer) expiry(available time.Time) time.Time {
-	if o == nil || o.ValidMonths == 0 {
-		return time.Time{}
+func (o *Offer) validMonths() int64 {
+	if o == nil {
+		return 0
 	}
-	return addMonths(available, o.ValidMonths)
+	return o.ValidMonths
 }
 
 // sells says whether there has ever been an offer of the product.

@@ -2,119 +2,174 @@ package projections
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
-// claim is the rule of checkout.completed and subscription.paid: the first
-// event of a payment claims it for its user and grants what was bought; a later
-// one is a duplicate payment, which only fills what is missing.
+// claim is the rule of checkout.completed and subscription.paid. What the event
+// says of its payment is added to what is known of it (see Payment.merge); the
+// event that makes it complete claims it for its user, and what was bought is
+// granted. A later one is a duplicate payment. One that cannot be used yet is
+// rejected and claims nothing, but what it says counts for a later one.
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	if r.Catalogue.sells(f.Product) { // what the provider says was sold, whatever the buyer wrote into the metadata
 		f.ProductKey = f.Product
 	}
+	claimed := f.payment.UserID != ""
 	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
-	if f.Kind == "" && f.payment.Kind == "" && offer != nil {
-		f.kind = offer.Kind
+	if offer != nil && f.Kind == "" && claimed && f.payment.rank(kindRank) == kindSaid && f.payment.Kind != offer.Kind {
+		offer = nil // nothing to add to a payment of another kind
 	}
-	if f.kind != KindSubscription && f.kind != KindOneTime && f.kind != KindPro {
-		return Rejected, refused(UnknownKind)
+	told, unusable := r.tell(f, offer)
+	if StartsSubscription(f.Event) {
+		return r.startSubscription(s, f, told, unusable)
 	}
-	paid := f.Type == "subscription.paid"
-	mayWaitForUser := paid && f.kind == KindSubscription && f.SubscriptionID != ""
-	if f.user == "" && !mayWaitForUser {
-		return Rejected, refused(MissingUser)
-	}
-	// A checkout that starts a subscription and names no transaction is followed
-	// by the subscription.paid that does: it sets the state and claims nothing.
-	if !paid && f.SubscriptionID != "" && f.Transaction == "" {
-		f.payment = Payment{}
-		if f.kind != KindSubscription {
-			return Applied, nil
+	p, conflict := f.payment, conflicts(f)
+	usable := unusable == "" && f.PaymentID() != "" && !conflict
+	if usable {
+		p = s.named(f)
+		if !claimed && p.rank(kindRank) == told.rank(kindRank) {
+			p.setRank(kindRank, 0) // a later one decides as long as nothing is granted
 		}
-		return r.setSubscription(s, f, statusActive), nil
+		p.merge(told)
+		if !claimed {
+			p.Buyer = cmp.Or(f.UserID, p.Buyer)
+		}
+		p.absorb(s)
 	}
-	if f.PaymentID() == "" {
-		return Rejected, refused(MissingPaymentID)
+	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, told.knownKind(), p.Kind, f.kind)
+	canGrant := !usable || p.user() == "" || !p.sold() || s.canGrant(p)
+	reason := Reason("")
+	switch noCatalogue := r.Catalogue == nil; {
+	case !isKind(f.kind):
+		reason = UnknownKind
+	case f.user == "" && cmp.Or(f.SubscriptionID, p.SubscriptionID) == "":
+		reason = MissingUser
+	case f.PaymentID() == "":
+		reason = MissingPaymentID
+	case !noCatalogue && offer == nil && p.rank(creditsRank) == 0:
+		reason = UnknownProduct
+	case unusable == KindMismatch:
+		reason = unusable
+	case f.kind == KindOneTime && p.Credits == nil && offer == nil && !f.Credits.Present && !conflict:
+		reason = MissingCredits
+	case unusable != "" || !canGrant:
+		reason = OutOfRange
+	case conflict:
+		reason = PaymentConflict
 	}
-	claimed := f.known && f.payment.UserID != ""
-	if err := r.sells(f, offer, claimed); err != nil {
-		return Rejected, err
+	if !usable || !canGrant {
+		return Rejected, refused(reason)
 	}
-	if offer != nil && offer.Kind != f.kind {
-		offer = nil // of a payment that is claimed already: nothing to add to it
-	}
-	credits, err := r.grantable(f, offer)
-	if err != nil {
-		return Rejected, err
-	}
-	if f.known && conflicts(f) {
-		return Rejected, refused(PaymentConflict)
-	}
-	p := s.named(f)
-	lacksCredits := p.Credits == nil
-	if !lacksCredits { // they came with an earlier event, under the offer it was made
-		offer = r.Catalogue.offer(p.ProductKey, p.OccurredAt)
-	}
-	p.fill(f, credits)
-	if lacksCredits && p.Credits != nil && !s.canGrant(f.user, f.kind, *p.Credits) {
-		return Rejected, refused(OutOfRange)
-	}
-	if p.Kind == "" || !claimed && f.user != "" {
-		p.Kind, p.UserID = f.kind, f.user
+	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.sold() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
-	s.putPayment(p)
-	f.payment = p
-
-	if p.UserID != "" && (!claimed || lacksCredits) {
-		s.grant(p, granting{f.ID, f.OccurredAt, int64(f.Seq), offer})
-	}
-	switch f.kind {
-	case KindSubscription:
-		r.setSubscription(s, f, statusActive)
-	case KindPro:
-		s.chooseLicense(p.UserID)
-	}
-	if claimed {
+	f.payment, f.known = p, true
+	r.touch(s, f, p)
+	switch {
+	case reason != "":
+		return Rejected, refused(reason)
+	case claimed:
 		return DuplicatePayment, nil
 	}
 	return Applied, nil
 }
 
-// sells refuses what the catalogue does not sell, or a pack without credits. It
-// asks nothing of a payment that is claimed already.
-func (r Rules) sells(f *facts, offer *Offer, claimed bool) error {
-	switch {
-	case claimed:
-		return nil
-	case r.Catalogue != nil && offer == nil:
-		return refused(UnknownProduct)
-	case r.Catalogue != nil && offer.Kind != f.kind:
-		return refused(KindMismatch)
-	case r.Catalogue == nil && f.kind == KindOneTime && !f.Credits.Present:
-		return refused(MissingCredits)
-	}
-	return nil
+// StartsSubscription says whether it is a checkout that starts a subscription and
+// names no transaction. The subscription.paid that follows does: the checkout
+// claims nothing, and leaves what was bought with the subscription, for all of its
+// payments.
+func StartsSubscription(e events.Event) bool {
+	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
 }
 
+func (r Rules) startSubscription(s *State, f *facts, told Payment, unusable Reason) (Outcome, error) {
+	f.payment, f.known, f.same = Payment{}, false, Payment{}
+	state, _ := s.Subscriptions.Get(f.SubscriptionID)
+	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, told.knownKind(), state.SoldKind, state.Kind, KindSubscription)
+	if unusable != "" {
+		return Rejected, refused(unusable)
+	}
+	outcome := r.setSubscription(s, f, f.SubscriptionID, news{
+		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: told.knownKind(), productKey: f.ProductKey,
+		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: told,
+	})
+	for _, p := range s.paymentsIn(f.SubscriptionID, func(Payment) bool { return true }) {
+		r.touch(s, f, p)
+	}
+	if f.claimed {
+		return Applied, nil
+	}
+	return outcome, nil
+}
+
+// tell is what the event says of its payment, and why it can never be used.
+func (r Rules) tell(f *facts, offer *Offer) (told Payment, unusable Reason) {
+	told = Payment{
+		SubscriptionID: f.SubscriptionID, Buyer: f.UserID, ProductKey: f.ProductKey, Kind: f.Kind,
+		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
+	}
+	told.nameGitHubUser(f.GitHubUser, f.OccurredAt)
+	switch {
+	case offer != nil:
+		told.Kind = offer.Kind
+		told.setRank(kindRank, kindSaid)
+	case f.Kind != "" && r.Catalogue == nil:
+		told.setRank(kindRank, kindSaid)
+	case f.Kind != "":
+		told.setRank(kindRank, kindNotSold)
+	case f.isOfSubscription():
+		told.Kind = KindSubscription
+		told.setRank(kindRank, kindImplied)
+	}
+	switch {
+	case f.Kind != "" && !isKind(f.Kind):
+		return told, UnknownKind
+	case offer != nil && f.Kind != "" && f.Kind != offer.Kind:
+		return told, KindMismatch
+	}
+	credits, err := r.grantable(f, told.Kind, offer)
+	if err != nil {
+		return told, OutOfRange
+	}
+	if f.Amount.Present {
+		told.Amount, told.Currency = f.Amount.Pointer(), f.Currency
+		told.setRank(amountRank, amountOfOrder)
+		if f.AmountOfTransaction {
+			told.setRank(amountRank, amountOfTransaction)
+		}
+	}
+	told.setRank(productRank, 1)
+	if offer == nil && r.Catalogue != nil {
+		return told, ""
+	}
+	rank := soldByOrder
+	if f.Transaction != "" {
+		rank = soldByTransaction
+	}
+	told.setRank(creditsRank, rank)
+	told.setRank(productRank, rank+1)
+	told.Credits, told.GrantLines, told.ValidMonths = credits, offer.lines(), offer.validMonths()
+	return told, ""
+}
+
+// knownKind is the kind that the event itself says, not one that is implied.
+func (p Payment) knownKind() Kind {
+	if p.rank(kindRank) == kindSaid {
+		return p.Kind
+	}
+	return ""
+}
+
+// conflicts: a payment stays with the user and the kind that claimed it.
 func conflicts(f *facts) bool {
 	p := f.payment
-	return p.UserID != "" && (p.UserID != f.user || p.Kind != f.kind)
+	if p.UserID == "" {
+		return false
+	}
+	return f.UserID != "" && f.UserID != p.UserID || f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
 }
 
-// claimWaiting claims the payments of a subscription that came before its user
-// was known. Each is granted under its own event, id and time, so that the
-// ledger is the same as if the user had been known.
-func (r Rules) claimWaiting(s *State, subscription, user string) {
-	waiting := make([]Payment, 0, len(s.unclaimed[subscription]))
-	for id := range s.unclaimed[subscription] {
-		p, _ := s.Payments.Get(id)
-		waiting = append(waiting, p)
-	}
-	slices.SortFunc(waiting, func(a, b Payment) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
-	for _, p := range waiting {
-		p.UserID = user
-		s.putPayment(p)
-		s.grant(p, granting{p.EventID, p.OccurredAt, p.StreamSeq, r.Catalogue.offer(p.ProductKey, p.OccurredAt)})
-	}
+func isKind(kind Kind) bool {
+	return kind == KindSubscription || kind == KindOneTime || kind == KindPro
 }

@@ -24,7 +24,13 @@ type LedgerLine struct {
 	StreamSeq         int64     `db:"stream_seq"`
 }
 
-const entryGrant = "grant"
+// The entries besides those of reversals: see causes.
+const (
+	entryGrant = "grant"
+	// A correction takes a grant back that was one too many (below zero), or gives
+	// back what was reversed too much of one (above zero).
+	entryCorrection = "correction"
+)
 
 // Ledger is the lines of the payments a fold may see, and those it adds.
 type Ledger struct {
@@ -63,41 +69,82 @@ func (l *Ledger) add(line LedgerLine) {
 	l.added = append(l.added, line)
 }
 
-// sums is what the payment granted, and how much of it is reversed.
-func (l *Ledger) sums(p Payment) (granted, reversed int64) {
-	for _, line := range l.lines[p.ProviderPaymentID] {
-		if line.Entry == entryGrant {
-			granted += line.Delta
-		} else {
-			reversed -= line.Delta
+// sums is what the payment has granted as what it is now, and how much of that is reversed.
+func (s *State) sums(p Payment) (granted, reversed int64) {
+	for _, id := range p.ids() {
+		for _, line := range s.Ledger.lines[id] {
+			switch {
+			case line.Kind != p.Kind:
+			case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
+				granted += line.Delta
+			default:
+				reversed -= line.Delta
+			}
 		}
 	}
 	return granted, reversed
 }
 
-// remainder is a grant line and what is not reversed of it.
+// remainder is a grant line, what is left of it, and what is reversed of it.
 type remainder struct {
 	LedgerLine
-	left int64
+	left, reversed int64
 }
 
-// remaining lists the payment's grant lines, the latest available first.
-func (l *Ledger) remaining(p Payment) []remainder {
+// remaining lists the payment's grant lines of a kind, the latest available first.
+func (s *State) remaining(p Payment, kind Kind) []remainder {
 	var grants []remainder
-	for _, line := range l.lines[p.ProviderPaymentID] {
-		if line.Entry == entryGrant {
-			grants = append(grants, remainder{line, line.Delta})
+	for _, id := range p.ids() {
+		for _, line := range s.Ledger.lines[id] {
+			if line.Entry == entryGrant && line.Kind == kind {
+				grants = append(grants, remainder{line, line.Delta, 0})
+			}
 		}
 	}
-	for _, line := range l.lines[p.ProviderPaymentID] {
-		for i := range grants {
-			if line.ReversesEventID == grants[i].EventID && *line.ReversesLine == grants[i].Line {
+	for _, id := range p.ids() {
+		for _, line := range s.Ledger.lines[id] {
+			for i := range grants {
+				if line.ReversesEventID != grants[i].EventID || *line.ReversesLine != grants[i].Line {
+					continue
+				}
 				grants[i].left += line.Delta
+				if line.Entry != entryCorrection || line.Delta > 0 {
+					grants[i].reversed -= line.Delta
+				}
 			}
 		}
 	}
 	slices.SortFunc(grants, func(a, b remainder) int {
-		return cmp.Or(b.AvailableAt.Compare(a.AvailableAt), cmp.Compare(b.Line, a.Line))
+		return cmp.Or(b.AvailableAt.Compare(a.AvailableAt), cmp.Compare(b.StreamSeq, a.StreamSeq), cmp.Compare(b.EventID, a.EventID), cmp.Compare(b.Line, a.Line))
 	})
 	return grants
+}
+
+// take writes lines that take that many credits from the payment's grants of a
+// kind, the latest available first; below zero they give back what was reversed.
+func (s *State) take(p Payment, kind Kind, credits int64, entry string, by granting) {
+	for _, grant := range s.remaining(p, kind) {
+		part := min(credits, grant.left)
+		if credits < 0 {
+			part = -min(-credits, grant.reversed)
+		}
+		if part == 0 {
+			continue
+		}
+		credits -= part
+		line := grant.Line
+		s.Ledger.add(LedgerLine{
+			EventID: by.eventID, UserID: grant.UserID, Kind: kind, Entry: entry, Delta: -part,
+			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
+			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
+			OccurredAt: by.occurredAt, StreamSeq: by.seq,
+		})
+		switch {
+		case kind != KindOneTime:
+		case entry == entryCorrection && part > 0:
+			s.addCredits(grant.UserID, -part, 0, by.seq)
+		default:
+			s.addCredits(grant.UserID, 0, part, by.seq)
+		}
+	}
 }

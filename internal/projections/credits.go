@@ -14,21 +14,22 @@ type Credits struct {
 const maxBalance = 1 << 62
 
 // canGrant foresees what a bigint could not hold.
-func (s *State) canGrant(user string, kind Kind, credits int64) bool {
-	have, _ := s.Credits.Get(user)
-	return kind != KindOneTime || have.Granted <= maxBalance-credits
+func (s *State) canGrant(p Payment) bool {
+	if p.Kind != KindOneTime || p.Credits == nil {
+		return true
+	}
+	have, _ := s.Credits.Get(p.user())
+	granted, _ := s.sums(p)
+	return have.Granted <= maxBalance-max(0, *p.Credits-granted)
 }
 
-// addCredits adds what was granted, or what was reversed where it is negative.
-func (s *State) addCredits(user string, credits, seq int64) {
+// addCredits adds to what was granted and to what was reversed.
+func (s *State) addCredits(user string, granted, reversed, seq int64) {
 	have, _ := s.Credits.Get(user)
 	have.UserID = user
-	have.Balance += credits
-	if credits > 0 {
-		have.Granted += credits
-	} else {
-		have.Reversed -= credits
-	}
+	have.Granted += granted
+	have.Reversed += reversed
+	have.Balance = have.Granted - have.Reversed
 	have.StreamSeq = max(have.StreamSeq, seq)
 	s.Credits.Put(user, have)
 }

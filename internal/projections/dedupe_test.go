@@ -73,9 +73,9 @@ func TestALaterEventFillsWhatThePaymentLacks(t *testing.T) {
 
 	s = fold(t, checkout("e1", `"product":"p1","order":{"id":"o1","amount_paid":1,"currency":"EUR"},`+bare), checkout("e2",
 		`"product":"p2","order":{"id":"o2","amount_paid":2,"currency":"USD"},"provider_payment_id":"t1","metadata":{"credits":7}`))
-	require.Equal(t, []string{"payment provider_payment_id=t1 order_id=o1 user_id=u1 kind=one_time product_key=p1 amount=1 currency=EUR " +
+	require.Equal(t, []string{"payment provider_payment_id=t1 order_id=o1 user_id=u1 kind=one_time product_key=p1 amount=2 currency=USD " +
 		"credits=200 event_id=e1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=t1 first_of_order=true"},
-		lines("payment", s.Payments.Inserted()), "what is known stays")
+		lines("payment", s.Payments.Inserted()), "the names, the smaller product and the largest numbers stay")
 }
 
 func TestCreditsThatComeLaterAreGrantedOnce(t *testing.T) {

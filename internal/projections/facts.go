@@ -12,9 +12,12 @@ type facts struct {
 	events.Event
 
 	kind    Kind   // the event's, else the known payment's or subscription's
-	user    string // the event's, else the known subscription's or payment's
+	user    string // the event's, else the known payment's or subscription's
 	payment Payment
-	known   bool // payment is in the table
+	known   bool    // payment is in the table
+	same    Payment // a row that turns out to be that payment; see findPayment
+
+	claimed bool // the event claimed a payment, or granted something
 }
 
 // newFacts returns the state's one facts, which holds until the next event.
@@ -24,34 +27,26 @@ func newFacts(s *State, e events.Event) *facts {
 	if !HasEffect(e.Type) {
 		return f
 	}
-	f.payment, f.known = s.findPayment(e.Transaction, e.Order)
-	subscription, knownSubscription := SubscriptionState{}, false
-	if e.SubscriptionID != "" {
-		subscription, knownSubscription = s.Subscriptions.Get(e.SubscriptionID)
-	}
+	f.payment, f.same, f.known = s.findPayment(e.Transaction, e.Order)
 	if IsReversal(e.Type) {
 		f.user, f.kind = f.payment.UserID, f.payment.Kind
 		return f
 	}
-	if f.user == "" {
-		f.user = cmp.Or(subscription.UserID, f.payment.UserID)
+	var subscription SubscriptionState
+	if e.SubscriptionID != "" {
+		subscription, _ = s.Subscriptions.Get(e.SubscriptionID)
 	}
-	if f.kind == "" {
-		f.kind = f.payment.Kind
-	}
-	if f.kind == "" && (knownSubscription || strings.HasPrefix(e.Type, "subscription.")) {
+	f.user = cmp.Or(f.user, f.payment.user(), subscription.UserID)
+	f.kind = cmp.Or(f.kind, f.payment.Kind, subscription.SoldKind, subscription.Kind)
+	if f.kind == "" && f.isOfSubscription() {
 		f.kind = KindSubscription
 	}
 	return f
 }
 
-// subscriptionKey is the row of subscription_state the event is about; a user
-// whose provider names no subscription has one implicit subscription.
-func (f *facts) subscriptionKey() string {
-	if f.SubscriptionID != "" {
-		return f.SubscriptionID
-	}
-	return ImplicitSubscription(f.user)
+// isOfSubscription says whether the event is of a subscription, whatever it says of its kind.
+func (f *facts) isOfSubscription() bool {
+	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
 }
 
 const implicitPrefix = "implicit:"

@@ -30,8 +30,8 @@ func (r Rules) FoldID() string {
 	return id
 }
 
-// Fold applies one event to the state. It is deterministic and total: an event
-// it cannot use changes nothing but its own record, which says why. An event id
+// Fold applies one event to the state. It is deterministic and total: of an event
+// it cannot use it records why, and keeps at most what it says of its payment. An event id
 // that the state has seen is recorded as a duplicate and does nothing else. One
 // whose rows the database has refused before is rejected, with nothing recorded
 // but what every event has.
@@ -58,7 +58,7 @@ func (r Rules) Fold(s *State, e events.Event) {
 	r.foldExtras(s, f, outcome)
 }
 
-// refused is a Reason on its way out of a rule; a rule that returns it has changed nothing.
+// refused is a Reason on its way out of a rule; a rule that returns it has claimed and granted nothing.
 type refused Reason
 
 func (r refused) Error() string { return string(r) }

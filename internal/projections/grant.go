@@ -7,7 +7,7 @@ const maxCredits = 1_000_000_000_000
 
 // grantable is the credits the event's payment grants in all, nil for none. A
 // licence grants none. With a catalogue they come from its offer alone.
-func (r Rules) grantable(f *facts, offer *Offer) (*int64, error) {
+func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
 	if f.Amount.Bad || f.Amount.Value < 0 {
 		return nil, refused(OutOfRange)
 	}
@@ -16,7 +16,7 @@ func (r Rules) grantable(f *facts, offer *Offer) (*int64, error) {
 		credits = offer.credits()
 		lines = offer.lines()
 	}
-	if f.kind == KindPro || !credits.Present {
+	if kind == KindPro || !credits.Present {
 		return nil, nil
 	}
 	units := int64(1)
@@ -31,34 +31,32 @@ func (r Rules) grantable(f *facts, offer *Offer) (*int64, error) {
 	return &total, nil
 }
 
-// granting is the event a grant is written under.
+// granting is the event a ledger line is written under.
 type granting struct {
 	eventID    string
 	occurredAt time.Time
 	seq        int64
-	offer      *Offer
 }
 
-// grant writes the ledger lines of a claimed payment and, for a credit pack,
-// the user's balance; then what was reversed before is settled. A payment
-// without credits has no line.
-func (s *State) grant(p Payment, by granting) {
-	if p.Credits != nil && p.Kind != KindPro {
-		lines := min(by.offer.lines(), *p.Credits)
-		for month := range lines {
-			available := addMonths(by.occurredAt, month)
-			s.Ledger.add(LedgerLine{
-				EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
-				Delta: share(*p.Credits, month, lines), ProviderPaymentID: p.ProviderPaymentID,
-				AvailableAt: available, ExpiresAt: by.offer.expiry(available),
-				OccurredAt: by.occurredAt, StreamSeq: by.seq,
-			})
+// grant writes the ledger lines of credits that a payment grants and, for a credit
+// pack, adds them to the user's balance.
+func (s *State) grant(p Payment, credits int64, by granting) {
+	lines := min(max(p.GrantLines, 1), credits)
+	for month := range lines {
+		available := addMonths(by.occurredAt, month)
+		line := LedgerLine{
+			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
+			Delta: share(credits, month, lines), ProviderPaymentID: p.ProviderPaymentID,
+			AvailableAt: available, OccurredAt: by.occurredAt, StreamSeq: by.seq,
 		}
-		if p.Kind == KindOneTime {
-			s.addCredits(p.UserID, *p.Credits, by.seq)
+		if p.ValidMonths > 0 {
+			line.ExpiresAt = addMonths(available, p.ValidMonths)
 		}
+		s.Ledger.add(line)
 	}
-	s.settle(p)
+	if p.Kind == KindOneTime {
+		s.addCredits(p.UserID, credits, 0, by.seq)
+	}
 }
 
 // share is the part of one of n lines. Offers divide evenly; a payment whose

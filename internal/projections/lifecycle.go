@@ -1,18 +1,53 @@
 package projections
 
+import "cmp"
+
 // lifecycle is the rule of the events that tell how a subscription fares. They
 // carry an old payment or none: they grant nothing and claim nothing, but one
 // that brings the user lets what waited for the user be claimed.
 func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
-	switch f.kind {
-	case KindSubscription:
-	case KindOneTime, KindPro:
-		return Ignored, nil
-	default:
+	if !isKind(f.kind) {
 		return Rejected, refused(UnknownKind)
 	}
-	if f.SubscriptionID == "" && f.user == "" {
+	other := f.kind != KindSubscription
+	switch {
+	case f.SubscriptionID == "" && other:
+		return Ignored, nil
+	case f.SubscriptionID == "" && f.user == "":
 		return Rejected, refused(MissingUser)
 	}
-	return r.setSubscription(s, f, statusOf(f)), nil
+	key, holds := f.SubscriptionID, int64(0)
+	if key == "" {
+		key, holds = ImplicitSubscription(f.user), 1
+	}
+	paymentID := ""
+	if !f.payment.FirstAt.IsZero() {
+		paymentID = f.payment.ProviderPaymentID
+	}
+	outcome := r.setSubscription(s, f, key, news{
+		status: statusOf(f), at: f.OccurredAt, startedAt: f.OccurredAt, user: f.user, kind: f.Kind, productKey: f.ProductKey, paymentID: paymentID,
+		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holds: holds,
+	})
+	r.bind(s, f)
+	switch {
+	case f.claimed:
+		return Applied, nil
+	case other:
+		return Ignored, nil
+	}
+	return outcome, nil
+}
+
+// bind notes which subscription the event's payment is of, and its other name.
+func (r Rules) bind(s *State, f *facts) {
+	if f.SubscriptionID == "" || f.PaymentID() == "" || f.UserID != "" && f.payment.UserID != "" && f.UserID != f.payment.UserID {
+		return
+	}
+	p := s.named(f)
+	p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
+	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
+		return
+	}
+	f.payment = p
+	r.touch(s, f, p)
 }

@@ -63,7 +63,8 @@ func TestLifecycleEventsNeverClaimTheOldPaymentTheyCarry(t *testing.T) {
 	t.Parallel()
 	s := fold(t, ofType("subscription.past_due", "e1", paidOfS1+`,"credits":9`), ofType("subscription.active", "e2", paidOfS1+`,"credits":9`))
 	require.Empty(t, grants(s))
-	require.Empty(t, s.Payments.Inserted())
+	payment, _ := s.Payments.Get("t1")
+	require.Equal(t, []string{"s1", "", ""}, []string{payment.SubscriptionID, payment.UserID, payment.Kind}, "only whose subscription's it is")
 	require.Equal(t, map[string]string{"e1": "applied", "e2": "applied"}, outcomes(s))
 }
 
@@ -74,7 +75,7 @@ func TestLifecycleEventsOfOtherKindsAreIgnored(t *testing.T) {
 		ofType("subscription.active", "e2", `"id":"s1","metadata":{"user_id":"u1","kind":"gift"}`),
 		ofType("subscription.active", "e3", `"object":"subscription"`))
 	require.Equal(t, map[string]string{"e1": "ignored", "e2": "rejected unknown_kind", "e3": "rejected missing_user"}, outcomes(s))
-	require.Empty(t, s.Subscriptions.Inserted())
+	require.Empty(t, s.Current.Inserted())
 }
 
 func TestALiveSubscriptionIsShownBeforeAnEndedOne(t *testing.T) {

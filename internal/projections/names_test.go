@@ -139,7 +139,7 @@ func TestAPaymentReversedUnderItsOtherNameIsGrantedOnce(t *testing.T) {
 	taken := dispute("e2", `"amount":1210,"transaction":"t1"`)
 	both := checkout("e3", `"order":{"id":"o1","transaction":"t1"},`+meta)
 	s := fold(t, ordered, taken, both)
-	require.Equal(t, []string{"e1 gives u1 200 one_time for o1"}, grants(s))
+	require.Equal(t, []string{"e1 gives u1 200 one_time for o1", "e2 gives u1 -200 one_time for o1"}, grants(s), "the dispute takes effect")
 	require.Equal(t, "duplicate_payment", outcomes(s)["e3"])
 
 	refunded := refund("e4", `"transaction":{"id":"t1","order":"o1","amount_paid":1210,"refunded_amount":1210}`)

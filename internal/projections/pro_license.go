@@ -22,7 +22,7 @@ type ProLicense struct {
 const statusRevoked = "revoked"
 
 // chooseLicense sets the user's row again, after one of the user's pro payments changed.
-func (s *State) chooseLicense(user string) {
+func (s *State) chooseLicense(user string, at time.Time) {
 	var best Payment
 	for id := range s.proOf[user] {
 		candidate, _ := s.Payments.Get(id)
@@ -31,10 +31,17 @@ func (s *State) chooseLicense(user string) {
 		}
 	}
 	before, known := s.Licenses.Get(user)
+	if best.ProviderPaymentID == "" {
+		if known && before.Status == statusActive { // what looked like a licence turned out to be none
+			before.Status, before.RevokedAt = statusRevoked, at
+			s.Licenses.Put(user, before)
+		}
+		return
+	}
 	row := ProLicense{
 		UserID: user, Status: statusActive, GitHubUsername: best.GitHubUsername,
 		ProductKey: best.ProductKey, ProviderPaymentID: best.ProviderPaymentID,
-		ActivatedAt: best.OccurredAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+		ActivatedAt: best.FirstAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
 	}
 	if !best.ReversedAt.IsZero() {
 		row.Status = statusRevoked
@@ -49,8 +56,8 @@ func (p Payment) licensesBefore(other Payment) bool {
 	if mine, others := p.ReversedAt.IsZero(), other.ReversedAt.IsZero(); mine != others {
 		return mine
 	}
-	if !p.OccurredAt.Equal(other.OccurredAt) {
-		return p.OccurredAt.After(other.OccurredAt)
+	if !p.FirstAt.Equal(other.FirstAt) {
+		return p.FirstAt.After(other.FirstAt)
 	}
 	return p.StreamSeq > other.StreamSeq
 }

@@ -49,13 +49,13 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 	}
 }
 
-// addPaid adds a payment, or takes it away again. One that has only been
-// reversed so far is not paid.
+// addPaid adds a payment, or takes it away again. One that cannot be claimed yet, but
+// for its user, is not paid.
 func (s *State) addPaid(p Payment, sign int64) {
-	if p.Kind == "" {
+	if !p.sold() {
 		return
 	}
-	s.addRevenue(p.OccurredAt, p.Currency, p.Kind, func(r *RevenueDay) {
+	s.addRevenue(p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
 		r.Payments += sign
 		r.Gross += sign * amountOf(p.Amount)
 	})

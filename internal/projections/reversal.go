@@ -30,7 +30,7 @@ var causes = map[string]string{"refund.created": "refund", "dispute.created": "c
 // reverse is the rule of refund.created and dispute.created. They need only a
 // payment's name: user and kind come from the payment, and what is reversed is
 // settled against what it granted, now or when it is claimed.
-func reverse(_ Rules, s *State, f *facts) (Outcome, error) {
+func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 	if f.PaymentID() == "" {
 		return Rejected, refused(MissingPaymentID)
 	}
@@ -50,16 +50,11 @@ func reverse(_ Rules, s *State, f *facts) (Outcome, error) {
 		s.Reversals.Put(row.EventID, row)
 		return Ignored, nil
 	}
-	p := s.named(f)
-	if !f.known {
-		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
-	}
-	s.putPayment(p)
-	f.payment = p
-	row.ProviderPaymentID = p.ProviderPaymentID
+	f.payment = s.named(f)
+	row.ProviderPaymentID = f.payment.ProviderPaymentID
 	s.Reversals.Put(row.EventID, row)
 	s.indexReversal(row)
-	s.settle(p)
+	r.touch(s, f, f.payment)
 	return Applied, nil
 }
 
@@ -81,76 +76,95 @@ func (s *State) indexReversal(row Reversal) {
 // counts is false for what the provider has not taken back, or not yet.
 func (r Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
 
-// settle brings what is taken back of a payment up to its reversals, one after
-// the other in the order of the log. It is called whenever a payment gets a
-// reversal or a grant, and changes nothing where all is settled.
-func (s *State) settle(p Payment) {
-	var reversals []Reversal
-	for _, id := range s.reversalsOf[p.ProviderPaymentID] {
-		reversal, _ := s.Reversals.Get(id)
-		reversals = append(reversals, reversal)
+// settle writes the ledger lines that are missing from what there is to what there
+// ought to be, which is a function of the payment and its reversals alone. Grants
+// are written by the event by, reversals by themselves, one after the other in the
+// order of the log, corrections by the event now. It changes nothing where all is
+// settled.
+func (s *State) settle(p Payment, by, now granting) Payment {
+	reversals := s.reversalsFor(p)
+	all := takenBy(reversals, p)
+	if len(reversals) > 0 {
+		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
+		s.putPayment(p)
 	}
-	if len(reversals) == 0 {
-		return
+	s.undoOtherKinds(p, now)
+	ought := p.grants()
+	granted, reversed := s.sums(p)
+	if excess := reversed - all.of(ought); excess > 0 {
+		s.take(p, p.Kind, -excess, entryCorrection, now)
+		reversed -= excess
 	}
-	slices.SortFunc(reversals, func(a, b Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
-	granted, reversed := s.Ledger.sums(p)
-	var taken taken
-	p.ReversedAt = time.Time{}
+	if granted > ought {
+		s.take(p, p.Kind, granted-ought, entryCorrection, now)
+	}
+	if granted < ought {
+		s.grant(p, ought-granted, by)
+	}
+	so := taken{paid: all.paid}
 	for _, reversal := range reversals {
-		taken.add(reversal, p)
-		if step := taken.of(granted) - reversed; step > 0 {
-			s.takeBack(p, reversal, step)
+		so.add(reversal)
+		if step := so.of(ought) - reversed; step > 0 {
+			s.take(p, p.Kind, step, reversal.Cause, granting{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
-		if taken.all() && p.ReversedAt.IsZero() {
-			p.ReversedAt = reversal.OccurredAt
-		}
 	}
-	p.RefundedAmount = taken.amount(p)
-	s.putPayment(p)
-	if p.Kind == KindPro && p.UserID != "" {
-		s.chooseLicense(p.UserID)
+	return p
+}
+
+// undoOtherKinds takes back all that was granted as something else, before the kind
+// of the payment was known.
+func (s *State) undoOtherKinds(p Payment, now granting) {
+	for _, kind := range []Kind{KindSubscription, KindOneTime} {
+		if kind == p.Kind {
+			continue
+		}
+		was := p
+		was.Kind = kind
+		if granted, reversed := s.sums(was); granted != 0 {
+			s.take(p, kind, -reversed, entryCorrection, now)
+			s.take(p, kind, granted, entryCorrection, now)
+		}
 	}
 }
 
-// takeBack writes ledger lines that reverse that many credits of the payment's
-// grants, the latest available first.
-func (s *State) takeBack(p Payment, reversal Reversal, credits int64) {
-	if p.Kind == KindOneTime {
-		s.addCredits(p.UserID, -credits, reversal.StreamSeq)
-	}
-	for _, grant := range s.Ledger.remaining(p) {
-		part := min(credits, grant.left)
-		if part == 0 {
-			continue
+// reversalsFor lists what counts against the payment, in the order of the log.
+func (s *State) reversalsFor(p Payment) []Reversal {
+	var list []Reversal
+	for _, id := range p.ids() {
+		for _, event := range s.reversalsOf[id] {
+			reversal, _ := s.Reversals.Get(event)
+			list = append(list, reversal)
 		}
-		credits -= part
-		line := grant.Line
-		s.Ledger.add(LedgerLine{
-			EventID: reversal.EventID, UserID: p.UserID, Kind: p.Kind, Entry: reversal.Cause, Delta: -part,
-			ProviderPaymentID: p.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
-			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
-			OccurredAt: reversal.OccurredAt, StreamSeq: reversal.StreamSeq,
-		})
 	}
+	slices.SortFunc(list, func(a, b Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
+	return list
 }
 
 // taken is what some reversals of one payment take back together: the largest
 // cumulative amount seen, and the sum of those that count for themselves.
 type taken struct {
 	largest, sum int64
-	paid         *int64
-	whole        bool // by one that says no amount
+	paid         *int64 // the largest that any of them says, else the payment's amount
+	whole        bool   // by one that says no amount
 }
 
-func (t *taken) add(r Reversal, p Payment) {
-	switch {
-	case r.Paid != nil:
-		t.paid = r.Paid
-	case p.Amount != nil:
+func takenBy(reversals []Reversal, p Payment) (t taken) {
+	for _, r := range reversals {
+		if r.Paid != nil && (t.paid == nil || *r.Paid > *t.paid) {
+			t.paid = r.Paid
+		}
+	}
+	if t.paid == nil {
 		t.paid = p.Amount
 	}
+	for _, r := range reversals {
+		t.add(r)
+	}
+	return t
+}
+
+func (t *taken) add(r Reversal) {
 	switch {
 	case r.Amount == nil:
 		t.whole = true
@@ -197,14 +211,30 @@ func (t *taken) of(credits int64) int64 {
 }
 
 // amount is what is taken back in money, at most what was paid; nil where nobody knows.
-func (t *taken) amount(p Payment) *int64 {
+func (t *taken) amount() *int64 {
 	total := t.total()
 	switch {
-	case t.whole && t.paid == nil, t.paid == nil && total == 0:
-		return p.RefundedAmount
+	case t.paid == nil && total == 0:
+		return nil
 	case t.paid == nil:
 	case t.whole || total > *t.paid:
 		total = *t.paid
 	}
 	return &total
+}
+
+// reversedAt is the provider's time of the reversal that left nothing, zero where
+// something is left.
+func (t *taken) reversedAt(reversals []Reversal) time.Time {
+	if !t.all() {
+		return time.Time{}
+	}
+	reversals = slices.SortedFunc(slices.Values(reversals), func(a, b Reversal) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	so := taken{paid: t.paid}
+	for _, r := range reversals {
+		if so.add(r); so.all() {
+			return r.OccurredAt
+		}
+	}
+	return time.Time{}
 }

@@ -85,6 +85,12 @@ func tables(s *State) []string {
 	)
 }
 
+// forLater are the columns that only later events need.
+var forLater = map[string]bool{
+	"first_at": true, "last_at": true, "period_start": true, "period_end": true, "grant_lines": true, "valid_months": true, "ranks": true,
+	"sold_lines": true, "sold_valid_months": true, "holders": true,
+}
+
 func lines[R any](table string, rows []R) []string {
 	var all []string
 	for _, row := range rows {
@@ -96,6 +102,9 @@ func lines[R any](table string, rows []R) []string {
 				continue
 			}
 			column, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("db"), ",")
+			if forLater[column] {
+				continue
+			}
 			line += fmt.Sprintf(" %s=%v", column, shown(reflect.Indirect(field).Interface()))
 		}
 		all = append(all, line)

@@ -3,13 +3,14 @@ package projections
 // State is the rows of all tables that the events to be folded can touch:
 //
 //   - events: those with one of the events' ids
-//   - payments: those with one of their names, and the unclaimed ones of every
-//     subscription they touch
-//   - subscriptions: those they name, and all of every user they touch
+//   - payments: those with one of their names and what these were merged into or
+//     with, the unclaimed ones of every subscription they touch, and all of one
+//     that they start
+//   - subscriptions: those they name or their payments have, and all of every user
+//     they touch
 //   - the rows of every user they touch, by their own words, their payment's or
 //     their subscription's, and the user's payments of kind pro
-//   - the reversals of those payments, and the ledger lines of payments that the
-//     events reverse
+//   - the reversals and ledger lines of those payments
 //
 // Load* puts what the database has; Fold changes it.
 type State struct {
@@ -29,7 +30,7 @@ type State struct {
 
 	byTransaction map[string]string          // transaction → payment
 	byOrder       map[string]string          // order → its first payment
-	unclaimed     map[string]map[string]bool // subscription → payments without a user
+	paymentsOf    map[string]map[string]bool // subscription → payments
 	ofUser        map[string]map[string]bool // user → subscriptions
 	proOf         map[string]map[string]bool // user → claimed payments of kind pro
 	reversalsOf   map[string][]string        // payment → reversals, by their event ids
@@ -44,7 +45,7 @@ func NewState() *State {
 		Poison:        map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
-		unclaimed:     map[string]map[string]bool{},
+		paymentsOf:    map[string]map[string]bool{},
 		ofUser:        map[string]map[string]bool{},
 		proOf:         map[string]map[string]bool{},
 		reversalsOf:   map[string][]string{},
@@ -65,7 +66,7 @@ func (s *State) Reset() {
 	s.Licenses.clear()
 	clear(s.byTransaction)
 	clear(s.byOrder)
-	clear(s.unclaimed)
+	clear(s.paymentsOf)
 	clear(s.ofUser)
 	clear(s.proOf)
 	clear(s.reversalsOf)

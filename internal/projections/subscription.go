@@ -21,17 +21,29 @@ type Subscription struct {
 }
 
 // chooseSubscription sets the row of a user: a live subscription before an
-// ended one, then the latest started, then the latest in the log.
+// ended one, then one that the provider names, then the latest started, then the
+// latest in the log.
 func (s *State) chooseSubscription(user string) {
 	var best SubscriptionState
 	for id := range s.ofUser[user] {
 		candidate, _ := s.Subscriptions.Get(id)
+		if candidate.Status == statusUnknown || candidate.Kind != "" && candidate.Kind != KindSubscription {
+			continue
+		}
 		if best.SubscriptionID == "" || candidate.before(best) {
 			best = candidate
 		}
 	}
+	now, shown := s.Current.Get(user)
+	if best.SubscriptionID == "" {
+		if shown && now.Status != statusUnknown { // what was shown turned out to be none
+			now.Status = statusUnknown
+			s.Current.Put(user, now)
+		}
+		return
+	}
 	id := best.SubscriptionID
-	if strings.HasPrefix(id, implicitPrefix) {
+	if best.implicit() {
 		id = ""
 	}
 	chosen := Subscription{
@@ -40,7 +52,7 @@ func (s *State) chooseSubscription(user string) {
 		CanceledAt: best.CanceledAt, ProviderPaymentID: best.ProviderPaymentID,
 		OccurredAt: best.OccurredAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
 	}
-	if now, ok := s.Current.Get(user); !ok || now != chosen {
+	if !shown || now != chosen {
 		s.Current.Put(user, chosen)
 	}
 }
@@ -49,10 +61,17 @@ func (s SubscriptionState) before(other SubscriptionState) bool {
 	if s.live() != other.live() {
 		return s.live()
 	}
+	if mine, others := s.implicit(), other.implicit(); mine != others {
+		return others
+	}
 	if !s.StartedAt.Equal(other.StartedAt) {
 		return s.StartedAt.After(other.StartedAt)
 	}
 	return s.StreamSeq > other.StreamSeq
+}
+
+func (s SubscriptionState) implicit() bool {
+	return strings.HasPrefix(s.SubscriptionID, implicitPrefix)
 }
 
 func (s SubscriptionState) live() bool {

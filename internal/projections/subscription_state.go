@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,18 @@ type SubscriptionState struct {
 	OccurredAt         time.Time `db:"occurred_at"`
 	EventID            string    `db:"event_id"`
 	StreamSeq          int64     `db:"stream_seq"`
+
+	// What its events say that it is; only subscriptions are shown to their users.
+	Kind string `db:"kind"`
+
+	// What a checkout that started it left for its payments.
+	SoldKind        string `db:"sold_kind"`
+	SoldProductKey  string `db:"sold_product_key"`
+	SoldCredits     *int64 `db:"sold_credits"`
+	SoldLines       int64  `db:"sold_lines"` // see Payment; 0: nothing is left with it
+	SoldValidMonths int64  `db:"sold_valid_months"`
+
+	Holders int64 `db:"holders"` // of an implicit one: the payments and events that make it be there
 }
 
 const (
@@ -29,6 +42,9 @@ const (
 	// statusUnknown is that of a subscription of which only an update without a
 	// status has been heard. It is not live.
 	statusUnknown = "unknown"
+	// statusMerged is that of an implicit subscription whose payments turned out to
+	// be of another one. It is nobody's.
+	statusMerged = "merged"
 )
 
 // LoadSubscription puts a subscription as the database has it.
@@ -41,6 +57,10 @@ func (s *State) LoadSubscription(row SubscriptionState) {
 }
 
 func (s *State) putSubscription(row SubscriptionState) {
+	before, _ := s.Subscriptions.Get(row.SubscriptionID)
+	if before.UserID != "" && before.UserID != row.UserID {
+		delete(s.ofUser[before.UserID], row.SubscriptionID)
+	}
 	s.Subscriptions.Put(row.SubscriptionID, row)
 	s.indexSubscription(row)
 }
@@ -58,57 +78,138 @@ func addTo(index map[string]map[string]bool, key, member string) {
 	index[key][member] = true
 }
 
-// setSubscription gives the event's subscription that status (empty: the one it
-// has), claims what waited for its user, and chooses the user's current one
-// again. An event older than what the state knows only fills what is empty:
-// Stale. A cancellation is final and applies whenever it comes; of several the
-// earliest counts.
-func (r Rules) setSubscription(s *State, f *facts, status string) Outcome {
-	key := f.subscriptionKey()
+// news is what an event, or a payment, says of a subscription.
+type news struct {
+	at, startedAt          time.Time
+	status                 string // empty: the one it has
+	user                   string
+	kind                   Kind // empty: it does not say
+	productKey             string
+	paymentID              string
+	periodStart, periodEnd time.Time
+	canceledAt             time.Time
+	sold                   Payment // what a checkout that starts it says of its payments
+	holds                  int64   // see Holders
+	aside                  bool    // it says nothing of status, product, payment and period
+}
+
+// setSubscription tells a subscription the news, claims what waited for its user,
+// and chooses the user's current one again. News older than what the state knows
+// only fill what is empty: Stale. A cancellation is final and applies whenever it
+// comes, of several the earliest; but an implicit subscription is revived by the
+// next payment.
+func (r Rules) setSubscription(s *State, f *facts, key string, n news) Outcome {
 	state, known := s.Subscriptions.Get(key)
-	if !known {
-		state = SubscriptionState{SubscriptionID: key, StartedAt: f.OccurredAt, Status: statusUnknown}
+	if !known || state.Status == statusMerged {
+		known = false
+		state = SubscriptionState{SubscriptionID: key, StartedAt: n.startedAt, Status: statusUnknown}
 	}
-	older, final := known && f.OccurredAt.Before(state.OccurredAt), state.Status == statusCanceled
+	implicit := strings.HasPrefix(key, implicitPrefix)
+	older, final := known && state.Status != statusUnknown && n.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
 	newest := !older && !final
-	earliestCancellation := status == statusCanceled && (older || !final)
+	earliestCancellation := n.status == statusCanceled && !implicit && (older || !final)
 	outcome := Applied
-	if newest || earliestCancellation {
-		state.overwrite(f, status)
-	} else {
+	switch {
+	case n.aside && known:
+	case newest || earliestCancellation:
+		state.overwrite(f, n)
+	default:
 		outcome = Stale
-		state.fill(f)
+		state.fill(n)
 	}
-	state.UserID = cmp.Or(state.UserID, f.user)
-	if f.OccurredAt.Before(state.StartedAt) {
-		state.StartedAt = f.OccurredAt
+	found := state.UserID == "" && n.user != ""
+	state.UserID = cmp.Or(state.UserID, n.user)
+	if n.startedAt.Before(state.StartedAt) && !n.aside {
+		state.StartedAt = n.startedAt
 	}
+	state.Kind = shownKind(state.Kind, n.kind)
+	state.sell(n.sold)
+	state.Holders += n.holds
 	s.putSubscription(state)
+	if found {
+		for _, p := range s.paymentsIn(key, func(p Payment) bool { return p.UserID == "" }) {
+			r.touch(s, f, p)
+		}
+	}
 	if state.UserID != "" {
-		r.claimWaiting(s, key, state.UserID)
 		s.chooseSubscription(state.UserID)
 	}
 	return outcome
 }
 
-func (s *SubscriptionState) overwrite(f *facts, status string) {
-	s.Status, s.CanceledAt = cmp.Or(status, s.Status), time.Time{}
-	if s.Status == statusCanceled {
-		s.CanceledAt = firstTime(f.CanceledAt, f.OccurredAt)
+// shownKind: a subscription is one where any event says so.
+func shownKind(a, b Kind) Kind {
+	for _, kind := range []Kind{KindSubscription, KindPro, KindOneTime} {
+		if a == kind || b == kind {
+			return kind
+		}
 	}
-	s.ProductKey = cmp.Or(f.ProductKey, s.ProductKey)
-	s.ProviderPaymentID = cmp.Or(f.payment.ProviderPaymentID, s.ProviderPaymentID)
-	if !f.PeriodStart.IsZero() || !f.PeriodEnd.IsZero() {
-		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.PeriodStart, f.PeriodEnd
-	}
-	s.OccurredAt, s.EventID, s.StreamSeq = f.OccurredAt, f.ID, int64(f.Seq)
+	return ""
 }
 
-func (s *SubscriptionState) fill(f *facts) {
-	s.ProductKey = cmp.Or(s.ProductKey, f.ProductKey)
-	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, f.payment.ProviderPaymentID)
+// sell keeps what a checkout that starts the subscription says of its payments.
+func (s *SubscriptionState) sell(told Payment) {
+	if told.Ranks == 0 {
+		return
+	}
+	rank := func(of, least, to int64) {
+		if told.rank(of) >= least {
+			told.setRank(of, to)
+		} else {
+			told.setRank(of, 0)
+		}
+	}
+	rank(kindRank, kindSaid, kindWithSubscription)
+	rank(creditsRank, soldByOrder, soldWithSubscription)
+	rank(productRank, soldByOrder+1, soldWithSubscription+1)
+	sold := s.sold()
+	if s.SoldKind != "" && told.rank(kindRank) > 0 {
+		sold.Kind = shownKind(s.SoldKind, told.Kind)
+	}
+	if told.rank(productRank) == 0 {
+		told.ProductKey = ""
+	}
+	sold.merge(told)
+	if sold.rank(kindRank) > 0 {
+		s.SoldKind = sold.Kind
+	}
+	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
+}
+
+// sold is what the subscription knows of each of its payments.
+func (s SubscriptionState) sold() (p Payment) {
+	if s.SoldKind != "" {
+		p.Kind = s.SoldKind
+		p.setRank(kindRank, kindWithSubscription)
+	}
+	if p.ProductKey = s.SoldProductKey; p.ProductKey != "" {
+		p.setRank(productRank, soldWithSubscription+1)
+	}
+	if s.SoldLines > 0 {
+		p.Credits, p.GrantLines, p.ValidMonths = s.SoldCredits, s.SoldLines, s.SoldValidMonths
+		p.setRank(creditsRank, soldWithSubscription)
+	}
+	return p
+}
+
+func (s *SubscriptionState) overwrite(f *facts, n news) {
+	s.Status, s.CanceledAt = cmp.Or(n.status, s.Status), time.Time{}
+	if s.Status == statusCanceled {
+		s.CanceledAt = firstTime(n.canceledAt, n.at)
+	}
+	s.ProductKey = cmp.Or(n.productKey, s.ProductKey)
+	s.ProviderPaymentID = cmp.Or(n.paymentID, s.ProviderPaymentID)
+	if !n.periodStart.IsZero() || !n.periodEnd.IsZero() {
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = n.periodStart, n.periodEnd
+	}
+	s.OccurredAt, s.EventID, s.StreamSeq = n.at, f.ID, int64(f.Seq)
+}
+
+func (s *SubscriptionState) fill(n news) {
+	s.ProductKey = cmp.Or(s.ProductKey, n.productKey)
+	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, n.paymentID)
 	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
-		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.PeriodStart, f.PeriodEnd
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = n.periodStart, n.periodEnd
 	}
 }
 

@@ -80,16 +80,21 @@ func TestAnEventOfAKnownSubscriptionIsItsUsers(t *testing.T) {
 	}
 }
 
-func TestOnlyTheRenewalOfASubscriptionMayWait(t *testing.T) {
+func TestOnlyWhatASubscriptionPaysMayWaitForItsUser(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{KindOneTime, KindPro} {
+	for _, kind := range []string{KindOneTime, KindPro, KindSubscription} {
 		s := fold(t, checkout("e1", ofKind(kind, `"provider_payment_id":"t1","metadata":{"kind":"x","credits":5}`)))
 		require.Equal(t, map[string]string{"e1": "rejected missing_user"}, outcomes(s))
+		waits := paid("e2", ofKind(kind, `"id":"s1","last_transaction_id":"t1","metadata":{"kind":"x","credits":5}`))
+		for _, log := range [][]string{{waits, ofType("subscription.active", "e3", ofS1)}, {ofType("subscription.active", "e3", ofS1), waits}} {
+			s = fold(t, log...)
+			require.NotContains(t, outcomes(s)["e2"], "rejected", kind)
+			payment, _ := s.Payments.Get("t1")
+			require.Equal(t, []string{"u1", kind}, []string{payment.UserID, payment.Kind})
+		}
 	}
-	s := fold(t, checkout("e1", `"provider_payment_id":"t1","subscription":"s1","metadata":{"kind":"subscription"}`),
-		paid("e2", `"last_transaction_id":"t1"`))
-	require.Equal(t, map[string]string{"e1": "rejected missing_user", "e2": "rejected missing_user"}, outcomes(s),
-		"nor that of a checkout, or of a subscription without a name")
+	s := fold(t, paid("e2", `"last_transaction_id":"t1"`))
+	require.Equal(t, map[string]string{"e2": "rejected missing_user"}, outcomes(s), "nor that of a subscription without a name")
 }
 
 // The checkout's order does not matter, be it before, between or after the
@@ -154,7 +159,7 @@ products:
 		"the user comes under another offer":            {[]string{waits("e1", "yearly", before), user("yearly")}, 12, 100},
 		"the user comes with another product":           {[]string{waits("e1", "yearly", before), user("later")}, 12, 100},
 		"the credits come with the user":                {[]string{waits("e1", "later", before), user("later")}, 12, 5},
-		"the credits come between, under a later offer": {[]string{waits("e1", "later", before), waits("e2", "later", after), user("later")}, 1, 60},
+		"the credits come between, under a later offer": {[]string{waits("e1", "later", before), waits("e2", "later", after), user("later")}, 12, 5},
 		"both come under the newer offer":               {[]string{waits("e1", "yearly", after), user("yearly")}, 7, 100},
 	} {
 		t.Run(name, func(t *testing.T) {

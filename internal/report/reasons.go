@@ -17,10 +17,19 @@ var reasons = map[projections.Reason]string{
 	projections.Internal:         "The database refused the rows it would have written. This is a fault of payfold, not of the shop.",
 }
 
+// kept are the reasons for which what an event says of its payment still counts.
+var kept = map[projections.Reason]bool{
+	projections.UnknownKind: true, projections.MissingUser: true, projections.UnknownProduct: true, projections.MissingCredits: true,
+}
+
 // rejection explains a reason; one that this build does not know is shown as it is.
-func rejection(reason string) string {
-	if text, known := reasons[projections.Reason(reason)]; known {
-		return text + " It changed nothing."
+func rejection(reason string, namesPayment bool) string {
+	text, known := reasons[projections.Reason(reason)]
+	switch {
+	case !known:
+		return "Rejected as " + reason + ". It changed nothing."
+	case namesPayment && kept[projections.Reason(reason)]:
+		return text + " It claimed and granted nothing; what it says of its payment counts when a later event completes it."
 	}
-	return "Rejected as " + reason + ". It changed nothing."
+	return text + " It changed nothing."
 }

@@ -10,8 +10,13 @@ import (
 func paymentText(p *page, payment projections.Payment) {
 	p.section("PAYMENT %s", name(payment.ProviderPaymentID))
 	claimed := "not yet: it waits for its user"
-	if payment.Kind == "" {
-		claimed = "not yet: so far it has only been reversed"
+	switch {
+	case payment.MergedInto != "":
+		claimed = "it is payment " + name(payment.MergedInto)
+	case payment.FirstAt.IsZero():
+		claimed = "not yet: no event has said that it was paid"
+	case payment.Buyer != "":
+		claimed = "not yet: not all is known of what user " + name(payment.Buyer) + " bought"
 	}
 	if payment.UserID != "" {
 		claimed = name(payment.EventID) + " for user " + name(payment.UserID)

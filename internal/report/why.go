@@ -13,7 +13,8 @@ import (
 func why(e projections.ProcessedEvent, around store.Around) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
-		text := rejection(e.Reason)
+		_, named := around.Payments[e.ProviderPaymentID]
+		text := rejection(e.Reason, named && projections.IsClaim(e.EventType))
 		if p, known := around.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
 			text += fmt.Sprintf(" (%s claimed it for user %s, as %s.)", name(p.EventID), name(p.UserID), p.Kind)
 		}
@@ -65,14 +66,21 @@ func duplicatePayment(e projections.ProcessedEvent, around store.Around) string 
 }
 
 // granted says what an event's ledger lines come to.
-func granted(e projections.ProcessedEvent, around store.Around) string {
+func granted(e projections.ProcessedEvent, around store.Around) (text string) {
 	switch sum := around.Wrote[e.EventID]; {
 	case sum > 0:
-		return fmt.Sprintf(" It granted %s.", count(sum, "credit"))
+		text = fmt.Sprintf(" It granted %s.", count(sum, "credit"))
 	case sum < 0:
-		return fmt.Sprintf(" It took back %s.", count(-sum, "credit"))
+		text = fmt.Sprintf(" It took back %s.", count(-sum, "credit"))
 	}
-	return ""
+	correction := around.Corrected[e.EventID]
+	if n := correction.Undone; n > 0 {
+		text += fmt.Sprintf(" It showed that what was granted before was one purchase, or another one, so a correction took back %s granted too much.", count(n, "credit"))
+	}
+	if n := correction.GivenBack; n > 0 {
+		text += fmt.Sprintf(" It showed that less was to be reversed, so a correction gave back %s.", count(n, "credit"))
+	}
+	return text
 }
 
 func applied(e projections.ProcessedEvent, around store.Around) string {

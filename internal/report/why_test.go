@@ -19,9 +19,9 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	require.Len(t, reasons, len(all))
 	for _, reason := range all {
 		require.NotEmpty(t, reasons[reason], reason)
-		require.Equal(t, reasons[reason]+" It changed nothing.", rejection(string(reason)))
+		require.Equal(t, reasons[reason]+" It changed nothing.", rejection(string(reason), false))
 	}
-	require.Contains(t, rejection("a_new_one"), "a_new_one")
+	require.Contains(t, rejection("a_new_one", true), "a_new_one")
 }
 
 func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
@@ -95,4 +95,12 @@ func TestNothingATerminalActsOnIsWrittenRaw(t *testing.T) {
 	object, err := EncodeJSON(map[string]string{"k": "\x1b \x7f \u009b \u202e \U000e0001 ü <&>"})
 	require.NoError(t, err)
 	require.Equal(t, `{"k":"\u001b \u007f \u009b \u202e \udb40\udc01 ü <&>"}`+"\n", string(object))
+}
+
+func TestACorrectionIsExplained(t *testing.T) {
+	t.Parallel()
+	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
+	text := why(e, store.Around{Corrected: map[string]store.Correction{"e3": {Undone: 200, GivenBack: 1}}})
+	require.Contains(t, text, "a correction took back 200 credits granted too much")
+	require.Contains(t, text, "a correction gave back 1 credit.")
 }

@@ -208,7 +208,7 @@ func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
 		"rejected out_of_range", "applied ", "applied ", "applied ", "duplicate_payment ", "applied ", "duplicate_payment ",
 		"rejected invalid_text",
 	}, got)
-	require.Equal(t, int64(6), number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
+	require.Equal(t, int64(4), number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
 }
 
 func number(ctx context.Context, t *testing.T, s *Store, sql string) int64 {

@@ -29,14 +29,18 @@ type Around struct {
 	Payments      map[string]projections.Payment           // by every name they have
 	Subscriptions map[string]projections.SubscriptionState // by id
 	Reversals     map[string]projections.Reversal          // by the id of their event
-	Wrote         map[string]int64                         // by event id: the sum of its ledger lines
+	Wrote         map[string]int64                         // by event id: the sum of its ledger lines, without corrections
+	Corrected     map[string]Correction                    // by event id
 }
+
+// Correction is what an event's ledger lines of entry correction come to.
+type Correction struct{ Undone, GivenBack int64 }
 
 // around reads it in four statements, however many events there are.
 func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Around, error) {
 	out := Around{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
-		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{},
+		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
 	}
 	ids, payments, subscriptions := set{}, set{}, set{}
 	for _, e := range events {
@@ -49,7 +53,7 @@ func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent)
 		return out, err
 	}
 	for _, p := range found {
-		if p.FirstOfOrder {
+		if p.FirstOfOrder || p.MergedID != "" {
 			out.Payments[p.OrderID] = p
 		}
 	}
@@ -73,13 +77,20 @@ func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent)
 	for _, r := range reversals {
 		out.Reversals[r.EventID] = r
 	}
-	rows, err := tx.Query(ctx, "select event_id, sum(delta)::bigint from credit_ledger where event_id = any($1) group by 1", ids.list())
+	rows, err := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
+		coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint,
+		coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint
+		from credit_ledger where event_id = any($1) group by 1`, ids.list())
 	if err != nil {
 		return out, fmt.Errorf("sum the ledger lines: %w", err)
 	}
 	var id string
 	var sum int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &sum}, func() error { out.Wrote[id] = sum; return nil })
+	var correction Correction
+	_, err = pgx.ForEachRow(rows, []any{&id, &sum, &correction.Undone, &correction.GivenBack}, func() error {
+		out.Wrote[id], out.Corrected[id] = sum, correction
+		return nil
+	})
 	return out, err
 }
 
@@ -96,7 +107,7 @@ func SubscriptionOf(e projections.ProcessedEvent) string {
 
 func paymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
 	return rowsOf[projections.Payment](ctx, tx, "payment", `
-		where provider_payment_id in (`+namedPayments+`)
+		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
 		order by stream_seq`, names)
 }
 

@@ -133,15 +133,15 @@ func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err
 	}
 	if p := o.Payment; p != nil {
 		names = append(names, p.ProviderPaymentID, p.TransactionID)
-		if p.FirstOfOrder {
-			names = append(names, p.OrderID)
+		if p.FirstOfOrder || p.MergedID != "" {
+			names = append(names, p.OrderID, p.MergedID)
 		}
 		o.Reversals, err = part[projections.Reversal](ctx, tx, "reversal", "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}
 		if p.UserID != "" {
-			o.Ledger, err = lines(ctx, tx, "user_id = $1 and provider_payment_id = $2", limit, p.UserID, p.ProviderPaymentID)
+			o.Ledger, err = lines(ctx, tx, "user_id = $1 and provider_payment_id = any($2)", limit, p.UserID, []string{p.ProviderPaymentID, p.MergedID})
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func TestAnEventRejectedUnderThePaymentsOtherNameIsOfIt(t *testing.T) {
 	for event, other := range map[string]string{"e1": "e2", "e2": "e1"} {
 		story, err := s.ExplainEvent(ctx, []string{event}, 10)
 		require.NoError(t, err)
-		require.Equal(t, "t1", story.Payment.ProviderPaymentID)
+		require.Equal(t, "o1", story.Payment.ProviderPaymentID)
 		require.Equal(t, []string{other}, ids(story.Others.Items))
 	}
 }

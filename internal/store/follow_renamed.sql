@@ -19,6 +19,7 @@ with lost as (
   join portal.payment p on p.user_id = l.user_id and p.kind = 'pro'
   cross join lateral (
     select coalesce(l.provider_payment_id = p.transaction_id, false) or coalesce(p.first_of_order and l.provider_payment_id = p.order_id, false)
+           or coalesce(l.provider_payment_id = p.merged_id, false)
   ) as name (certain)
   where name.certain
      or p.occurred_at = l.activated_at and lower(p.github_username) is not distinct from lower(l.github_username)

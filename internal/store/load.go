@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,14 +36,22 @@ type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// load takes two steps: what the events name themselves, then what belongs to
-// the users and subscriptions found there. A payment comes with all its
-// reversals and ledger lines (those where an event may need them), a user with
-// all rows, a subscription with its unclaimed payments.
+// load takes three steps: what the events name themselves; the subscriptions and
+// payments that belong to that; then what belongs to the users found there. A
+// payment comes with what it was merged into or with, its subscription, all its
+// reversals and its ledger lines; a user with all rows; a subscription with its
+// unclaimed payments, or where an event starts it with all of them.
 func (l *loader) load(ctx context.Context, from sender, batch []events.Event) error {
 	state, named := l.state, namesIn(batch)
-	subscriptions := l.ask("subscription", named.subscriptions)
-	found, owners := set{}, set{} // payments, and their users
+	subscriptions, merged := set{}, set{}
+	payments := map[string]projections.Payment{} // those that the events may change
+	found := func(r projections.Payment) {
+		state.LoadPayment(r)
+		payments[r.ProviderPaymentID] = r
+		subscriptions.add(r.SubscriptionID)
+		merged.add(r.MergedInto)
+		named.users.add(r.UserID, r.Buyer)
+	}
 	first := &pgx.Batch{}
 	if l.alone == nil { // else all that is refused came with the new state
 		queuePoison(first, l.schema, state, batch[0].Seq, batch[len(batch)-1].Seq)
@@ -54,45 +63,58 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		}
 		return err
 	})
-	query(first, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{subscriptions},
-		func(r projections.SubscriptionState) {
-			state.LoadSubscription(r)
-			named.users.add(r.UserID)
-		})
 	query(first, "payment", "provider_payment_id in ("+namedPayments+")",
-		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)},
-		func(r projections.Payment) {
-			named.users.add(r.UserID)
-			state.LoadPayment(r)
-			found.add(r.ProviderPaymentID)
-			owners.add(r.UserID)
-		})
+		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)}, found)
 	if err := from.SendBatch(ctx, first).Close(); err != nil {
 		return fmt.Errorf("load what the events name: %w", err)
 	}
 
 	second := &pgx.Batch{}
+	subscriptions.add(named.subscriptions.list()...)
+	asked := l.ask("subscription", subscriptions)
+	query(second, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{asked},
+		func(r projections.SubscriptionState) {
+			state.LoadSubscription(r)
+			named.users.add(r.UserID)
+		})
+	query(second, "payment", "provider_payment_id in ("+belongingPayments+")", l.lock("provider_payment_id"),
+		[]any{merged.list(), asked, l.ask("start", named.starts)}, found)
+	if err := from.SendBatch(ctx, second).Close(); err != nil {
+		return fmt.Errorf("load what belongs to that: %w", err)
+	}
+
+	third := &pgx.Batch{}
 	users := l.ask("user", named.users)
 	// The user's row of subscription comes before the user's subscriptions: who
 	// adds one writes that row too.
-	query(second, "subscription", "user_id = any($1)", l.lock("user_id"), []any{users},
+	query(third, "subscription", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.Subscription) { state.Current.Load(r.UserID, r) })
-	query(second, "credits", "user_id = any($1)", l.lock("user_id"), []any{users},
+	query(third, "credits", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.Credits) { state.Credits.Load(r.UserID, r) })
-	query(second, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
+	query(third, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
 	// The index is of rows with a user only, and Postgres does not infer that of a long list.
-	query(second, "subscription_state", "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
+	query(third, "subscription_state", "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
 		l.lock("subscription_id"), []any{users}, state.LoadSubscription)
-	query(second, "payment", "provider_payment_id in ("+belongingPayments+")", l.lock("provider_payment_id"), []any{subscriptions, users}, state.LoadPayment)
-	query(second, "reversal", "provider_payment_id in (select unnest($3::text[]) union all "+belongingPayments+")", "",
-		[]any{subscriptions, users, found.list()}, state.LoadReversal)
-	if named.reversals || l.alone != nil {
-		query(second, "credit_ledger", "user_id = any($1) and provider_payment_id = any($2)", "",
-			[]any{owners.list(), found.list()}, state.Ledger.Load)
+	query(third, "payment", "user_id = any($1) and kind = 'pro'", l.lock("provider_payment_id"), []any{users}, state.LoadPayment)
+	ids, granted, grantedTo := set{}, []string{}, []string{}
+	for id, p := range payments {
+		ids.add(id, p.MergedID)
+		if p.UserID == "" && p.Buyer == "" {
+			continue
+		}
+		for _, name := range []string{id, p.MergedID} {
+			if name != "" {
+				granted, grantedTo = append(granted, name), append(grantedTo, cmp.Or(p.UserID, p.Buyer))
+			}
+		}
 	}
-	if err := from.SendBatch(ctx, second).Close(); err != nil {
-		return fmt.Errorf("load what belongs to them: %w", err)
+	query(third, "reversal", "provider_payment_id = any($1)", "", []any{ids.list()}, state.LoadReversal)
+	// In pairs: a user's lines may be many, and a payment has no index of its own.
+	query(third, "credit_ledger", "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))", "",
+		[]any{grantedTo, granted}, state.Ledger.Load)
+	if err := from.SendBatch(ctx, third).Close(); err != nil {
+		return fmt.Errorf("load what belongs to the users: %w", err)
 	}
 	return nil
 }
@@ -115,8 +137,9 @@ const (
 	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
 		union all select provider_payment_id from payment where transaction_id = any($1)
 		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
-	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
-		union all select provider_payment_id from payment where user_id = any($2) and kind = 'pro'`
+	belongingPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
+		union all select provider_payment_id from payment where user_id is null and subscription_id = any($2)
+		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($3)`
 )
 
 func (l *loader) lock(key string) string {
@@ -168,11 +191,11 @@ func (s set) list() []string {
 type named struct {
 	events, payments, subscriptions, users set
 
-	reversals bool // some take a payment back
+	starts set // the subscriptions that an event starts
 }
 
 func namesIn(batch []events.Event) named {
-	n := named{events: set{}, payments: set{}, subscriptions: set{}, users: set{}}
+	n := named{events: set{}, payments: set{}, subscriptions: set{}, users: set{}, starts: set{}}
 	for _, e := range batch {
 		n.events.add(e.ID)
 		if !projections.HasEffect(e.Type) {
@@ -180,8 +203,10 @@ func namesIn(batch []events.Event) named {
 		}
 		n.payments.add(e.Transaction, e.Order)
 		if projections.IsReversal(e.Type) {
-			n.reversals = true
 			continue
+		}
+		if projections.StartsSubscription(e) {
+			n.starts.add(e.SubscriptionID)
 		}
 		n.subscriptions.add(e.SubscriptionID)
 		n.users.add(e.UserID)

@@ -28,7 +28,14 @@ create table subscription_state (
   started_at           timestamptz not null,
   occurred_at          timestamptz not null,
   event_id             text not null,
-  stream_seq           bigint not null
+  stream_seq           bigint not null,
+  kind                 text check (kind in ('subscription', 'one_time', 'pro')),
+  sold_kind            text check (sold_kind in ('subscription', 'one_time', 'pro')),
+  sold_product_key     text,
+  sold_credits         bigint check (sold_credits > 0),
+  sold_lines           bigint not null default 0,
+  sold_valid_months    bigint not null default 0,
+  holders              bigint not null default 0
 );
 
 create table credits (
@@ -45,8 +52,8 @@ create table credit_ledger (
   line                bigint not null check (line > 0),
   user_id             text not null,
   kind                text not null check (kind in ('subscription', 'one_time')),
-  entry               text not null check (entry in ('grant', 'refund', 'chargeback')),
-  delta               bigint not null check (delta <> 0 and (delta > 0) = (entry = 'grant')),
+  entry               text not null check (entry in ('grant', 'refund', 'chargeback', 'correction')),
+  delta               bigint not null check (delta <> 0 and (entry = 'correction' or (delta > 0) = (entry = 'grant'))),
   provider_payment_id text not null,
   reverses_event_id   text,
   reverses_line       bigint,
@@ -89,7 +96,17 @@ create table payment (
   reversed_at         timestamptz,
   github_username     text,
   github_named_at     timestamptz,
-  check (user_id is null or kind is not null),
+  buyer               text,
+  merged_into         text,
+  merged_id           text,
+  first_at            timestamptz,
+  last_at             timestamptz,
+  period_start        timestamptz,
+  period_end          timestamptz,
+  grant_lines         bigint not null default 1,
+  valid_months        bigint not null default 0,
+  ranks               bigint not null default 0,
+  check (user_id is null or kind is not null and buyer is null),
   check ((github_username is null) = (github_named_at is null))
 );
 

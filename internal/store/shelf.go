@@ -28,9 +28,9 @@ type shelf[R any] struct {
 	encoded []byte   // for the next row
 }
 
-// rowNames are up to four. The first is one that the row never loses; rows with the
+// rowNames are up to five. The first is one that the row never loses; rows with the
 // same key have it in common.
-type rowNames [4]string
+type rowNames [5]string
 
 // shelved is where a row is.
 type shelved struct {

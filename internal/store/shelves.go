@@ -68,14 +68,17 @@ func newShelves(expected int) *shelves {
 		case r.Kind == projections.KindPro:
 			out[3] = r.UserID
 		}
+		if r.SubscriptionID != "" {
+			out[4] = paymentsOf(r.SubscriptionID)
+		}
 		return out
 	}, func(state *projections.State, r projections.Payment, name string) {
 		state.LoadPayment(r)
-		if name != r.ProviderPaymentID {
-			s.loadNamed(state, r.ProviderPaymentID) // its reversals and ledger lines
-		}
-		if name != r.UserID {
-			s.loadNamed(state, r.UserID)
+		// Its reversals and ledger lines, those of the row that was merged into it, its subscription and its user.
+		for _, other := range [...]string{r.ProviderPaymentID, r.MergedID, r.MergedInto, r.SubscriptionID, r.UserID, r.Buyer} {
+			if name != other {
+				s.loadNamed(state, other)
+			}
 		}
 	})
 	s.subscriptions = newShelf(s, "subscription_state", func(r *projections.SubscriptionState) rowNames {
@@ -146,9 +149,15 @@ func (s *shelves) load(state *projections.State, batch []events.Event) {
 		if !projections.IsReversal(e.Type) {
 			s.loadNamed(state, e.SubscriptionID)
 			s.loadNamed(state, e.UserID)
+			if projections.StartsSubscription(*e) {
+				s.loadNamed(state, paymentsOf(e.SubscriptionID))
+			}
 		}
 	}
 }
+
+// paymentsOf is a name of all payments of a subscription, which is no name of anything else.
+func paymentsOf(subscription string) string { return "\x00" + subscription }
 
 // loadNamed puts the rows of that name and what belongs to them; now and then
 // another one, which had this name before or one with the same hash.

@@ -1,34 +1,32 @@
 -- what must hold within the tables, whatever the log: each rule, and how many rows break it
 with of_payment as (
-  select provider_payment_id,
+  select coalesce(p.merged_into, l.provider_payment_id) as provider_payment_id,
+    l.kind,
     sum(delta) as left_over,
-    sum(delta) filter (where entry = 'grant') as granted,
-    min(event_id) filter (where entry = 'grant') as first_grant,
-    max(event_id) filter (where entry = 'grant') as last_grant
-  from credit_ledger
-  group by provider_payment_id
+    sum(delta) filter (where entry = 'grant' or entry = 'correction' and delta < 0) as granted
+  from credit_ledger l
+  left join payment p on p.provider_payment_id = l.provider_payment_id and p.merged_into is not null
+  group by 1, 2
 ),
 payments as (
   select
-    count(*) filter (where l.first_grant <> l.last_grant) as grant_twice,
-    count(*) filter (where p.provider_payment_id is not null and l.granted is not null and p.credits is distinct from l.granted) as grant_else,
-    count(*) filter (where p.provider_payment_id is not null and (l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0)) as reversed_else
+    count(*) filter (where l.granted <> case when p.user_id is null or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
+    count(*) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
   from of_payment l
-  left join payment p on p.provider_payment_id = l.provider_payment_id
+  join payment p on p.provider_payment_id = l.provider_payment_id
 )
 select 'a balance is the sum of its ledger', count(*)
 from (select user_id, sum(delta) as total from credit_ledger where kind = 'one_time' group by user_id) l
 full join credits c using (user_id)
 where l.total is distinct from c.balance
 union all
-select 'a payment grants once', grant_twice from payments
-union all
-select 'a ledger line is of a payment of its user and kind', count(*)
+select 'a ledger line is of a payment of its user', count(*)
 from credit_ledger l
 left join payment p using (provider_payment_id)
-where p.user_id is distinct from l.user_id or p.kind is distinct from l.kind
+left join payment m on m.provider_payment_id = p.merged_into
+where coalesce(m.user_id, m.buyer, p.user_id, p.buyer) is distinct from l.user_id
 union all
-select 'the grants of a payment are its credits', grant_else from payments
+select 'a payment has granted its credits, once', grant_else from payments
 union all
 select 'a payment is reversed at most once over, and wholly where it says so', reversed_else from payments
 union all
