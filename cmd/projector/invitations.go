@@ -46,7 +46,7 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 func printJSON(out io.Writer, list []store.Invitation) error {
 	for _, one := range list {
 		if one.Reason == nil && one.Status == store.InvitationPending {
-			waits := reason(one)
+			waits := report.InvitationReason(one)
 			one.Reason = &waits
 		}
 		line, err := report.EncodeJSON(one)
@@ -65,7 +65,7 @@ func printTable(out io.Writer, list []store.Invitation) error {
 	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
 	for _, one := range list {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", report.Clean(one.UserID), report.Clean(text(one.GitHubUser)), cmp.Or(one.Repository, "-"),
-			report.Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), report.Clean(reason(one)))
+			report.Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), report.Clean(report.InvitationReason(one)))
 	}
 	return table.Flush()
 }
@@ -75,20 +75,6 @@ func text(value *string) string {
 		return "-"
 	}
 	return *value
-}
-
-// reason is what is recorded, or why one waits that nothing was recorded for.
-func reason(one store.Invitation) string {
-	switch {
-	case one.Reason != nil || one.Status != store.InvitationPending:
-		return text(one.Reason)
-	case one.GitHubUser == nil:
-		return "waits for a GitHub user"
-	case one.Repository == "":
-		return "waits for INVITE_REPOSITORY"
-	default:
-		return "waits for its turn"
-	}
 }
 
 type invitationsRetryCommand struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
@@ -51,6 +52,26 @@ func indented(t *testing.T, object []byte) []byte {
 	var out bytes.Buffer
 	require.NoError(t, json.Indent(&out, object, "", "  "))
 	return out.Bytes()
+}
+
+func TestAUserIsToldOfWithTheInvitationsOfEachPurchase(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 1,
+		`{"id":"e1","eventType":"checkout.completed","object":{"provider_payment_id":"tx_1","metadata":{"kind":"pro","user_id":"u1","github":"octo"}}}`)
+	db, err := pgx.Connect(ctx, shop.dsn)
+	require.NoError(t, err)
+	defer db.Close(ctx)
+	_, err = db.Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
+		values ('u1', 'acme/tool', 'tx_1', 'octo', 'pending', $1, $1, $1), ('u2', 'acme/tool', 'tx_2', 'hubot', 'failed', $1, $1, $1)`, received)
+	require.NoError(t, err)
+	story, err := shop.store.ExplainUser(ctx, "u1", 10)
+	require.NoError(t, err)
+	var text, object bytes.Buffer
+	require.NoError(t, report.User{UserStory: story}.Write(&text, false))
+	require.Regexp(t, `INVITATIONS of this user's purchases\n.*\n +tx_1 +octo +acme/tool +pending +2021-03-01 12:00:00Z +waits for its turn`, text.String())
+	require.NotContains(t, text.String(), "hubot")
+	require.NoError(t, report.User{UserStory: story}.Write(&object, true))
+	require.Contains(t, object.String(), `"invitations":[{"user_id":"u1","repository":"acme/tool","provider_payment_id":"tx_1"`)
 }
 
 func TestWhatAUserHasAndFromWhat(t *testing.T) {

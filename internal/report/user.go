@@ -45,18 +45,19 @@ func toldOf(list store.Part[projections.ProcessedEvent], around store.Around) pa
 
 func (u User) object() any {
 	return struct {
-		User          string          `json:"user_id"`
-		At            time.Time       `json:"at"`
-		Spendable     int64           `json:"spendable"`
-		Credits       row             `json:"credits"`
-		Packs         lines           `json:"one_time_ledger"`
-		Subscription  store.Spendable `json:"subscription_credits"`
-		Grants        lines           `json:"subscription_ledger"`
-		Shown         row             `json:"subscription"`
-		Subscriptions part            `json:"subscription_states"`
-		License       row             `json:"pro_license"`
-		Payments      part            `json:"payments"`
-		Events        part            `json:"events"`
+		User          string             `json:"user_id"`
+		At            time.Time          `json:"at"`
+		Spendable     int64              `json:"spendable"`
+		Credits       row                `json:"credits"`
+		Packs         lines              `json:"one_time_ledger"`
+		Subscription  store.Spendable    `json:"subscription_credits"`
+		Grants        lines              `json:"subscription_ledger"`
+		Shown         row                `json:"subscription"`
+		Subscriptions part               `json:"subscription_states"`
+		License       row                `json:"pro_license"`
+		Invitations   []store.Invitation `json:"invitations,omitempty"`
+		Payments      part               `json:"payments"`
+		Events        part               `json:"events"`
 	}{
 		u.UserStory.User, u.At, u.spendable(),
 		row{u.Credits},
@@ -64,6 +65,7 @@ func (u User) object() any {
 		row{u.Shown},
 		partOf(u.UserStory.Subscriptions),
 		row{u.License},
+		u.Invitations,
 		partOf(u.UserStory.Payments), toldOf(u.Events, u.Around),
 	}
 }

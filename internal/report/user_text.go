@@ -24,6 +24,7 @@ func (u User) text(p *page) {
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
+	u.invitationsText(p)
 	u.paymentsText(p)
 	p.section("EVENTS")
 	p.earlier(u.Events.Earlier, "events")

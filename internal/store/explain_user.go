@@ -24,6 +24,7 @@ type UserStory struct {
 	Subscriptions Part[projections.SubscriptionState]
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
+	Invitations   []Invitation // as they are now, whatever the tables are of
 	Around
 }
 
@@ -86,6 +87,9 @@ func (o *UserStory) read(ctx context.Context, tx pgx.Tx, limit int) (err error) 
 		return err
 	}
 	if o.License, err = rowOf[projections.ProLicense](ctx, tx, "pro_license", "where user_id = $1", o.User); err != nil {
+		return err
+	}
+	if o.Invitations, err = invitations(ctx, tx, "user_id = $1", o.User); err != nil {
 		return err
 	}
 	o.Around, err = around(ctx, tx, o.Events.Items)

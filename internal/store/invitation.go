@@ -103,15 +103,19 @@ func (s *Store) asInviter(ctx context.Context, repository string, work func(tx p
 
 // Invitations lists all of them, the oldest purchase first.
 func (s *Store) Invitations(ctx context.Context) ([]Invitation, error) {
-	rows, err := s.pool.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
+	return invitations(ctx, s.pool, "true")
+}
+
+func invitations(ctx context.Context, q querier, where string, args ...any) ([]Invitation, error) {
+	rows, err := q.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
-		from payfold.invitation order by activated_at, user_id, repository, provider_payment_id`)
+		from payfold.invitation where `+where+` order by activated_at, user_id, repository, provider_payment_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}
-	invitations, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}
-	return invitations, nil
+	return list, nil
 }
