@@ -31,12 +31,13 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 EVENTS ?= 200000
-bench: ## deliveries/s, delivery to visible row, and the ways to fold a log of EVENTS (200000) events
+bench: ## deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, and what its start costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \
-	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend
+	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
+	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkStart$$' -benchtime 3x -timeout 0 ./internal/eventlog
 
 bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

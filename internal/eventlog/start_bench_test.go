@@ -1,0 +1,87 @@
+package eventlog
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// BenchmarkStart says what it costs to read a log of EVENTS (200000) events of 1.5 KB
+// before it is opened, beside what its server takes to open it: with its index after an
+// orderly stop, and by reading it all after a kill. Files are in memory.
+func BenchmarkStart(b *testing.B) {
+	count, err := strconv.Atoi(os.Getenv("EVENTS"))
+	if err != nil {
+		count = 200_000
+	}
+	dir := b.TempDir()
+	config := EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)}
+	fill(b, config, count)
+	measured := map[string]time.Duration{}
+	measure := func(name string, do func() error) {
+		began := time.Now()
+		require.NoError(b, do())
+		measured[name] += time.Since(began)
+	}
+	for b.Loop() {
+		measure("check", func() error {
+			report, err := filesIn(dir).Check(b.Context(), blockstore.CheckOptions{})
+			if err == nil && report.Events != uint64(count) {
+				err = fmt.Errorf("%d events", report.Events)
+			}
+			return err
+		})
+		for _, name := range []string{"server_after_orderly_stop", "server_after_kill"} {
+			s := &Server{config: config, store: filesIn(dir), secret: randomToken()}
+			if name == "server_after_kill" {
+				require.NoError(b, os.Remove(filepath.Join(streamFolder(dir, "PAYMENTS"), "msgs", "index.db")))
+			}
+			measure(name, func() error { return s.run(false) })
+			s.stop()
+		}
+	}
+	for name, took := range measured {
+		b.ReportMetric(took.Seconds()/float64(b.N)*1e6/float64(count), name+"_s/million")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// fill appends that many events.
+func fill(b *testing.B, config EmbeddedConfig, count int) {
+	s, err := StartEmbedded(b.Context(), config)
+	require.NoError(b, err)
+	l, err := s.Connect()
+	require.NoError(b, err)
+	require.NoError(b, l.EnsureStream(b.Context(), ordinary, config.Logger))
+	const appenders = 64
+	var group errgroup.Group
+	for n := range appenders {
+		group.Go(func() error {
+			for i := n; i < count; i += appenders {
+				body := fmt.Appendf(nil, `{"id":"e%d","eventType":"t","object":{"pad":%q}}`, i, strings.Repeat("x", 1450))
+				event, err := events.Parse(body)
+				if err == nil {
+					_, err = l.Append(b.Context(), events.Delivery{Event: event, Body: body})
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(b, group.Wait())
+	l.Close()
+	require.NoError(b, s.Close())
+}
