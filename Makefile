@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-power-cuts test-arrivals bench bench-ingest fuzz lint clean
+.PHONY: help build run test test-faults test-power-cuts test-arrivals bench bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -42,6 +42,10 @@ bench: ## deliveries/s, delivery to visible row, the ways to fold a log of EVENT
 bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
+
+bench-strangers: ## how long signed deliveries wait while somebody without a secret attacks ingest
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -run '^$$' -bench 'BenchmarkStrangers$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 # A number of executions: before Go 1.27 a duration ends, now and then, as a failure.
 FUZZTIME ?= 200000x

@@ -37,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	if err != nil {
 		return err
 	}
-	listener, err := listen(c.ListenAddr)
+	listener, err := listen(c.ListenAddr, registry)
 	if err != nil {
 		return fmt.Errorf("listen for deliveries: %w", err)
 	}

@@ -38,20 +38,34 @@ var (
 // is usually back within two seconds.
 const retryAfter = "2"
 
+// refuse closes the connection with the answer: it may be a stranger's.
 func refuse(w http.ResponseWriter, a answer) {
 	header := w.Header()
-	header.Set("Content-Type", "application/problem+json")
+	header.Set("Connection", "close")
+	header.Set("Content-Type", problemType)
 	switch a.status {
 	case http.StatusMethodNotAllowed:
 		header.Set("Allow", http.MethodPost)
 	case http.StatusServiceUnavailable:
 		header.Set("Retry-After", retryAfter)
 	}
-	write(w, a.status, struct {
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.problem()) // who hung up does not hear it
+}
+
+const problemType = "application/problem+json"
+
+// problem is the answer's document (RFC 9457).
+func (a answer) problem() []byte {
+	text, err := json.Marshal(struct {
 		Title  string `json:"title"`
 		Status int    `json:"status"`
 		Detail string `json:"detail"`
 	}{a.title, a.status, a.detail})
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	return append(text, '\n')
 }
 
 // confirm writes {"status":…,"id":…}. The status needs no quoting.
@@ -74,13 +88,4 @@ func quoted(id string) string {
 		panic(err) // it is a string
 	}
 	return string(text)
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // strings and numbers only
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // who hung up does not hear it
 }

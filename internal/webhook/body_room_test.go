@@ -3,17 +3,18 @@ package webhook
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 )
 
 // Nobody knows yet whose bodies they are.
 func TestLargeBodiesShareTheirRoom(t *testing.T) {
 	t.Parallel()
-	all := semaphore.NewWeighted(40_000)
+	all := newRoom(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
 	read := func(size int, announced int64) (share, error) {
-		one := share{of: all}
+		one := share{of: all, deadline: func(time.Time) error { return nil }}
 		body, err := readAll(strings.NewReader(strings.Repeat("x", size)), announced, &one)
 		if err == nil {
 			require.Len(t, body, size)
@@ -34,10 +35,10 @@ func TestLargeBodiesShareTheirRoom(t *testing.T) {
 			_, err = read(10_000, announced)
 		}
 		require.ErrorIs(t, err, errNoRoom)
-		all = semaphore.NewWeighted(40_000)
+		all = newRoom(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
 	}
 	one, err := read(10_000, -1)
 	require.NoError(t, err)
 	one.giveBack()
-	require.True(t, all.TryAcquire(40_000), "all of it is given back")
+	require.EqualValues(t, 20_000, all.free, "all of it is given back")
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -27,6 +26,7 @@ type Config struct {
 	MaxBodyBytes   int64
 	MaxInFlight    int
 	PublishTimeout time.Duration // for the log's acknowledgement
+	Patience       time.Duration // with a large body that makes no progress; 0: five seconds
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 }
@@ -35,16 +35,20 @@ type Config struct {
 type Handler struct {
 	Config
 	log     appender
-	room    chan struct{}       // for those that are signed and being stored
-	bodies  *semaphore.Weighted // bytes, for what bodies take beyond firstRead
+	room    chan struct{} // for those that are signed and being stored
+	bodies  *room         // for what bodies take beyond firstRead
 	metrics *metrics
 }
 
 // New returns a handler that appends to log.
 func New(config Config, log appender) *Handler {
+	if config.Patience == 0 {
+		config.Patience = defaultPatience
+	}
+	metrics := newMetrics(config.Registerer)
 	return &Handler{
-		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight), bodies: semaphore.NewWeighted(bodyBytes),
-		metrics: newMetrics(config.Registerer),
+		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight),
+		bodies: newRoom(bodyBytes, metrics.evictedBodies), metrics: metrics,
 	}
 }
 
@@ -59,10 +63,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers one request and returns the answer's name.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if refusal, refused := judgeHead(r); refused {
-		hangUp(w)
 		return h.refuse(w, refusal, r)
 	}
-	large := share{of: h.bodies}
+	large := share{of: h.bodies, wait: wait{patience: h.Patience}, deadline: http.NewResponseController(w).SetReadDeadline}
 	defer large.giveBack()
 	body, refusal, refused := h.readBody(w, r, &large)
 	if refused {
@@ -72,6 +75,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	signer, signature, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
 	if !ok {
 		return h.refuse(w, unauthorized, r)
+	}
+	if !keep(r.Context()) {
+		w.Header().Set("Connection", "close")
 	}
 	event, err := events.Parse(body)
 	if err != nil {

@@ -11,6 +11,8 @@ type metrics struct {
 	deliveries *prometheus.CounterVec
 	duration   prometheus.Histogram
 	inFlight   prometheus.Gauge
+
+	evictedBodies prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -25,6 +27,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}),
 		inFlight: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_webhook_in_flight", Help: "Deliveries being read or stored.",
+		}),
+		evictedBodies: with.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up unread, to let others in.",
 		}),
 	}
 }

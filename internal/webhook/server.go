@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	readHeaderTimeout = 5 * time.Second  // a header is a few hundred bytes
-	readTimeout       = 10 * time.Second // header and body; providers give up sooner
-	writeTimeout      = 20 * time.Second // from the header's end: reading, storing, answering
-	idleTimeout       = 2 * time.Minute  // providers keep connections for the next delivery
+	readHeaderTimeout = defaultPatience     // a header is a few hundred bytes
+	readTimeout       = 2 * defaultPatience // header and the first firstRead of the body; a larger one gets longer as it comes
+	writeTimeout      = 30 * time.Second    // from the header's end: reading at minRate, storing, answering
+	idleTimeout       = 2 * time.Minute     // providers keep connections for the next delivery; whoever was refused has none
 	maxHeaderBytes    = 16 << 10
 )
 
 // NewServer returns a server that gives slow and hostile clients little to hold on to.
 func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler,
+		Handler:     handler,
+		ConnContext: remember,
 		// OPTIONS * is answered like every other path that is not ours.
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            readHeaderTimeout,

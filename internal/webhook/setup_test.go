@@ -74,6 +74,8 @@ type world struct {
 	config      webhook.Config
 	registry    *prometheus.Registry
 	log         *scriptedLog
+	connections int                             // at once
+	timeout     time.Duration                   // of the server, for headers, bodies and idle connections, where not zero
 	readTimeout time.Duration                   // of the server, where not zero
 	wrap        func(http.Handler) http.Handler // around the handler, where not nil
 	addr        string
@@ -92,7 +94,7 @@ func setup(t *testing.T, changes ...func(*world)) *world {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	transport := &http.Transport{DisableCompression: true}
-	w := &world{t: t, config: config(registry), registry: registry, log: &scriptedLog{}, client: &http.Client{
+	w := &world{t: t, config: config(registry), registry: registry, log: &scriptedLog{}, connections: 1000, client: &http.Client{
 		Transport: transport, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -104,11 +106,15 @@ func setup(t *testing.T, changes ...func(*world)) *world {
 		handler = w.wrap(handler)
 	}
 	server := webhook.NewServer(handler, w.config.Logger)
+	if w.timeout != 0 {
+		server.ReadTimeout, server.ReadHeaderTimeout, server.IdleTimeout = w.timeout, w.timeout, w.timeout
+	}
 	if w.readTimeout != 0 {
 		server.ReadTimeout = w.readTimeout
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	listener := webhook.Listen(inner, w.connections, w.registry)
 	w.addr = listener.Addr().String()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -40,13 +40,14 @@ func run(database, secret string) error {
 	if err != nil {
 		return err
 	}
-	server := nothingStored(secret)
-	if database != "" {
-		if server, err = intoPostgres(database, secret); err != nil {
-			return err
-		}
-	}
 	fmt.Printf("msg=\"receiving deliveries\" listen_addr=%s\n", listener.Addr())
+	if database == "" {
+		return nothingStored(secret).Serve(webhook.Listen(listener, 4096, prometheus.NewRegistry()))
+	}
+	server, err := intoPostgres(database, secret)
+	if err != nil {
+		return err
+	}
 	return server.Serve(listener)
 }
 

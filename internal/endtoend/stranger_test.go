@@ -1,0 +1,82 @@
+package endtoend
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// startLimited starts ingest with so many files that it may have open.
+func startLimited(t testing.TB, files int) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), listen: "127.0.0.1:0", nats: "127.0.0.1:0", provider: newProvider(t)}
+	limited := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0"`, files), testenv.Binary(t, "ingest"))
+	w.ingest = testenv.StartCommand(t, limited, append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret))
+	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")
+	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
+	return w
+}
+
+func buildCommand(t testing.TB, name string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	output, err := exec.Command("go", "build", "-o", file, "github.com/payfold/payfold/internal/endtoend/"+name).CombinedOutput()
+	require.NoError(t, err, string(output))
+	return file
+}
+
+// attack starts a stranger (see its command) and waits until it has had all its connections.
+func (w *world) attack(t testing.TB, stranger, attack string, connections, rate int) *testenv.Program {
+	t.Helper()
+	program := testenv.StartCommand(t, exec.Command(stranger, "-address", w.listen, "-attack", attack,
+		"-connections", strconv.Itoa(connections), "-rate", strconv.Itoa(rate)), nil)
+	program.WaitFor(t, "msg=attacking")
+	return program
+}
+
+// sized is an event of about that many bytes.
+func sized(id string, size int) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"x":"%s"}}`, id, strings.Repeat("x", size))
+}
+
+// oneDelivery is how long one may take, with repetitions. It is less than the two minutes
+// for which a connection may idle.
+const oneDelivery = wait.Patience / 2
+
+func TestStrangersNeverTakeAllFilesOfIngestNorKeepADeliveryOut(t *testing.T) {
+	t.Parallel()
+	const files = 256
+	w := startLimited(t, files)
+	w.deliver(t, sized("before", 100)) // on a connection that is kept
+	stranger := buildCommand(t, "stranger")
+	for _, attack := range []string{"refused", "silent", "slow header", "held-back body", "slow body"} {
+		w.attack(t, stranger, attack, 200, 50)
+	}
+	newOnes := &testenv.Provider{URL: w.provider.URL, Secret: secret, Client: &http.Client{
+		Timeout: oneDelivery, Transport: &http.Transport{DisableKeepAlives: true},
+	}}
+	for i := range 20 {
+		for kind, provider := range map[string]*testenv.Provider{"kept": w.provider, "new": newOnes} {
+			for _, size := range []int{1500, 50_000, 500_000} {
+				ctx, cancel := context.WithTimeout(t.Context(), oneDelivery)
+				_, err := provider.DeliverUntilAccepted(ctx, sized(fmt.Sprintf("%s_%d_%d", kind, i, size), size))
+				cancel()
+				require.NoError(t, err)
+			}
+		}
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.ingest.Pid()))
+		require.NoError(t, err)
+		require.Less(t, len(open), files*3/4, "the log needs the others")
+	}
+}

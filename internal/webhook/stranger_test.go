@@ -1,0 +1,124 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+const unsignedHead = "POST " + webhook.Path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: 00\r\n"
+
+// stranger opens a connection and says something; ingest may end it at any time.
+func (w *world) stranger(text string) net.Conn {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", w.addr)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = conn.Close() })
+	_, _ = conn.Write([]byte(text))
+	return conn
+}
+
+// deliverOn delivers on a connection of its own.
+func (w *world) deliverOn(body string) (*conversation, reply) {
+	w.t.Helper()
+	c := w.dial()
+	return c, c.deliver(body)
+}
+
+func (c *conversation) deliver(body string) reply {
+	c.t.Helper()
+	c.begin(body, fmt.Sprintf("Content-Length: %d", len(body)))
+	c.say("%s", body)
+	return c.answer()
+}
+
+func TestStrangersWhoHoldEveryConnectionKeepNoDeliveryOut(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"silent":               "",
+		"part of a header":     unsignedHead,
+		"part of a body":       unsignedHead + "Content-Length: 900\r\n\r\n{",
+		"part of a large body": unsignedHead + "Content-Length: 90000\r\n\r\n" + strings.Repeat("x", 80_000),
+		"refused and stays":    unsignedHead + "Content-Length: 2\r\n\r\n{}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const most = 8
+			w := setup(t, func(w *world) {
+				w.connections = most
+				w.timeout, w.config.Patience = time.Hour, time.Hour // only eviction helps
+				w.config.MaxBodyBytes = 1 << 20
+			})
+			provider, got := w.deliverOn(event)
+			require.Equal(t, accepted, got.body)
+			for range 3 {
+				for range 2 * most {
+					w.stranger(text)
+				}
+				for _, size := range []int{100, 5000, 1 << 20} {
+					_, got := w.deliverOn(exactly(size))
+					require.Equal(t, accepted, got.body)
+				}
+				require.Equal(t, accepted, provider.deliver(event).body, "a verified connection stays")
+			}
+			require.LessOrEqual(t, w.metric("payfold_webhook_connections"), float64(most))
+			require.Positive(t, w.metric("payfold_webhook_evicted_connections_total"))
+		})
+	}
+}
+
+func TestVerifiedConnectionsLeaveAQuarterToNewcomers(t *testing.T) {
+	t.Parallel()
+	const most, kept = 8, 6
+	w := setup(t, func(w *world) { w.connections = most })
+	var provider []*conversation
+	for i := range 2 * most {
+		c, got := w.deliverOn(event)
+		require.Equal(t, accepted, got.body)
+		require.Equal(t, i >= kept, got.closes)
+		if i >= kept {
+			c.requireEnd()
+			continue
+		}
+		provider = append(provider, c)
+	}
+	for _, c := range provider {
+		require.Equal(t, accepted, c.deliver(event).body)
+	}
+	require.NoError(t, provider[0].Close())
+	wait.Until(t, func() bool {
+		_, got := w.deliverOn(event)
+		return !got.closes
+	}, "one that ended makes room")
+}
+
+// 64 MB of bodies that never end.
+func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
+	t.Parallel()
+	const strangers, size = 140, 500 << 10
+	var read atomic.Int64
+	w := setup(t, count(&read), func(w *world) {
+		w.config.MaxBodyBytes = 1 << 20
+		w.timeout, w.config.Patience = time.Hour, time.Hour
+	})
+	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", unsignedHead, size+1, strings.Repeat("x", size))
+	for range strangers {
+		w.stranger(text)
+	}
+	wait.Until(t, func() bool { return read.Load() > 30<<20 })
+	provider := w.dial()
+	for _, size := range []int{5000, 400_000, 1 << 20, 50_000} {
+		require.Equal(t, accepted, provider.deliver(exactly(size)).body)
+		_, got := w.deliverOn(exactly(size))
+		require.Equal(t, accepted, got.body)
+	}
+	require.Positive(t, w.metric("payfold_webhook_evicted_bodies_total"))
+}
