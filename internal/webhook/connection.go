@@ -23,8 +23,8 @@ type connection struct {
 	gone     bool
 	lingers  bool
 
-	verified atomic.Bool // changed under the listener's lock
-	leaving  atomic.Bool // with the answer that is being written
+	trusted atomic.Bool // a delivery was verified; changed under the listener's lock
+	leaving atomic.Bool // with the answer that is being written
 }
 
 type connectionKey struct{}
@@ -36,11 +36,17 @@ func remember(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
+// trusted says whether a delivery on the connection of ctx was verified before.
+func trusted(ctx context.Context) bool {
+	c, ok := ctx.Value(connectionKey{}).(*connection)
+	return ok && c.trusted.Load()
+}
+
 // keep tells the listener that a delivery on the connection of ctx was verified, and says
 // whether the connection may be kept for the next one: some room is for newcomers.
 func keep(ctx context.Context) bool {
 	c, ok := ctx.Value(connectionKey{}).(*connection)
-	if !ok || c.verified.Load() {
+	if !ok || c.trusted.Load() {
 		return true
 	}
 	l := c.listener
@@ -50,7 +56,7 @@ func keep(ctx context.Context) bool {
 		return false
 	}
 	l.waiting.remove(c)
-	c.verified.Store(true)
+	c.trusted.Store(true)
 	l.verified++
 	if l.verified > l.maxVerified {
 		c.leaving.Store(true)
@@ -65,7 +71,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	switch {
 	case c.leaving.Load():
 		return 0, io.EOF
-	case c.verified.Load():
+	case c.trusted.Load():
 		return c.Conn.Read(p)
 	}
 	return c.await(p)
@@ -184,8 +190,8 @@ func (c *connection) end() error {
 
 // forget has the listener's lock.
 func (c *connection) forget() {
-	if c.verified.Load() {
-		c.verified.Store(false)
+	if c.trusted.Load() {
+		c.trusted.Store(false)
 		c.listener.verified--
 	}
 }

@@ -65,7 +65,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if refusal, refused := judgeHead(r); refused {
 		return h.refuse(w, refusal, r)
 	}
-	large := share{of: h.bodies, wait: wait{patience: h.Patience}, deadline: http.NewResponseController(w).SetReadDeadline}
+	large := share{of: h.bodies, wait: wait{patience: h.Patience, verified: trusted(r.Context())}, deadline: http.NewResponseController(w).SetReadDeadline}
 	defer large.giveBack()
 	body, refusal, refused := h.readBody(w, r, &large)
 	if refused {

@@ -16,7 +16,15 @@ const (
 type wait struct {
 	patience time.Duration
 	due      time.Time
-	place    int // in its queue, from 1; 0: nobody waits for this sender now
+	verified bool // the sender, by an earlier delivery: it goes after all others
+	place    int  // in its queue, from 1; 0: nobody waits for this sender now
+}
+
+func (w *wait) before(other *wait) bool {
+	if w.verified != other.verified {
+		return other.verified
+	}
+	return w.due.Before(other.due)
 }
 
 func (w *wait) begin(now time.Time) { w.due = now.Add(w.patience) }
@@ -49,7 +57,7 @@ func (q *queue[T]) remove(x T) {
 type waits[T interface{ waiting() *wait }] []T
 
 func (w waits[T]) Len() int           { return len(w) }
-func (w waits[T]) Less(i, j int) bool { return w[i].waiting().due.Before(w[j].waiting().due) }
+func (w waits[T]) Less(i, j int) bool { return w[i].waiting().before(w[j].waiting()) }
 
 func (w waits[T]) Swap(i, j int) {
 	w[i], w[j] = w[j], w[i]

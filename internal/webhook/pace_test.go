@@ -65,13 +65,13 @@ func TestTheSlowestSenderLosesItsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
 		evicted := prometheus.NewCounter(prometheus.CounterOpts{Name: "evicted"})
-		all := newRoom(3*size, evicted)
+		all := newRoom(4*size, evicted)
 		results := map[string]chan error{}
-		receive := func(name string) sender {
+		receive := func(name string, verified bool) sender {
 			s, result := newSender(), make(chan error, 1)
 			results[name] = result
 			go func() {
-				share := share{of: all, wait: wait{patience: defaultPatience}, deadline: s.deadline}
+				share := share{of: all, wait: wait{patience: defaultPatience, verified: verified}, deadline: s.deadline}
 				defer share.giveBack()
 				_, err := readAll(s, size-1, &share)
 				result <- err
@@ -83,21 +83,22 @@ func TestTheSlowestSenderLosesItsRoom(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait()
 		}
-		first, second, third := receive("first"), receive("second"), receive("third")
-		for _, s := range []sender{first, second, third} {
+		provider := receive("provider", true)
+		first, second, third := receive("first", false), receive("second", false), receive("third", false)
+		for _, s := range []sender{provider, first, second, third} {
 			say(s, 600_000) // most of it at once
 			time.Sleep(time.Second)
 		}
 		say(first, 300_000) // it goes on
-		fourth := receive("fourth")
+		fourth := receive("fourth", false)
 		say(fourth, 600_000)
-		require.ErrorIs(t, <-results["second"], errNoRoom, "nobody has been waited for longer")
-		for name, s := range map[string]sender{"first": first, "third": third, "fourth": fourth} {
+		require.ErrorIs(t, <-results["second"], errNoRoom, "no stranger has been waited for longer")
+		for name, s := range map[string]sender{"provider": provider, "first": first, "third": third, "fourth": fourth} {
 			require.NoError(t, s.send.Close())
 			require.NoError(t, <-results[name], name)
 		}
 		synctest.Wait()
-		require.EqualValues(t, 3*size, all.free)
+		require.EqualValues(t, 4*size, all.free)
 		require.Zero(t, all.waiting.len())
 	})
 }
