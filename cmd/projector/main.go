@@ -25,6 +25,7 @@ type grammar struct {
 	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
 	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into tables beside the live ones."`
 	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
+	Settle  settleCommand  `cmd:"" help:"Fold the customers anew whose events were applied out of the log's order."`
 	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`
 	Drop    dropCommand    `cmd:"" help:"Remove a set of tables that is not live."`
 	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Let the tables go on with a log that replaces a lost one."`

@@ -102,17 +102,21 @@ func (f findings) fault(fault projector.Fault) {
 }
 
 func (f findings) difference(d store.Difference) {
+	why := ""
+	if d.OutOfOrder {
+		why = " (out of order)"
+	}
 	switch {
 	case f.asJSON:
 		f.line(d)
 	case d.Fault == store.Changed:
 		for _, column := range d.Columns {
-			fmt.Fprintf(f.out, "%s %q: %s is %s, the log gives %s\n", d.Table, d.Key, column.Column, orNull(column.Is), orNull(column.Should))
+			fmt.Fprintf(f.out, "%s %q: %s is %s, the log gives %s%s\n", d.Table, d.Key, column.Column, orNull(column.Is), orNull(column.Should), why)
 		}
 	case d.Fault == store.Missing:
-		fmt.Fprintf(f.out, "%s %q: the row is missing\n", d.Table, d.Key)
+		fmt.Fprintf(f.out, "%s %q: the row is missing%s\n", d.Table, d.Key, why)
 	default:
-		fmt.Fprintf(f.out, "%s %q: the row is too many\n", d.Table, d.Key)
+		fmt.Fprintf(f.out, "%s %q: unexpected row%s\n", d.Table, d.Key, why)
 	}
 }
 
@@ -149,11 +153,22 @@ func (f findings) verdict(v projector.Verdict) {
 	if v.Unverifiable > 0 {
 		fmt.Fprintf(f.out, "%d messages were signed with a secret that was not given\n", v.Unverifiable)
 	}
+	if v.OutOfOrder > 0 {
+		settle := "projector settle"
+		if v.Schema != store.LiveSchema {
+			settle = "projector rebuild"
+		}
+		fmt.Fprintf(f.out, "%d rows differ because events were applied out of the log's order; to settle them: %s\n", v.OutOfOrder, settle)
+	}
 	if v.Holds() {
 		fmt.Fprintf(f.out, "%s is what the log gives, up to seq %d\n", v.Schema, v.Position)
 		return
 	}
-	fmt.Fprintf(f.out, "%s up to seq %d: %d messages, %d rows and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, v.Definitions)
+	rows := "rows"
+	if v.OutOfOrder > 0 {
+		rows = "other rows"
+	}
+	fmt.Fprintf(f.out, "%s up to seq %d: %d messages, %d %s and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, rows, v.Definitions)
 }
 
 func (f findings) line(value any) { _ = json.NewEncoder(f.out).Encode(value) }

@@ -204,7 +204,7 @@ func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64
 func (p *Projector) observe(ctx context.Context, result store.Result, began time.Time, position uint64) {
 	p.metrics.observe(result, began, position)
 	if result.Disorder > 0 {
-		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; a rebuild settles them, see payfold.disorder",
+		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; to settle them: projector settle; see payfold.disorder",
 			"events", result.Disorder)
 	}
 }

@@ -30,6 +30,8 @@ func (p positions) leastOf(share []int) uint64 {
 
 func (p positions) least() uint64 { return slices.Min(p) }
 
+func (p positions) most() uint64 { return slices.Max(p) }
+
 // checkHead notices a log that is replaced or cut short under a running reader,
 // which would not be told so.
 func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {

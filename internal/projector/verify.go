@@ -33,14 +33,15 @@ type Verdict struct {
 	Position     uint64      `json:"position"`     // the newest message that the tables hold
 	Faults       int         `json:"faults"`       // of messages
 	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given
-	Differences  int         `json:"differences"`  // of rows
+	Differences  int         `json:"differences"`  // of rows, but for those counted in OutOfOrder
+	OutOfOrder   int         `json:"out_of_order"` // rows of customers whose events were applied out of the log's order
 	Definitions  int         `json:"definitions"`  // of objects that are not what this build makes, and of rights
 	Sums         []store.Sum `json:"sums"`
 }
 
 // Holds says whether nothing is wrong.
 func (v Verdict) Holds() bool {
-	return v.Faults == 0 && v.Differences == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
+	return v.Faults == 0 && v.Differences == 0 && v.OutOfOrder == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
 }
 
 // Run looks at everything once. Most is folded before the tables are frozen, so
@@ -97,8 +98,16 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
+	customers, err := v.outOfOrder(ctx, frozen, info.First, rebuild.upto)
+	if err != nil {
+		return Verdict{}, err
+	}
 	err = frozen.Compare(ctx, v.Scratch, v.Rules, func(d store.Difference) {
-		verdict.Differences++
+		if d.OutOfOrder = customers.Explains(d); d.OutOfOrder {
+			verdict.OutOfOrder++
+		} else {
+			verdict.Differences++
+		}
 		v.Difference(d)
 	})
 	if err != nil {
@@ -106,4 +115,21 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	}
 	verdict.Sums, err = frozen.Sums(ctx)
 	return verdict, err
+}
+
+// outOfOrder finds the customers whose rows may differ because their events were applied
+// out of the log's order: those that the recorded ones connect, and nobody else. Where
+// these are too many to be told from the others, it finds none.
+func (v *Verify) outOfOrder(ctx context.Context, frozen *store.Snapshot, first uint64, upto positions) (*store.Connected, error) {
+	seeds, err := frozen.OutOfOrder(ctx)
+	if err != nil || len(seeds) == 0 {
+		return store.Connect(nil), err
+	}
+	customers := store.Connect(seeds)
+	err = connect(ctx, v.Log, first, upto, customers)
+	if errors.Is(err, errTooConnected) {
+		v.Logger.WarnContext(ctx, "rows that differ are not told apart by their reason", "error", err)
+		return store.Connect(nil), nil
+	}
+	return customers, err
 }

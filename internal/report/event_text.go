@@ -78,7 +78,7 @@ func (e Event) disorderText(p *page) {
 	if len(e.Disorder) == 0 {
 		return
 	}
-	p.section("DISORDER: applied in another order than the log's; a rebuild settles it")
+	p.section("DISORDER: applied in another order than the log's; to settle it: projector settle")
 	for _, d := range e.Disorder {
 		p.line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
 			name(d.EventID), d.StreamSeq, name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))

@@ -158,7 +158,7 @@ func troubleText(p *page, s *store.Status) {
 		}
 		p.table("seq,event,later seq,later event,shared,noticed", rows)
 		p.more(s.Disorder.Count, len(rows))
-		p.line("  A rebuild settles them: projector rebuild --promote")
+		p.line("  To settle them: projector settle")
 	}
 	if s.Poison.Count == 0 {
 		p.section("POISON: none")

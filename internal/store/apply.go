@@ -98,16 +98,21 @@ func (s *Store) foldAndSave(ctx context.Context, tx pgx.Tx, rules projections.Ru
 	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 	writes := &pgx.Batch{}
 	noteDisorder(writes, s.schema, state, &result.Disorder)
+	s.queueChanges(writes, state)
+	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
+		return Result{}, fmt.Errorf("write the rows: %w", err)
+	}
+	return result, nil
+}
+
+// queueChanges queues what the fold changed, and wakes the inviter where that concerns it.
+func (s *Store) queueChanges(writes *pgx.Batch, state *projections.State) {
 	for _, c := range changesOf(state) {
 		c.queue(writes)
 	}
 	if buyers := licenseBuyers(state); s.schema == LiveSchema && len(buyers) > 0 {
 		writes.Queue(notifyLicenses, namesOf(buyers))
 	}
-	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return Result{}, fmt.Errorf("write the rows: %w", err)
-	}
-	return result, nil
 }
 
 // licenseBuyers are the users of the licences' payments that the fold has changed.

@@ -63,12 +63,23 @@ func (s *Snapshot) Positions(ctx context.Context) (map[int]uint64, error) {
 	return positions(ctx, s.tx)
 }
 
+// OutOfOrder lists the messages that were applied out of the log's order to these
+// tables, and the later ones that were applied before.
+func (s *Snapshot) OutOfOrder(ctx context.Context) ([]uint64, error) {
+	return outOfOrder(ctx, s.tx, s.store.schema)
+}
+
 // Difference is a row that is not what it should be.
 type Difference struct {
 	Table   string             `json:"table"`
 	Key     string             `json:"key"`
 	Fault   string             `json:"fault"` // missing, extra or changed
 	Columns []ColumnDifference `json:"columns,omitempty"`
+
+	// OutOfOrder: events that were applied out of the log's order explain it.
+	OutOfOrder bool `json:"out_of_order,omitempty"`
+
+	first string // value of the key
 }
 
 // ColumnDifference is one value of a changed row, as text; nil is null.
@@ -153,14 +164,14 @@ func (c *comparison) walk(ctx context.Context, table string, columns []column) e
 		is, should := values(left, hasLeft), values(right, hasRight)
 		switch order := compareKeys(columns, is, should); {
 		case order < 0:
-			c.found(Difference{Table: table, Key: keyText(columns, is), Fault: Extra})
+			c.found(difference(table, columns, is, Extra, nil))
 			hasLeft = left.Next()
 		case order > 0:
-			c.found(Difference{Table: table, Key: keyText(columns, should), Fault: Missing})
+			c.found(difference(table, columns, should, Missing, nil))
 			hasRight = right.Next()
 		default:
 			if changed := changedColumns(columns, is, should); len(changed) > 0 {
-				c.found(Difference{table, keyText(columns, is), Changed, changed})
+				c.found(difference(table, columns, is, Changed, changed))
 			}
 			hasLeft, hasRight = left.Next(), right.Next()
 		}
@@ -169,6 +180,17 @@ func (c *comparison) walk(ctx context.Context, table string, columns []column) e
 		return err
 	}
 	return right.Err()
+}
+
+func difference(table string, columns []column, row [][]byte, fault string, changed []ColumnDifference) Difference {
+	out := Difference{Table: table, Key: keyText(columns, row), Fault: fault, Columns: changed}
+	for i, column := range columns {
+		if column.key {
+			out.first = string(row[i])
+			break
+		}
+	}
+	return out
 }
 
 func values(rows pgx.Rows, has bool) [][]byte {

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	_ "embed"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,6 +46,28 @@ func noteDisorder(batch *pgx.Batch, schema string, state *projections.State, not
 	}
 	batch.Queue(noteDisorderSQL, schema, first, seqs, ids, users, subscriptions, payments).
 		Exec(func(tag pgconn.CommandTag) error { *noted = int(tag.RowsAffected()); return nil })
+}
+
+//go:embed out_of_order.sql
+var outOfOrderSQL string
+
+// outOfOrder lists the messages of the records that noteDisorder made for the schema's
+// tables, each with the later one.
+func outOfOrder(ctx context.Context, q querier, schema string) ([]uint64, error) {
+	rows, err := q.Query(ctx, outOfOrderSQL, schema)
+	if err != nil {
+		return nil, fmt.Errorf("read the out-of-order events: %w", err)
+	}
+	var out []uint64
+	var seq, later int64
+	_, err = pgx.ForEachRow(rows, []any{&seq, &later}, func() error {
+		out = append(out, uint64(seq), uint64(later))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the out-of-order events: %w", err)
+	}
+	return out, nil
 }
 
 func optional(text string) *string {

@@ -102,7 +102,7 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 			o.Copies.Items = append(o.Copies.Items, c.StreamSeq)
 			messages = append(messages, c.StreamSeq)
 		}
-		if err := list(ctx, tx, &o.Disorder, listDisorder, o.LogID, messages, limit); err != nil {
+		if err := list(ctx, tx, &o.Disorder, listDisorder, schema, messages, limit); err != nil {
 			return err
 		}
 		var poison []Poison

@@ -196,20 +196,12 @@ type named struct {
 
 func namesIn(batch []events.Event) named {
 	n := named{events: set{}, payments: set{}, subscriptions: set{}, users: set{}, starts: set{}}
+	sets := [...]set{ofEvent: n.events, ofPayment: n.payments, ofSubscription: n.subscriptions, ofUser: n.users}
 	for _, e := range batch {
-		n.events.add(e.ID)
-		if !projections.HasEffect(e.Type) {
-			continue
-		}
-		n.payments.add(e.Transaction, e.Order)
-		if projections.IsReversal(e.Type) {
-			continue
-		}
+		eachName(e, func(kind nameKind, name string) { sets[kind].add(name) })
 		if projections.StartsSubscription(e) {
 			n.starts.add(e.SubscriptionID)
 		}
-		n.subscriptions.add(e.SubscriptionID)
-		n.users.add(e.UserID)
 	}
 	return n
 }

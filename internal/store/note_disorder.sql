@@ -1,7 +1,7 @@
 -- notes events of this batch that come after a later event of the log was applied
 -- which shares a name with them: another projector was ahead in another partition
-insert into payfold.disorder (log_id, stream_seq, later_seq, shared)
-select state.log_id, n.seq, later.stream_seq, later.shared
+insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at)
+select state.log_id, n.seq, later.stream_seq, later.shared, state.created_at
 from payfold.schema_state state
 cross join unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
   as n(seq, event_id, user_id, subscription_id, provider_payment_id)

@@ -131,11 +131,11 @@ func (s *Store) readStatus(ctx context.Context, tx pgx.Tx, out *Status) (err err
 			return list(ctx, tx, &out.Waiting.Oldest, listWaiting, newest)
 		}},
 		{"the disorder", func() error {
-			err := tx.QueryRow(ctx, "select count(*) from payfold.disorder where log_id = $1", out.Live.LogID).Scan(&out.Disorder.Count)
+			err := tx.QueryRow(ctx, "select count(*) from ("+outOfOrderSQL+") d", s.schema).Scan(&out.Disorder.Count)
 			if err != nil {
 				return err
 			}
-			return list(ctx, tx, &out.Disorder.Newest, listDisorder, out.Live.LogID, nil, newest)
+			return list(ctx, tx, &out.Disorder.Newest, listDisorder, s.schema, nil, newest)
 		}},
 		{"the poison", func() error {
 			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Poison.Count)

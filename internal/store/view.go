@@ -63,7 +63,8 @@ type Tables uint32
 // transaction's moment.
 func (s *Store) tables(ctx context.Context, q querier) (oid Tables, err error) {
 	var ready bool
-	err = q.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.disorder') is not null",
+	err = q.QueryRow(ctx, `select coalesce(to_regclass($1)::oid, 0),
+		exists (select from pg_attribute where attrelid = to_regclass('payfold.disorder') and attname = 'schema_created_at')`,
 		in(s.schema, "processed_event")).Scan(&oid, &ready)
 	if err != nil {
 		return 0, fmt.Errorf("find the tables: %w", err)

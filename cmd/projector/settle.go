@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+)
+
+type settleCommand struct {
+	sourceFlags
+	rulesFlags
+	JSON bool `name:"json" help:"The result as one JSON object."`
+}
+
+// Check implements cli.Checked.
+func (c *settleCommand) Check(faults *cli.Faults) {
+	c.sourceFlags.Check(faults)
+	c.rulesFlags.Check(faults)
+}
+
+// Run settles the out-of-order events that are recorded, while live work goes on.
+func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
+	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
+		if _, err := s.info(ctx); err != nil {
+			return err
+		}
+		unlock, err := s.store.LockSchema(ctx)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		done, err := (&projector.Settle{Log: s.log, Tables: s.store, Rules: c.rules}).Run(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return json.NewEncoder(streams.Out).Encode(done)
+		}
+		if done.OutOfOrder == 0 {
+			fmt.Fprintln(streams.Out, "No event is recorded as out of order.")
+			return nil
+		}
+		fmt.Fprintf(streams.Out, "%d out-of-order events are settled: %d events of %d users were folded anew, in the order of the log.\n",
+			done.OutOfOrder, done.Events, done.Users)
+		return nil
+	})
+}

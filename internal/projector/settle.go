@@ -1,0 +1,142 @@
+package projector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Settle folds the customers anew, in the order of the log, that out-of-order events of
+// the live tables connect. Live work goes on; it waits only while the rows are replaced.
+type Settle struct {
+	Log    log
+	Tables *store.Store // the live ones
+	Rules  projections.Rules
+
+	folded map[uint64]events.Event // of the customers, by sequence
+}
+
+// maxSettleTries bounds how often new events of the customers may lead to others.
+const maxSettleTries = 10
+
+// readAtOnce is how many messages the log is asked for at the same time.
+const readAtOnce = 8
+
+// Run settles what is recorded. It changes nothing where the error is not nil, and says
+// store.ErrNotSettled where only a rebuild helps.
+func (s *Settle) Run(ctx context.Context) (store.Settled, error) {
+	info, err := s.Log.Info(ctx)
+	if err != nil {
+		return store.Settled{}, err
+	}
+	at, err := checkIdentity(ctx, s.Log, s.Tables, info)
+	if err != nil {
+		return store.Settled{}, err
+	}
+	if older, err := s.Tables.HoldsBefore(ctx, info.First); err != nil || older {
+		return store.Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold what was before", store.ErrNotSettled, info.First))
+	}
+	if _, err := s.Tables.InForce(ctx, s.Rules); err != nil {
+		return store.Settled{}, err
+	}
+	s.folded = map[uint64]events.Event{}
+	customers := store.Connect(nil)
+	for range maxSettleTries {
+		seeds, err := s.Tables.OutOfOrder(ctx)
+		if err != nil || len(seeds) == 0 {
+			return store.Settled{}, err
+		}
+		customers.Seed(seeds)
+		if err := connect(ctx, s.Log, info.First, at, customers); err != nil {
+			return store.Settled{}, notSettled(err)
+		}
+		// What came meanwhile is read before the batches have to wait for it.
+		_, err = s.read(ctx, &at, customers, s.Tables.Positions)
+		if err == nil {
+			settled, err := s.Tables.Settle(ctx, s.Rules, customers, func(ctx context.Context, now map[int]uint64) ([]events.Event, error) {
+				return s.read(ctx, &at, customers, func(context.Context) (map[int]uint64, error) { return now, nil })
+			})
+			if !errors.Is(err, store.ErrMoreConnected) {
+				return settled, notSettled(err)
+			}
+			continue
+		}
+		if !errors.Is(err, store.ErrMoreConnected) {
+			return store.Settled{}, notSettled(err)
+		}
+	}
+	return store.Settled{}, fmt.Errorf("%w: new events of these customers connect them with others, again and again", store.ErrNotSettled)
+}
+
+func notSettled(err error) error {
+	if errors.Is(err, errTooConnected) {
+		return fmt.Errorf("%w: %w", store.ErrNotSettled, err)
+	}
+	return err
+}
+
+// read returns all events of the customers, in the order of the log, up to where the
+// tables stand now. ErrMoreConnected where those behind at lead to other customers.
+func (s *Settle) read(ctx context.Context, at *positions, customers *store.Connected, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
+	stand, err := now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	upto := make(positions, len(*at))
+	for partition, position := range stand {
+		upto[partition] = position
+	}
+	grew, err := connectOnce(ctx, s.Log, at.least()+1, *at, upto, customers)
+	if err != nil {
+		return nil, err
+	}
+	*at = upto
+	if grew {
+		return nil, store.ErrMoreConnected
+	}
+	if err := s.fetch(ctx, customers.Seqs()); err != nil {
+		return nil, err
+	}
+	out := make([]events.Event, 0, len(s.folded))
+	for _, event := range s.folded {
+		out = append(out, event)
+	}
+	slices.SortFunc(out, func(a, b events.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out, nil
+}
+
+// fetch reads the messages that were not read before.
+func (s *Settle) fetch(ctx context.Context, seqs []uint64) error {
+	group, asking := errgroup.WithContext(ctx)
+	group.SetLimit(readAtOnce)
+	var mu sync.Mutex
+	for _, seq := range seqs {
+		mu.Lock()
+		_, here := s.folded[seq]
+		mu.Unlock()
+		if here {
+			continue
+		}
+		group.Go(func() error {
+			m, err := s.Log.Message(asking, seq)
+			if err != nil {
+				return fmt.Errorf("read the message at seq %d: %w", seq, err)
+			}
+			event := events.Decode(m)
+			mu.Lock()
+			defer mu.Unlock()
+			s.folded[seq] = event
+			return nil
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,9 @@
+-- to which tables an out-of-order event was applied: those that a rebuild makes are
+-- folded in the order of the log
+alter table payfold.disorder add column schema_created_at timestamptz; -- schema_state.created_at of them; null: not known
+update payfold.disorder d set schema_created_at = s.created_at
+from payfold.schema_state s where s.schema_name = 'portal' and s.log_id = d.log_id and d.noticed_at >= s.created_at;
+
+---- create above / drop below ----
+
+alter table payfold.disorder drop column schema_created_at;
