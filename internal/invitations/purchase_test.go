@@ -230,6 +230,38 @@ func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
 	}
 }
 
+func TestTwoPaymentsThatAreFoundToBeOneHaveOneInvitation(t *testing.T) {
+	t.Parallel()
+	bought := func(w *world, names, gitHubUser string) string {
+		return w.event("checkout.completed", names+`,"metadata":{"kind":"pro","user_id":"u1","github_username":"`+gitHubUser+`"}`)
+	}
+	for _, names := range [][2]string{{"octo", "octo"}, {"octo", "hubot"}, {"octo", ""}, {"", "octo"}} {
+		w := setup(t)
+		w.remove = true
+		w.deliver(t, bought(w, `"order":{"id":"ord"}`, names[0]))
+		w.clock.Advance(time.Second)
+		w.deliver(t, bought(w, `"transaction":"tran"`, names[1]))
+		r := w.inviter(t)
+		reconcile(t, r)
+		w.github.Accept(t, "octo")
+		w.deliver(t, bought(w, `"order":{"id":"ord","transaction":"tran"}`, ""))
+		for range 2 {
+			reconcile(t, r)
+			w.clock.Advance(24 * time.Hour)
+		}
+		require.Equal(t, 1, w.github.Sent("octo"))
+		list, err := r.Store.Invitations(t.Context())
+		require.NoError(t, err)
+		for _, one := range list {
+			require.Equal(t, one.PaymentID != "tran", one.Status == store.InvitationWithdrawn, "%v %v", names, one)
+		}
+		w.deliver(t, w.event("refund.created", `"transaction":"tran"`))
+		reconcile(t, r)
+		require.False(t, w.github.HasAccess("octo"))
+		require.Nil(t, w.github.Invitation("hubot"))
+	}
+}
+
 func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{{"octo", "octo"}, {"octo", "hubot"}} {

@@ -33,6 +33,9 @@ type SubscriptionState struct {
 	SoldLines       int64  `db:"sold_lines"` // see Payment; 0: nothing is left with it
 	SoldValidMonths int64  `db:"sold_valid_months"`
 
+	SoldGitHubUsername string    `db:"sold_github_username"` // whom its payments invite; see Payment
+	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
+
 	Holders int64 `db:"holders"` // of an implicit one: the payments and events that make it be there
 }
 
@@ -174,10 +177,15 @@ func (s *SubscriptionState) sell(told Payment) {
 		s.SoldKind = sold.Kind
 	}
 	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
+	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
+	if s.SoldKind != "" && s.SoldKind != KindPro {
+		s.SoldGitHubUsername, s.SoldGitHubNamedAt = "", time.Time{}
+	}
 }
 
 // sold is what the subscription knows of each of its payments.
 func (s SubscriptionState) sold() (p Payment) {
+	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt)
 	if s.SoldKind != "" {
 		p.Kind = s.SoldKind
 		p.setRank(kindRank, kindWithSubscription)

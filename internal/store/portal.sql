@@ -35,6 +35,8 @@ create table subscription_state (
   sold_credits         bigint check (sold_credits > 0),
   sold_lines           bigint not null default 0,
   sold_valid_months    bigint not null default 0,
+  sold_github_username text,
+  sold_github_named_at timestamptz,
   holders              bigint not null default 0
 );
 
