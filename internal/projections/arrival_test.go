@@ -43,9 +43,9 @@ func worlds(t require.TestingT, payments int) []world {
 		plain := world{name: kind, rules: anyMode, kind: kind, has: map[string]bool{}}
 		sold := world{name: kind + " of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, kind: kind, has: map[string]bool{}}
 		for payment := 1; payment <= payments; payment++ {
-			plain.claims(payment, `"credits":200`, `"credits":100`)
+			plain.claims(payment, `"credits":200,"key":"p1"`, `"credits":100,"key":"p2","github":"ada"`)
 			plain.others(payment)
-			sold.claims(payment, `"key":"`+product+`"`, `"key":"nothing"`)
+			sold.claims(payment, `"key":"`+product+`","github":"ada"`, `"key":"nothing"`)
 			sold.others(payment)
 		}
 		all = append(all, plain, sold)
@@ -75,9 +75,9 @@ func (w *world) claims(payment int, sales ...string) {
 
 // others adds the events that tell how a subscription fares, and those that take back.
 func (w *world) others(payment int) {
-	for _, status := range []string{"active", "past_due", "canceled", "expired"} {
-		for _, names := range []string{"", "t"} {
-			for _, metadata := range []string{`"metadata":{"user_id":"u1"}`, `"metadata":{"kind":"` + w.kind + `"}`, ``} {
+	for _, status := range []string{"active", "past_due", "canceled", "expired", "update"} {
+		for _, names := range []string{"", "t", "to"} {
+			for _, metadata := range []string{`"metadata":{"user_id":"u1"}`, `"metadata":{"kind":"` + w.kind + `"}`, `"customer":{"external_id":"u1"}`, ``} {
 				w.add("subscription."+status, joined(`"id":"s1"`, named(payment, names, ""), metadata))
 			}
 		}
@@ -176,7 +176,7 @@ func ending(s *State) string {
 	}
 	for _, p := range s.Payments.Rows() {
 		if !p.FirstAt.IsZero() {
-			say("payment %s of %s %s: %s %s credits %s refunded %s reversed %s github %s", nameOf(p), p.UserID, p.Kind, number(p.Amount), p.Currency,
+			say("payment %s of %s %s %s: %s %s credits %s refunded %s reversed %s github %s", nameOf(p), p.UserID, p.Kind, p.ProductKey, number(p.Amount), p.Currency,
 				number(p.Credits), number(p.RefundedAmount), shown(p.ReversedAt), p.GitHubUsername)
 		}
 	}
@@ -201,7 +201,7 @@ func ending(s *State) string {
 	}
 	for _, row := range s.Licenses.Rows() {
 		p, _ := s.Payments.Get(row.ProviderPaymentID)
-		say("licence %s %s %s", row.Status, nameOf(p), shown(row.ActivatedAt))
+		say("licence %s %s of %s for %s since %s", row.Status, nameOf(p), row.ProductKey, row.GitHubUsername, shown(row.ActivatedAt))
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")

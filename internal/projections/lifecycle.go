@@ -24,11 +24,11 @@ func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
 	if !f.payment.FirstAt.IsZero() {
 		paymentID = f.payment.ProviderPaymentID
 	}
+	r.bind(s, f) // first: the user that the event brings is told to the payment as it is then
 	outcome := r.setSubscription(s, f, key, news{
 		status: statusOf(f), at: f.OccurredAt, startedAt: f.OccurredAt, user: f.user, kind: f.Kind, productKey: f.ProductKey, paymentID: paymentID,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holds: holds,
 	})
-	r.bind(s, f)
 	switch {
 	case f.claimed:
 		return Applied, nil

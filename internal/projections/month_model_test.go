@@ -35,7 +35,12 @@ func (m model) where(is func(happening) bool) []happening {
 }
 
 func isClaim(h happening) bool {
-	return h.eventType == "checkout.completed" || h.eventType == "subscription.paid"
+	return (h.eventType == "checkout.completed" || h.eventType == "subscription.paid") && !starts(h)
+}
+
+// starts: a checkout that names no transaction leaves what was bought with its subscription.
+func starts(h happening) bool {
+	return h.eventType == "checkout.completed" && h.subscription != "" && h.payment == ""
 }
 
 func isReversal(h happening) bool {
@@ -45,16 +50,34 @@ func isReversal(h happening) bool {
 func (m model) payments() []string {
 	names := map[string]bool{}
 	for _, h := range m.where(isClaim) {
-		names[h.payment] = true
+		if h.payment != "" {
+			names[h.payment] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
+// claimsOf lists what says that it was paid, by its transaction or by its order.
+func (m model) claimsOf(payment string) []happening {
+	orders := map[string]bool{}
+	for _, h := range m.where(isClaim) {
+		if h.payment == payment && h.order != "" {
+			orders[h.order] = true
+		}
+	}
+	return m.where(func(h happening) bool {
+		return isClaim(h) && (h.payment == payment || h.payment == "" && orders[h.order])
+	})
+}
+
 // userOf is who paid: said by any event of the payment or of its subscription.
 func (m model) userOf(payment string) string {
-	for _, claim := range m.where(func(h happening) bool { return isClaim(h) && h.payment == payment }) {
+	for _, claim := range m.claimsOf(payment) {
+		if claim.user != "" {
+			return claim.user
+		}
 		for _, h := range m.log {
-			if h.user != "" && (h.payment == payment && isClaim(h) || h.subscription != "" && h.subscription == claim.subscription) {
+			if h.user != "" && h.subscription != "" && h.subscription == claim.subscription {
 				return h.user
 			}
 		}
@@ -62,8 +85,16 @@ func (m model) userOf(payment string) string {
 	return ""
 }
 
+// claimOf is what its claims say together, and what its subscription was started with.
 func (m model) claimOf(payment string) happening {
-	return m.where(func(h happening) bool { return isClaim(h) && h.payment == payment })[0]
+	claims := m.claimsOf(payment)
+	out := claims[0]
+	out.user = m.userOf(payment)
+	told := append(slices.Clone(claims), m.where(func(h happening) bool { return starts(h) && h.subscription == out.subscription })...)
+	for _, h := range told {
+		out.credits, out.kind = max(out.credits, h.credits), cmp.Or(out.kind, h.kind)
+	}
+	return out
 }
 
 // takenBack is how much of the paid amount is reversed, at most all of it.
@@ -106,7 +137,9 @@ func (m model) licenses() map[string]bool {
 		claim := m.claimOf(payment)
 		if claim.kind == "pro" {
 			taken, any := m.takenBack(payment)
-			out[claim.user] = out[claim.user] || !any || taken < claim.amount
+			if claim.user != "" {
+				out[claim.user] = out[claim.user] || !any || taken < claim.amount
+			}
 		}
 	}
 	return out
@@ -114,6 +147,7 @@ func (m model) licenses() map[string]bool {
 
 type modelSubscription struct {
 	status, user string
+	other        bool // it was sold as something else, and is not shown
 	started      time.Time
 }
 
@@ -131,6 +165,7 @@ func (m model) subscriptions() map[string]modelSubscription {
 		all := about(h.subscription)
 		for _, one := range all {
 			s.user = cmp.Or(s.user, one.user)
+			s.other = s.other || one.kind == "one_time" || one.kind == "pro"
 			if one.at.Before(s.started) {
 				s.started = one.at
 			}
@@ -152,7 +187,7 @@ func (m model) subscriptions() map[string]modelSubscription {
 
 func statusOf(h happening) string {
 	switch {
-	case isClaim(h):
+	case isClaim(h), starts(h):
 		return "active"
 	case h.newStatus != "":
 		return h.newStatus

@@ -86,25 +86,50 @@ func (s *shop) buy(kind string, credits int64) {
 		eventType: "checkout.completed", kind: kind, user: s.user, payment: s.fresh("t"), order: s.fresh("o"),
 		credits: credits * rapid.Int64Range(1, 9).Draw(s.t, "credits"), amount: 1000,
 	}
-	for range rapid.IntRange(1, 2).Draw(s.t, "told") {
-		s.tell(payment)
+	for told := range rapid.IntRange(1, 3).Draw(s.t, "told") {
+		part := payment
+		if told > 0 { // one name alone, and less said: the first event has both names
+			switch rapid.SampledFrom([]string{"both", "order", "transaction"}).Draw(s.t, "names") {
+			case "order":
+				part.payment = ""
+			case "transaction":
+				part.order = ""
+			}
+			part.user, part.kind = s.sometimes(s.user), s.sometimes(kind)
+			part.credits *= int64(rapid.IntRange(0, 1).Draw(s.t, "says"))
+		}
+		s.tell(part)
 	}
 	s.mayReverse(payment)
 }
 
+// subscribe: in the older shape the checkout alone says what was bought, and names its
+// order; then it may be a pack or a licence that is paid again and again.
 func (s *shop) subscribe() {
 	subscription := s.fresh("s")
 	credits := rapid.Int64Range(0, 3).Draw(s.t, "credits") * 7
+	older, kind := rapid.Bool().Draw(s.t, "older"), "subscription"
+	if older {
+		credits += 7
+		kind = rapid.SampledFrom([]string{"subscription", "one_time", "pro"}).Draw(s.t, "kind")
+	}
 	pay := func(told ...string) {
 		payment := happening{
-			kind: "subscription", subscription: subscription, payment: s.fresh("t"), order: s.fresh("o"), credits: credits, amount: 700,
+			kind: kind, subscription: subscription, payment: s.fresh("t"), order: s.fresh("o"), credits: credits, amount: 700,
 		}
 		for _, eventType := range told {
-			payment.eventType, payment.user = eventType, s.sometimes(s.user)
-			if eventType == "checkout.completed" {
-				payment.user = s.user
+			part := payment
+			part.eventType, part.user = eventType, s.sometimes(s.user)
+			switch {
+			case eventType == "checkout.completed":
+				part.user = s.user
+				if older {
+					part.payment = ""
+				}
+			case older:
+				part.kind, part.credits, part.user = "", 0, ""
 			}
-			s.tell(payment)
+			s.tell(part)
 		}
 		s.mayReverse(payment)
 	}
@@ -166,7 +191,10 @@ func (h happening) body(t require.TestingT) []byte {
 		}
 		object["transaction"] = transaction
 	case "checkout.completed":
-		object["order"] = map[string]any{"id": h.order, "transaction": h.payment, "amount_paid": h.amount, "currency": "EUR"}
+		order := map[string]any{"amount_paid": h.amount, "currency": "EUR"}
+		set(order, "id", h.order)
+		set(order, "transaction", h.payment)
+		object["order"] = order
 		set(object, "subscription", h.subscription)
 		set(metadata, "credits", h.credits)
 	default:

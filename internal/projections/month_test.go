@@ -23,7 +23,9 @@ func TestAMonthOfAShopComesOutRight(t *testing.T) {
 		require.Len(t, state.Events.Inserted(), len(m.log))
 		require.Len(t, state.Duplicates, len(log)-len(m.log))
 		for _, e := range state.Events.Inserted() {
-			require.NotEqual(t, "rejected", e.Outcome, "%s %s: %s", e.EventID, e.EventType, e.Reason)
+			if e.Reason != "missing_user" && e.Reason != "unknown_kind" && e.Reason != "missing_credits" { // what a later event completes
+				require.NotEqual(t, "rejected", e.Outcome, "%s %s: %s", e.EventID, e.EventType, e.Reason)
+			}
 		}
 		requireCredits(t, m, state)
 		requireLicenses(t, m, state)
@@ -39,25 +41,30 @@ func requireCredits(t *rapid.T, m model, state *projections.State) {
 		require.Equal(t, balance, credits.Balance, user)
 		require.Equal(t, credits.Granted-credits.Reversed, credits.Balance, user)
 	}
+	rows := map[string]projections.Payment{} // by their transaction, under whichever name they were first seen
+	for _, row := range state.Payments.Rows() {
+		rows[row.TransactionID] = row
+	}
 	left := map[string]int64{}
-	grants := map[string]int{}
+	granted := map[string]int64{}
 	for _, line := range state.Ledger.Inserted() {
 		left[line.ProviderPaymentID] += line.Delta
-		if line.Entry == "grant" {
-			grants[line.ProviderPaymentID]++
+		if line.Entry == "grant" || line.Entry == "correction" && line.Delta < 0 {
+			granted[line.ProviderPaymentID] += line.Delta
 		}
 	}
 	for _, payment := range m.payments() {
 		claim, user := m.claimOf(payment), m.userOf(payment)
-		row, known := state.Payments.Get(payment)
+		row, known := rows[payment]
 		require.True(t, known, payment)
 		require.Equal(t, user, row.UserID, payment)
+		name, other := row.ProviderPaymentID, row.MergedID
 		if user == "" || claim.credits == 0 || claim.kind == "pro" {
-			require.Zero(t, grants[payment], payment)
+			require.Zero(t, granted[name]+granted[other], payment)
 			continue
 		}
-		require.Equal(t, 1, grants[payment], payment)
-		require.Equal(t, m.left(payment), left[payment], payment)
+		require.Equal(t, claim.credits, granted[name]+granted[other], payment)
+		require.Equal(t, m.left(payment), left[name]+left[other], payment)
 		if taken, any := m.takenBack(payment); any {
 			require.Equal(t, taken, *row.RefundedAmount, payment)
 			require.Equal(t, taken == claim.amount, !row.ReversedAt.IsZero(), payment)
@@ -83,7 +90,7 @@ func requireSubscriptions(t *rapid.T, m model, state *projections.State) {
 		require.Equal(t, subscription.status, row.Status, id)
 		require.Equal(t, subscription.user, row.UserID, id)
 		require.Equal(t, subscription.started, row.StartedAt, id)
-		if subscription.user != "" {
+		if subscription.user != "" && !subscription.other {
 			users[subscription.user] = true
 		}
 	}
@@ -91,7 +98,7 @@ func requireSubscriptions(t *rapid.T, m model, state *projections.State) {
 		shown, known := state.Current.Get(user)
 		require.True(t, known, user)
 		for id, other := range want {
-			if other.user == user && live[other.status] {
+			if other.user == user && !other.other && live[other.status] {
 				require.True(t, live[shown.Status], "%s is live, %s is shown", id, shown.SubscriptionID)
 				require.False(t, other.started.After(want[shown.SubscriptionID].started), "%s was started after %s", id, shown.SubscriptionID)
 			}

@@ -210,7 +210,9 @@ func (s *SubscriptionState) overwrite(f *facts, n news) {
 	if !n.periodStart.IsZero() || !n.periodEnd.IsZero() {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = n.periodStart, n.periodEnd
 	}
-	s.OccurredAt, s.EventID, s.StreamSeq = n.at, f.ID, int64(f.Seq)
+	if n.status != "" || s.Status == statusUnknown { // else who decided the status is still who did
+		s.OccurredAt, s.EventID, s.StreamSeq = n.at, f.ID, int64(f.Seq)
+	}
 }
 
 func (s *SubscriptionState) fill(n news) {

@@ -31,7 +31,7 @@ func (r Rules) touch(s *State, f *facts, p Payment) {
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // it is told below, once and for all
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
-	if own {
+	if own && p.MergedID == f.same.ProviderPaymentID {
 		s.unite(f)
 	}
 	s.putPayment(p)

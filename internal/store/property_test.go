@@ -31,13 +31,16 @@ func shop(t *rapid.T) []string {
 		}
 		object := []string{
 			`"metadata":{` + strings.Join(fields, ",") + `}`,
-			pick("transaction", `"provider_payment_id":"t1"`, `"provider_payment_id":"t2"`, `"provider_payment_id":"o1"`, `"provider_payment_id":null`),
-			pick("order", `"order":"o1"`, `"order":{"id":"o2","amount_paid":5,"currency":"EUR"}`, `"order":"t1"`, `"order":null`),
+			pick("transaction", `"provider_payment_id":"t1"`, `"provider_payment_id":"t2"`, `"provider_payment_id":"o1"`, `"provider_payment_id":null`, `"provider_payment_id":null`),
+			pick("order", `"order":"o1"`, `"order":{"id":"o2","amount_paid":5,"currency":"EUR"}`, `"order":{"id":"o1","transaction":"t1","amount_paid":7}`,
+				`"order":{"id":"o2","amount_due":9,"amount_paid":0}`, `"order":"t1"`, `"order":null`),
+			pick("last", `"last_transaction":{"id":"t3","order":"o2","amount_paid":9}`, `"last_transaction_id":"t3"`, `"x":1`, `"x":2`, `"x":3`),
+			pick("customer", `"customer":{"id":"c","external_id":"u1"}`, `"customer":"c"`, `"customer":null`),
 			pick("subscription", `"subscription":"s1"`, `"subscription":{"id":"s2"}`, `"subscription":null`),
 			pick("reversed", `"transaction":{"id":"t1","amount_paid":5,"refunded_amount":2}`, `"transaction":{"id":"t2","refunded_amount":5}`,
 				`"transaction":"t1"`, `"transaction":null`),
 			pick("amount", `"refund_amount":1`, `"amount":3`, `"amount":null`, `"amount":-1`),
-			pick("status", `"status":"active"`, `"status":"pending"`, `"status":"succeeded"`, `"status":null`),
+			pick("status", `"status":"active"`, `"status":"pending"`, `"status":"succeeded"`, `"status":"requiresAction"`, `"status":null`),
 			pick("period", `"current_period_end":"2026-02-01T00:00:00Z"`, `"current_period_end":null`),
 		}
 		eventType := pick("type", "checkout.completed", "checkout.completed", "subscription.paid", "subscription.paid", "customer.created",

@@ -1,0 +1,131 @@
+package projections
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Two payments that a later event shows to be one have granted twice: a correction
+// takes one of the grants back.
+func TestWhatTwoNamesOfOnePaymentGrantedIsCorrected(t *testing.T) {
+	t.Parallel()
+	const meta = `"metadata":{"kind":"one_time","user_id":"u1","credits":200}`
+	charged := checkout("e1", `"provider_payment_id":"t1","amount":1000,`+meta)
+	ordered := checkout("e2", `"order":{"id":"o1","amount_paid":1000},`+meta)
+	both := checkout("e3", `"order":{"id":"o1","transaction":"t1"},`+meta)
+	for _, log := range permutations([]string{charged, ordered, both}) {
+		s := fold(t, log...)
+		require.EqualValues(t, 200, balanceOf(t, s, "u1"))
+		back := foldInto(t, s, anyMode, refund("e4", `"refund_amount":1000,"transaction":{"order":"o1","amount_paid":1000}`))
+		require.Zero(t, balanceOf(t, back, "u1"))
+		credits, _ := back.Credits.Get("u1")
+		require.Equal(t, []int64{200, 200}, []int64{credits.Granted, credits.Reversed})
+	}
+	s := fold(t, charged, ordered, both)
+	line := s.Ledger.Inserted()[2]
+	require.Equal(t, []any{"e3", entryCorrection, int64(-200)}, []any{line.EventID, line.Entry, line.Delta})
+	merged, _ := s.Payments.Get("o1")
+	require.Equal(t, Payment{
+		ProviderPaymentID: "o1", OrderID: "o1", FirstOfOrder: true, MergedInto: "t1",
+		EventID: merged.EventID, OccurredAt: merged.OccurredAt, StreamSeq: merged.StreamSeq,
+	}, merged, "the row says nothing else")
+	require.Equal(t, "duplicate_payment", outcomes(foldInto(t, s, anyMode, checkout("e5", `"order":"o1"`)))["e5"])
+}
+
+// A refund under the transaction of a payment that was only known by its order.
+func TestAReversalUnderOneNameMeetsItsPaymentUnderTheOther(t *testing.T) {
+	t.Parallel()
+	bought := checkout("e1", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"one_time","user_id":"u1","credits":200}`)
+	half := refund("e2", `"refund_amount":500,"transaction":{"id":"t1","amount_paid":1000}`)
+	link := checkout("e3", `"order":{"id":"o1","transaction":"t1"}`)
+	for _, log := range permutations([]string{bought, half, link}) {
+		require.EqualValues(t, 100, balanceOf(t, fold(t, log...), "u1"))
+	}
+}
+
+// The amount of a first payment that its checkout calls unpaid, as it was captured.
+func TestAPaidCheckoutThatSaysZeroHasTheAmountOfItsPaid(t *testing.T) {
+	t.Parallel()
+	const meta = `"metadata":{"kind":"subscription","user_id":"u1","credits":100}`
+	zero := checkout("e1", `"order":{"id":"o1","transaction":"t1","amount":1000,"amount_due":1000,"amount_paid":0,"currency":"EUR","status":"paid"},"subscription":"s1",`+meta)
+	thousand := paid("e2", `"id":"s1","last_transaction":{"id":"t1","order":"o1","amount":1000,"amount_paid":1000,"currency":"EUR"},`+meta)
+	half := refund("e3", `"refund_amount":500,"transaction":"t1"`)
+	for _, log := range permutations([]string{zero, thousand, half}) {
+		s := fold(t, log...)
+		p, _ := s.Payments.Get("t1")
+		require.Equal(t, []int64{1000, 500}, []int64{*p.Amount, *p.RefundedAmount})
+		var left int64
+		for _, line := range s.Ledger.Inserted() {
+			left += line.Delta
+		}
+		require.EqualValues(t, 50, left)
+	}
+	free := fold(t, paid("e1", `"id":"s1","last_transaction":{"id":"t1","amount":1000,"discount_amount":1000,"amount_due":1000,"amount_paid":0},`+meta))
+	p, _ := free.Payments.Get("t1")
+	require.Zero(t, *p.Amount, "a discount of the whole really is 0")
+}
+
+// The older shape: the checkout has the metadata and no transaction, the paid has the transaction alone.
+func TestACheckoutLeavesWhatWasBoughtWithItsSubscription(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Kind{KindSubscription, KindOneTime, KindPro} {
+		started := checkout("e1", `"order":{"id":"o1"},"subscription":{"id":"s1"},"metadata":{"kind":"`+kind+`","user_id":"u1","credits":100}`)
+		active := ofType("subscription.active", "e2", `"id":"s1","last_transaction_id":"t1"`)
+		first, renewal := paid("e3", `"id":"s1","last_transaction_id":"t1"`), paid("e4", `"id":"s1","last_transaction_id":"t2"`)
+		for _, log := range permutations([]string{started, active, first, renewal}) {
+			s := fold(t, log...)
+			for _, id := range []string{"t1", "t2"} {
+				p, _ := s.Payments.Get(id)
+				require.Equal(t, []string{"u1", kind}, []string{p.UserID, p.Kind}, id)
+			}
+			sum := map[string]int64{}
+			for _, line := range s.Ledger.Inserted() {
+				sum[line.Kind] += line.Delta
+			}
+			license, licensed := s.Licenses.Get("u1")
+			switch kind {
+			case KindPro:
+				require.Equal(t, "active", license.Status)
+				require.Zero(t, sum[KindSubscription])
+			default:
+				require.False(t, licensed)
+				require.EqualValues(t, 200, sum[kind])
+			}
+			shown := s.Current.Rows()
+			require.Equal(t, kind == KindSubscription, len(shown) > 0 && shown[0].live(), "only a subscription is shown")
+		}
+	}
+}
+
+func (s Subscription) live() bool { return SubscriptionState{Status: s.Status}.live() }
+
+// A checkout that names no subscription, of one that later events name.
+func TestAPlainCheckoutLeavesNoSubscriptionBesideTheRealOne(t *testing.T) {
+	t.Parallel()
+	const meta = `"metadata":{"kind":"subscription","user_id":"u1"}`
+	bought := at(1, checkout("e1", `"order":{"id":"o1","transaction":"t1"},`+meta))
+	charged := at(2, paid("e2", `"id":"s1","last_transaction_id":"t1",`+meta))
+	canceled := at(3, ofType("subscription.canceled", "e3", `"id":"s1","last_transaction_id":"t1"`))
+	for _, log := range [][]string{{bought, charged, canceled}, {bought, canceled}} {
+		for _, log := range permutations(log) {
+			s := fold(t, log...)
+			shown, _ := s.Current.Get("u1")
+			require.Equal(t, []string{"s1", "canceled"}, []string{shown.SubscriptionID, shown.Status})
+		}
+	}
+}
+
+func TestANewPaymentRevivesACanceledImplicitSubscription(t *testing.T) {
+	t.Parallel()
+	buy := func(minute int, id string) string {
+		return at(minute, checkout("of "+id, `"provider_payment_id":"`+id+`","metadata":{"kind":"subscription","user_id":"u1"}`))
+	}
+	canceled := at(2, ofType("subscription.canceled", "e2", `"metadata":{"user_id":"u1"}`))
+	for _, log := range permutations([]string{buy(1, "t1"), canceled, buy(3, "t3")}) {
+		shown, _ := fold(t, log...).Current.Get("u1")
+		require.Equal(t, "active", shown.Status)
+	}
+	shown, _ := fold(t, buy(1, "t1"), canceled).Current.Get("u1")
+	require.Equal(t, "canceled", shown.Status)
+}
