@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// A byte that changes on the disk of the log, wherever it is in a message.
+// A byte that changes on the disk of the log: a start of ingest refuses it wherever it
+// is. While ingest runs its server still has what it wrote, but not which part of a
+// message is the header.
 func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -22,7 +25,6 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Contains(t, w.verify(t, 0), "portal is what the log gives, up to seq 19")
 	stop(t, projector)
 	stop(t, w.ingest)
-
 	blocks, err := filepath.Glob(filepath.Join(w.dir, "log/jetstream/PAYFOLD/streams/PAYMENTS/msgs/*.blk"))
 	require.NoError(t, err)
 	require.Len(t, blocks, 1)
@@ -30,8 +32,17 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.NoError(t, err)
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+	require.Contains(t, w.refusedStart(t), "no record of the server begins here, or its checksum does not fit")
+	text[len(text)/2] ^= 1
+	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+
 	w.startIngest(t)
-	require.Contains(t, w.verify(t, 1), "the log skips from seq", "its checksum is wrong, so the server does not give it out")
+	text[bytes.LastIndex(text[:len(text)/2], []byte("NATS/1.0"))-4] ^= 1 // the lowest byte of the header's length
+	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+	require.Contains(t, w.verify(t, 1), "the length of a message's header is damaged: seq ")
+	status, output := w.check(t)
+	require.Equal(t, 3, status, output)
+	require.Contains(t, output, "the length of a message's header is damaged: seq ")
 }
 
 // Definitions decide what rows say and who reads them, also where every row is right.

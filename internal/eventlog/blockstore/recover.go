@@ -68,11 +68,11 @@ func (s *Store) settle(report *Report) error {
 			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
 	}
+	if report.Closed { // the server's index is of the same moment
+		return nil
+	}
 	if err := s.removeEmpty(); err != nil {
 		return fmt.Errorf("remove an empty block: %w", err)
-	}
-	if report.Closed && report.TornTail == nil {
-		return nil
 	}
 	if err := os.Remove(filepath.Join(s.dir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the log's index: %w", err)
