@@ -21,7 +21,7 @@ func setupCandidate(t *testing.T) *world {
 	t.Helper()
 	w := setup(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.do(t, "rebuild", "--promote")
+	w.promote(t, "rebuild", "--promote")
 	w.do(t, "rebuild")
 	return w
 }
@@ -35,10 +35,10 @@ func (w *world) tables(t *testing.T) int64 {
 func TestAPromotionThatIsDoneSaysSoAgain(t *testing.T) {
 	t.Parallel()
 	w := setupCandidate(t)
-	require.Contains(t, w.do(t, "promote", "portal_next", "--json"), `"promoted_before":false`)
+	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":false`)
 	live := w.tables(t)
-	require.Contains(t, w.do(t, "promote", "portal_next"), "portal_next is live as portal since 20")
-	require.Contains(t, w.do(t, "promote", "portal_next", "--json"), `"promoted_before":true`)
+	require.Contains(t, w.promote(t, "promote", "portal_next"), "portal_next is live as portal since 20")
+	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":true`)
 	require.Equal(t, live, w.tables(t))
 	w.refused(t, "no such schema", "promote", "portal_nxt")
 	w.refused(t, "live already", "promote", "portal")
@@ -48,13 +48,13 @@ func TestAPromotionThatIsDoneSaysSoAgain(t *testing.T) {
 	require.Contains(t, other.Output(), `mode any`)
 
 	w.do(t, "rebuild")
-	require.Contains(t, w.do(t, "promote", "portal_next", "--json"), `"promoted_before":false`, "another one of that name")
-	w.do(t, "promote", "portal_prev")
+	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":false`, "another one of that name")
+	w.promote(t, "promote", "portal_prev")
 	require.Equal(t, live, w.tables(t))
-	require.Contains(t, w.do(t, "promote", "portal_prev", "--json"), `"promoted_before":false`, "forward again, after the way back was told")
+	require.Contains(t, w.promote(t, "promote", "portal_prev", "--json"), `"promoted_before":false`, "forward again, after the way back was told")
 	require.NotEqual(t, live, w.tables(t))
 	before := w.tables(t)
-	w.do(t, "rebuild", "--promote")
+	w.promote(t, "rebuild", "--promote")
 	require.NotEqual(t, before, w.tables(t), "a rebuild that was told is made anew")
 }
 

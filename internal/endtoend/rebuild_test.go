@@ -39,7 +39,7 @@ func (w *world) do(t testing.TB, args ...string) string {
 
 // busy is why a promotion is refused on a machine that has no time for it; whoever
 // promotes does it again.
-var busy = regexp.MustCompile("not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
+var busy = regexp.MustCompile("it took longer than|the live tables are busy|not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
 
 // promote is do for a command that promotes under load.
 func (w *world) promote(t testing.TB, args ...string) string {

@@ -73,7 +73,7 @@ func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 
 	load := startLoad(t, w)
 	load.await(t, between)
-	require.Contains(t, w.do(t, "settle"), "20 out-of-order events are settled: 40 events of 40 users were folded anew")
+	require.Contains(t, w.promote(t, "settle"), "20 out-of-order events are settled: 40 events of 40 users were folded anew")
 	require.Contains(t, w.do(t, "settle", "--json"), `{"out_of_order":0,"events":0,"users":0}`)
 	load.await(t, between)
 	require.Contains(t, w.do(t, "status"), "DISORDER: none")

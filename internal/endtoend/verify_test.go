@@ -54,7 +54,7 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	w.awaitProjected(t)
 	w.do(t, "rebuild")
 	require.Contains(t, w.verify(t, 0, "--schema", "portal_next"), "portal_next is what the log gives")
-	w.do(t, "promote", "portal_next")
+	w.promote(t, "promote", "portal_next")
 	require.Contains(t, w.verify(t, 0), "portal is what the log gives, up to seq 1")
 	require.Contains(t, w.verify(t, 0, "--schema", "portal_prev"), "portal_prev is what the log gives")
 

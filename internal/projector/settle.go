@@ -25,7 +25,8 @@ type Settle struct {
 	folded map[uint64]events.Event // of the customers, by sequence
 }
 
-// maxSettleTries bounds how often new events of the customers may lead to others.
+// maxSettleTries bounds how often new events of the customers may lead to others, or
+// the tables may be busy.
 const maxSettleTries = 10
 
 // readAtOnce is how many messages the log is asked for at the same time.
@@ -51,30 +52,31 @@ func (s *Settle) Run(ctx context.Context) (store.Settled, error) {
 	s.folded = map[uint64]events.Event{}
 	customers := store.Connect(nil)
 	for range maxSettleTries {
-		seeds, err := s.Tables.OutOfOrder(ctx)
-		if err != nil || len(seeds) == 0 {
-			return store.Settled{}, err
-		}
-		customers.Seed(seeds)
-		if err := connect(ctx, s.Log, info.First, at, customers); err != nil {
-			return store.Settled{}, notSettled(err)
-		}
-		// What came meanwhile is read before the batches have to wait for it.
-		_, err = s.read(ctx, &at, customers, s.Tables.Positions)
-		if err == nil {
-			settled, err := s.Tables.Settle(ctx, s.Rules, customers, func(ctx context.Context, now map[int]uint64) ([]events.Event, error) {
-				return s.read(ctx, &at, customers, func(context.Context) (map[int]uint64, error) { return now, nil })
-			})
-			if !errors.Is(err, store.ErrMoreConnected) {
-				return settled, notSettled(err)
-			}
-			continue
-		}
-		if !errors.Is(err, store.ErrMoreConnected) {
-			return store.Settled{}, notSettled(err)
+		var settled store.Settled
+		settled, err = s.try(ctx, info.First, &at, customers)
+		if !errors.Is(err, store.ErrMoreConnected) && !errors.Is(err, store.ErrBusy) {
+			return settled, notSettled(err)
 		}
 	}
-	return store.Settled{}, fmt.Errorf("%w: new events of these customers connect them with others, again and again", store.ErrNotSettled)
+	return store.Settled{}, fmt.Errorf("%w: tried %d times: %w", store.ErrNotSettled, maxSettleTries, err)
+}
+
+func (s *Settle) try(ctx context.Context, first uint64, at *positions, customers *store.Connected) (store.Settled, error) {
+	seeds, err := s.Tables.OutOfOrder(ctx)
+	if err != nil || len(seeds) == 0 {
+		return store.Settled{}, err
+	}
+	customers.Seed(seeds)
+	if err := connect(ctx, s.Log, first, *at, customers); err != nil {
+		return store.Settled{}, err
+	}
+	// What came meanwhile is read before the batches have to wait for it.
+	if _, err := s.read(ctx, at, customers, s.Tables.Positions); err != nil {
+		return store.Settled{}, err
+	}
+	return s.Tables.Settle(ctx, s.Rules, customers, func(ctx context.Context, now map[int]uint64) ([]events.Event, error) {
+		return s.read(ctx, at, customers, func(context.Context) (map[int]uint64, error) { return now, nil })
+	})
 }
 
 func notSettled(err error) error {

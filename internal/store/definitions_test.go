@@ -27,7 +27,7 @@ func TestEveryDefinitionThatIsNotThisBuildsIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	for sql, want := range map[string]DefinitionDifference{
 		"create or replace view credit_balance as select user_id, 0::bigint as balance from credits": {Object: "view credit_balance", Fault: Changed},
-		"alter view credit_balance set (security_invoker = true)":                                    {Object: "view credit_balance", Fault: Changed},
+		"alter view credit_balance set (security_barrier = true)":                                    {Object: "view credit_balance", Fault: Changed},
 		"drop view credit_balance":                                                                         {Object: "view credit_balance", Fault: Missing},
 		"alter view credit_balance alter column balance set default 7":                                     {Object: "column credit_balance.balance", Fault: Changed},
 		"create trigger swallow before insert on reversal for each row execute function reports.swallow()": {Object: "trigger swallow on reversal", Fault: Extra},

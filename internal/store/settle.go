@@ -15,6 +15,8 @@ import (
 var (
 	// ErrNotSettled says why out-of-order events were not settled; a rebuild settles them.
 	ErrNotSettled = errors.New("not settled; projector rebuild --promote folds everything anew")
+	// ErrBusy: batches under way, or readers, hold the tables for too long; try again.
+	ErrBusy = errors.New("the live tables are busy; try again")
 	// ErrMoreConnected: other customers are connected as well.
 	ErrMoreConnected = errors.New("more customers are connected")
 )
@@ -39,7 +41,7 @@ func (s *Store) Positions(ctx context.Context) (map[int]uint64, error) { return 
 // order of the log, in one transaction; readers see the ones or the others. Batches wait
 // as they do for a promotion, and no longer. read must return all events of the customers
 // up to these positions, where no batch moves them on. ErrMoreConnected where other
-// out-of-order events are recorded by now.
+// out-of-order events are recorded by now, ErrBusy where it waited in vain.
 func (s *Store) Settle(ctx context.Context, rules projections.Rules, customers *Connected, read func(context.Context, map[int]uint64) ([]events.Event, error)) (done Settled, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := bound(ctx, tx); err != nil {
@@ -57,7 +59,7 @@ func (s *Store) Settle(ctx context.Context, rules projections.Rules, customers *
 		return err
 	})
 	if timedOut(err) {
-		return Settled{}, fmt.Errorf("the live tables are busy; try again: %w", err)
+		return Settled{}, fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return done, err
 }
