@@ -41,6 +41,9 @@ func (l *Log) withConsumer(ctx context.Context, config jetstream.ConsumerConfig,
 	if err != nil {
 		return cmp.Or(disconnected(ctx), fmt.Errorf("create a reader: %w", err))
 	}
+	if err := l.reach(ctx, config.Name); err != nil {
+		return cmp.Or(disconnected(ctx), err)
+	}
 	using, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
 	keeping.Go(func() { cancel(l.keep(using, config.Name)) })
@@ -54,20 +57,32 @@ func (l *Log) deleteConsumer(ctx context.Context, name string) {
 	if !l.conn.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepInterval)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	_ = l.js.DeleteConsumer(ctx, l.name, name)
 }
 
-// nothing is a request for a message of at most one byte, and there is none. To the
-// server it is a sign of life.
-const nothing = `{"batch":1,"max_bytes":1,"no_wait":true}`
+// reach returns when the consumer can be asked. In a cluster another server may have
+// made it, and ours hears of it a moment later.
+func (l *Log) reach(ctx context.Context, name string) error {
+	const pause = 10 * time.Millisecond
+	for range askTime / pause {
+		if err := l.touch(ctx, name); !errors.Is(err, nats.ErrNoResponders) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+	return errForgotten
+}
 
 // keep tells the server that the consumer is needed, until ctx ends (its cause) or the
 // server says that there is none (errForgotten). A reader that is slow to take what it
 // was sent asks for nothing else meanwhile.
 func (l *Log) keep(ctx context.Context, name string) error {
-	next := "$JS.API.CONSUMER.MSG.NEXT." + l.name + "." + name
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
 	for {
@@ -76,11 +91,20 @@ func (l *Log) keep(ctx context.Context, name string) error {
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		asking, cancel := context.WithTimeout(ctx, keepInterval)
-		_, err := l.conn.RequestWithContext(asking, next, []byte(nothing))
-		cancel()
-		if errors.Is(err, nats.ErrNoResponders) {
+		if errors.Is(l.touch(ctx, name), nats.ErrNoResponders) {
 			return errForgotten
 		}
 	}
+}
+
+// nothing is a request for a message of at most one byte, and there is none. To the
+// server it is a sign of life.
+const nothing = `{"batch":1,"max_bytes":1,"no_wait":true}`
+
+// touch fails with ErrNoResponders where there is no such consumer.
+func (l *Log) touch(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, keepInterval)
+	defer cancel()
+	_, err := l.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.MSG.NEXT."+l.name+"."+name, []byte(nothing))
+	return err
 }

@@ -46,6 +46,14 @@ func TestAReadThatEndsLeavesNoConsumer(t *testing.T) {
 	require.Zero(t, n.Consumers(ctx, t))
 }
 
+func TestAReaderOfTheEmbeddedLogMayDeleteItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	l.Deliver(t, body("e1", "c"))
+	collect(ctx, t, l.Reader(t), 1, 1)
+	require.Zero(t, readStream(ctx, t, l).CachedInfo().State.Consumers)
+}
+
 // connecting hands every byte between a client and a server on, until it is cut: then
 // neither hears of the other again.
 type connecting struct {

@@ -50,6 +50,14 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, waiting.Count)
 	require.Equal(t, "e1", waiting.Oldest.ID)
+	own := c.connect(t, "projector", "projector")
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		_, err := request(ctx, t, own, "$JS.API.CONSUMER.CREATE.PAYMENTS.own", `{"stream_name":"PAYMENTS","config":{"name":"own","mem_storage":true,"num_replicas":1}}`)
+		return err
+	})
+	answer, err := request(ctx, t, own, "$JS.API.CONSUMER.DELETE.PAYMENTS.own", "")
+	require.NoError(t, err)
+	require.Contains(t, answer, `"success":true`, "it ends what it has begun")
 	c.connect(t, "sys", "7f-3 b")
 
 	const api = "$JS.API."
