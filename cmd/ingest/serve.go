@@ -27,6 +27,9 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
 	}
 	log, closeLog, err := c.openLog(ctx, logger)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // told to stop while the log was read
+	}
 	if err != nil {
 		return err
 	}
