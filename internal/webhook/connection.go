@@ -110,10 +110,10 @@ func (c *connection) Write(p []byte) (int, error) {
 	if isProblem(p) {
 		return c.Conn.Write(p)
 	}
-	c.listener.unreadable.Inc()
 	if _, err := c.Conn.Write(problemOf(p)); err != nil {
-		return 0, err
+		return 0, err // it was evicted, which net/http takes for such a request
 	}
+	c.listener.unreadable.Inc()
 	return len(p), nil
 }
 
