@@ -31,7 +31,7 @@ var strangersAtWork = []struct {
 	{"slow header", 1000, 4000},
 	{"held-back body", 200, 100},
 	{"slow body", 400, 100},
-	{"large bodies", 64, 500},
+	{"large bodies", 64, 200}, // 100 MB a second
 }
 
 // signedLoad is a kind of delivery whose latency is measured under attack.

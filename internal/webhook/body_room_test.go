@@ -3,7 +3,6 @@ package webhook
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -14,7 +13,7 @@ func TestLargeBodiesShareTheirRoom(t *testing.T) {
 	t.Parallel()
 	all := newRoom(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
 	read := func(size int, announced int64) (share, error) {
-		one := share{of: all, deadline: func(time.Time) error { return nil }}
+		one := share{of: all}
 		body, err := readAll(strings.NewReader(strings.Repeat("x", size)), announced, &one)
 		if err == nil {
 			require.Len(t, body, size)

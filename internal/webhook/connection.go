@@ -36,17 +36,16 @@ func remember(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// trusted says whether a delivery on the connection of ctx was verified before.
-func trusted(ctx context.Context) bool {
-	c, ok := ctx.Value(connectionKey{}).(*connection)
-	return ok && c.trusted.Load()
+// connectionOf is the connection of a request's context; nil where no Listener took it.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
 }
 
-// keep tells the listener that a delivery on the connection of ctx was verified, and says
-// whether the connection may be kept for the next one: some room is for newcomers.
-func keep(ctx context.Context) bool {
-	c, ok := ctx.Value(connectionKey{}).(*connection)
-	if !ok || c.trusted.Load() {
+// keep tells the listener that a delivery was verified, and says whether the connection
+// may be kept for the next one: some room is for newcomers.
+func (c *connection) keep() bool {
+	if c == nil || c.trusted.Load() {
 		return true
 	}
 	l := c.listener

@@ -65,7 +65,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if refusal, refused := judgeHead(r); refused {
 		return h.refuse(w, refusal, r)
 	}
-	large := share{of: h.bodies, wait: wait{patience: h.Patience, verified: trusted(r.Context())}, deadline: http.NewResponseController(w).SetReadDeadline}
+	conn := connectionOf(r.Context())
+	large := share{of: h.bodies, wait: wait{patience: h.Patience}}
+	if conn != nil {
+		large.sender, large.verified = conn, conn.trusted.Load()
+	}
 	defer large.giveBack()
 	body, refusal, refused := h.readBody(w, r, &large)
 	if refused {
@@ -76,7 +80,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if !ok {
 		return h.refuse(w, unauthorized, r)
 	}
-	if !keep(r.Context()) {
+	if !conn.keep() {
 		w.Header().Set("Connection", "close")
 	}
 	event, err := events.Parse(body)

@@ -53,7 +53,7 @@ func newSender() sender {
 	return sender{reader, writer}
 }
 
-func (s sender) deadline(deadline time.Time) error {
+func (s sender) SetReadDeadline(deadline time.Time) error {
 	if deadline.Equal(longAgo) {
 		_ = s.send.CloseWithError(io.ErrNoProgress)
 	}
@@ -71,7 +71,7 @@ func TestTheSlowestSenderLosesItsRoom(t *testing.T) {
 			s, result := newSender(), make(chan error, 1)
 			results[name] = result
 			go func() {
-				share := share{of: all, wait: wait{patience: defaultPatience, verified: verified}, deadline: s.deadline}
+				share := share{of: all, wait: wait{patience: defaultPatience, verified: verified}, sender: s}
 				defer share.giveBack()
 				_, err := readAll(s, size-1, &share)
 				result <- err

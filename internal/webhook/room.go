@@ -32,8 +32,8 @@ func newRoom(size int64, evicted prometheus.Counter) *room {
 // share is what one body has of the room.
 type share struct {
 	wait
-	of       *room
-	deadline func(time.Time) error // of the sender's connection
+	of     *room
+	sender interface{ SetReadDeadline(time.Time) error } // its connection, where it is known
 
 	taken   int64
 	evicted bool
@@ -67,7 +67,7 @@ func (s *share) evict() {
 	s.of.free += s.taken
 	s.taken, s.evicted = 0, true
 	s.of.evicted.Inc()
-	_ = s.deadline(longAgo)
+	s.readUntil(longAgo)
 }
 
 // read reads the body. Meanwhile, where it has a share, that can be taken away.
@@ -75,7 +75,7 @@ func (s *share) read(body io.Reader, p []byte) (int, error) {
 	if s.taken == 0 {
 		return body.Read(p)
 	}
-	_ = s.deadline(s.due)
+	s.readUntil(s.due)
 	s.of.mu.Lock()
 	s.of.waiting.add(s)
 	s.of.mu.Unlock()
@@ -90,10 +90,18 @@ func (s *share) read(body io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-func (s *share) giveBack() {
-	if s.of.mu.Lock(); s.taken > 0 {
-		s.of.free += s.taken
-		s.taken = 0
+func (s *share) readUntil(deadline time.Time) {
+	if s.sender != nil {
+		_ = s.sender.SetReadDeadline(deadline) // it is closed: reading says so
 	}
+}
+
+func (s *share) giveBack() {
+	if s.taken == 0 { // between reads nobody else changes it
+		return
+	}
+	s.of.mu.Lock()
+	s.of.free += s.taken
+	s.taken = 0
 	s.of.mu.Unlock()
 }
