@@ -77,7 +77,7 @@ if alive; then
 
 		  deliveries     POST $url
 		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
-		  log            ${NATS_URL:-embedded; its address is in $DATA_DIR/nats.addr, its token in $DATA_DIR/nats.token}
+		  log            ${NATS_URL:-embedded; its readers come through $DATA_DIR/nats/socket}
 
 		A first signed event, and the row it makes:
 

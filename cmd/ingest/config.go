@@ -16,7 +16,7 @@ type serveCommand struct {
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
 	Port           string        `name:"port" env:"PORT" help:"Used where listen-addr is unset."`
 	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles."`
-	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" default:"127.0.0.1:4222" help:"Where the embedded log listens."`
+	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"Where readers that cannot have the socket in the data directory reach the embedded log."`
 	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted."`
 	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Most deliveries at once."`
 	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge."`
@@ -42,7 +42,9 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	}
 	cli.CheckAddress("LISTEN_ADDR", c.ListenAddr, faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
-	cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)
+	if c.EmbeddedAddr != "" {
+		cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)
+	}
 	if c.MaxBodyBytes < 1 || c.MaxBodyBytes > largestBody {
 		faults.Addf("MAX_BODY_BYTES is %d, must be 1 to %d", c.MaxBodyBytes, largestBody)
 	}

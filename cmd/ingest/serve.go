@@ -75,7 +75,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	if err != nil {
 		return nil, nil, err
 	}
-	logger.InfoContext(ctx, "the embedded log is open", "log_addr", server.Addr().String(), "data_dir", c.DataDir)
+	logger.InfoContext(ctx, "the embedded log is open", "data_dir", c.DataDir, "log_addr", server.Addr())
 	log, err := server.Connect()
 	if err != nil {
 		return nil, nil, errors.Join(err, server.Close())

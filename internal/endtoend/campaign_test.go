@@ -30,6 +30,7 @@ type campaign struct {
 	random     *rand.Rand
 	projectors []*testenv.Program
 	log        *line
+	readers    string // the data folder of the projectors, where the log is at the line's end
 	postgres   *line
 	cluster    string // the data folder of the Postgres
 }
@@ -82,6 +83,7 @@ func startCampaign(t *testing.T, random *rand.Rand) *campaign {
 	c.startIngest(t)
 	c.provider.URL = "http://" + c.listen + "/api/payments/provider/webhook"
 	c.log = newLine(t, "log", natsAddress)
+	c.readers = elsewhere(t, c.dir, c.log.address())
 	for range 1 + random.IntN(3) {
 		c.startOne(t)
 	}
@@ -118,10 +120,7 @@ func ownPostgres(t *testing.T) (cluster, dsn string, through *line) {
 }
 
 func (c *campaign) startOne(t *testing.T) {
-	token, err := os.ReadFile(filepath.Join(c.dir, "nats.token"))
-	require.NoError(t, err)
-	c.projectors = append(c.projectors, c.startProjector(t, quick, "BATCH_SIZE=50",
-		"NATS_URL=nats://"+strings.TrimSpace(string(token))+"@"+c.log.address()))
+	c.projectors = append(c.projectors, c.startProjector(t, quick, "BATCH_SIZE=50", "DATA_DIR="+c.readers))
 }
 
 // one is a random projector; remove takes it off the list.

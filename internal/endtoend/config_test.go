@@ -44,7 +44,7 @@ func TestSecretsComeFromFilesAndRotateWithoutAGap(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("whsec_the_new_secret\n"), 0o600))
 	ingest := testenv.Start(t, "ingest", []string{
-		"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
+		"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
 		"PROVIDER_WEBHOOK_SECRET_FILE=" + file, "PROVIDER_WEBHOOK_SECRET_PREVIOUS=short", "LOG_LEVEL=debug",
 	})
 	ingest.WaitFor(t, "shorter than 16 bytes")

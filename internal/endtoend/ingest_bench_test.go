@@ -49,7 +49,7 @@ func BenchmarkIngest(b *testing.B) {
 	ingest := func(variant ...string) func(b *testing.B) *testenv.Program {
 		return func(b *testing.B) *testenv.Program {
 			env := append([]string{
-				"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0",
+				"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0",
 				"ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
 				"PUBLISH_TIMEOUT=4500ms", // a busy machine may stand still for seconds
 			}, variant...)

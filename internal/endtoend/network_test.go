@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,6 +58,21 @@ func (l *line) heal() { l.proxy.Toxics.ResetToxics(context.Background()) }
 func (l *line) cut() { l.proxy.Stop() }
 
 func (l *line) mend(t *testing.T) { require.NoError(t, l.proxy.Start()) }
+
+// elsewhere is what a reader that cannot have the socket of a data folder needs of
+// it, with another address.
+func elsewhere(t *testing.T, dataDir, address string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "nats"), 0o700))
+	for _, file := range []string{"nats.token", "nats/cert.pem"} {
+		text, err := os.ReadFile(filepath.Join(dataDir, file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nats.addr"), []byte(address), 0o600))
+	return dir
+}
 
 // bridge leads from a TCP port to a Unix socket, which toxiproxy cannot reach.
 func bridge(t *testing.T, socket string) string {

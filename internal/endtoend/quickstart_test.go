@@ -33,7 +33,7 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	makeRun := exec.Command("make", "run")
 	makeRun.Dir = dir
 	running := testenv.StartCommand(t, makeRun, append(withoutPayfold(os.Environ()),
-		"LISTEN_ADDR="+listen, "EMBEDDED_NATS_ADDR=127.0.0.1:0", "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin))
+		"LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin))
 	running.WaitFor(t, "payfold is running")
 	require.Contains(t, running.Output(), "PROVIDER_WEBHOOK_SECRET=whsec_local_development bin/ingest send")
 	for _, admin := range []string{ingestAdmin, projectorAdmin} {

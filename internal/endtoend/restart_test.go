@@ -47,7 +47,7 @@ func TestAProjectorOutlivesIngest(t *testing.T) {
 
 func TestAProjectorWaitsForALogThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
-	w := &world{dir: t.TempDir(), database: testenv.Database(t), nats: "127.0.0.1:0"}
+	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
 	projector := w.startProjector(t)
 	projector.WaitFor(t, "the projector waits and tries again")
 	stop(t, projector)

@@ -32,7 +32,7 @@ type world struct {
 	dir      string
 	database string
 	listen   string
-	nats     string // where the embedded log listens
+	nats     string // where the embedded log listens beside its socket; empty for nowhere
 	ingest   *testenv.Program
 	provider *testenv.Provider
 }
@@ -48,7 +48,7 @@ func setup(t testing.TB) *world {
 // start starts ingest on a data directory.
 func start(t testing.TB, dir string) *world {
 	t.Helper()
-	w := &world{dir: dir, listen: ports.Free(t), nats: "127.0.0.1:0", provider: newProvider(t)}
+	w := &world{dir: dir, listen: ports.Free(t), provider: newProvider(t)}
 	w.startIngest(t)
 	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
 	return w

@@ -20,7 +20,7 @@ import (
 // startLimited starts ingest with so many files that it may have open.
 func startLimited(t testing.TB, files int) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), listen: "127.0.0.1:0", nats: "127.0.0.1:0", provider: newProvider(t)}
+	w := &world{dir: t.TempDir(), listen: "127.0.0.1:0", provider: newProvider(t)}
 	limited := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0"`, files), testenv.Binary(t, "ingest"))
 	w.ingest = testenv.StartCommand(t, limited, append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret))
 	w.listen = attribute(w.ingest.WaitFor(t, `msg="receiving deliveries"`), "listen_addr")

@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -59,9 +61,18 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	return false
 }
 
-func ensureToken(file string) (string, error) {
-	if token := readTrimmed(file); token != "" {
+// ensureToken returns the token in the file, or makes one. One that others could
+// read, or have put there, is replaced: readers look each time.
+func ensureToken(file string, logger *slog.Logger) (string, error) {
+	info, err := os.Stat(file)
+	if err == nil {
+		err = secret(file, info)
+	}
+	if token := readTrimmed(file); err == nil && token != "" {
 		return token, nil
+	}
+	if errors.Is(err, errUntrusted) {
+		logger.Warn("the token of the log's readers is made anew", "error", err)
 	}
 	token := randomToken()
 	return token, writeFile(file, token)
@@ -73,13 +84,20 @@ func randomToken() string {
 	return hex.EncodeToString(token[:])
 }
 
-// writeFile replaces the file whole or not at all, for its owner only.
+// writeFile replaces the file whole or not at all, for its owner only. One process
+// writes there at a time.
 func writeFile(file, text string) error {
 	temporary := file + ".new"
-	if err := os.WriteFile(temporary, []byte(text+"\n"), 0o600); err != nil {
+	_ = os.Remove(temporary) // of a process that was killed, or a trap of somebody else's
+	out, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	if err := os.Rename(temporary, file); err != nil {
+	_, err = out.WriteString(text + "\n")
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Rename(temporary, file)
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil

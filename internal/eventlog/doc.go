@@ -15,5 +15,8 @@
 //	publish.go            messages out, answers in, without waiting in between
 //	files.go              messages out of the files that blockstore knows
 //	probe.go              the proof that the server keeps them there
+//	gate.go, reach.go     how readers of other processes get in, and know where they are
+//	private.go            the folder that only the log's user may enter
+//	certificate.go        the proof of a server that is reached over TCP
 //	durable.go            readers of other processes ask what is durable
 package eventlog

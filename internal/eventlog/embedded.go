@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,8 +20,9 @@ import (
 //go:embed accounts.conf
 var accounts string
 
-// Server is a nats-server inside this process, for one machine. Clients on the
-// same machine present the token and may only read; this process alone writes.
+// Server is a nats-server inside this process, for one machine. Readers of other
+// processes come through a gate, present the token and may only read; this process
+// alone writes.
 type Server struct {
 	nats    *server.Server
 	lock    *flock.Flock
@@ -35,13 +34,14 @@ type Server struct {
 	found   *blockstore.Report // before the server opened it
 	unlike  bool               // the server has opened something else
 	synced  bool               // by the server, every message by itself
-	log     *Log               // of Connect
+	gate    *gate
+	log     *Log // of Connect
 }
 
 // EmbeddedConfig says where the embedded log lives and listens.
 type EmbeddedConfig struct {
 	DataDir string
-	Address string // port 0: any free one; the bound address is written beside the token
+	Address string // of TCP beside the socket, empty for none; the bound address is written beside the token
 	Stream  string
 	Logger  *slog.Logger
 }
@@ -82,7 +82,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.token, err = ensureToken(tokenFile(s.config.DataDir)); err != nil {
+	if s.token, err = ensureToken(tokenFile(s.config.DataDir), s.config.Logger); err != nil {
 		return err
 	}
 	if err := s.run(variant.always); err != nil {
@@ -92,7 +92,7 @@ func (s *Server) start(ctx context.Context) error {
 		s.stop()
 		return err
 	}
-	if err := writeFile(addressFile(s.config.DataDir), s.nats.Addr().String()); err != nil {
+	if s.gate, err = openGate(s.config, s.nats.InProcessConn); err != nil {
 		s.stop()
 		return err
 	}
@@ -126,23 +126,10 @@ func (s *Server) keepSynced() error {
 // long as it runs, once the log has taken three quarters of what was free at its start.
 const wholeDisk = 1 << 60
 
-// run starts the server. It listens when run returns.
-func (s *Server) run(syncAlways bool) error {
-	host, portText, err := net.SplitHostPort(s.config.Address)
-	if err != nil {
-		return fmt.Errorf("embedded NATS address: %w", err)
-	}
-	port, err := strconv.Atoi(portText)
-	if err != nil {
-		return fmt.Errorf("embedded NATS address: port %q is not a number", portText)
-	}
-	if port == 0 {
-		port = server.RANDOM_PORT
-	} else if err := free(s.config.Address); err != nil {
-		return fmt.Errorf("embedded NATS address: %w", err)
-	}
+// run starts the server. It can be connected to, inside the process, when run returns.
+func (s *Server) run(syncAlways bool) (err error) {
 	options := &server.Options{
-		ServerName: "payfold", Host: host, Port: port,
+		ServerName: "payfold", DontListen: true,
 		JetStream: true, StoreDir: s.store.Root(), SyncAlways: syncAlways,
 		JetStreamMaxStore: wholeDisk,
 		NoSigs:            true,
@@ -165,15 +152,6 @@ func (s *Server) run(syncAlways bool) error {
 		return errors.New("the embedded log did not start; see the log lines above")
 	}
 	return nil
-}
-
-// free says why nothing can listen there: the server would try in vain for long.
-func free(address string) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	return listener.Close()
 }
 
 // Connect opens the connection that may write, inside the process.
@@ -210,8 +188,8 @@ func (s *Server) health() error {
 	return nil
 }
 
-// Addr is where clients of this machine reach the log.
-func (s *Server) Addr() net.Addr { return s.nats.Addr() }
+// Addr is where readers reach the log over TCP; empty where they do not.
+func (s *Server) Addr() string { return s.gate.address }
 
 // Close stops the server when it has written what it has acknowledged, and
 // gives the log free. The connection must be closed before.
@@ -222,6 +200,9 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) stop() {
+	if s.gate != nil {
+		s.gate.close()
+	}
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 }

@@ -30,7 +30,7 @@ func embedded(t *testing.T, dir string) (*Server, *Log) {
 // streamless starts a server on dir and makes no stream.
 func streamless(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
-	s, err := StartEmbedded(t.Context(), EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	s, err := StartEmbedded(t.Context(), EmbeddedConfig{DataDir: dir, Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	l, err := s.Connect()
 	require.NoError(t, err)

@@ -107,9 +107,8 @@ func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
-	address, err := os.ReadFile(filepath.Join(l.Dir, "nats.addr"))
-	require.NoError(t, err)
-	conn, err := nats.Connect("nats://"+string(address[:len(address)-1]), nats.Token(string(token[:len(token)-1])))
+	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(),
+		nats.SetCustomDialer(eventlog.NewDialer(l.Dir)), nats.Token(string(token[:len(token)-1])))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
@@ -211,7 +210,7 @@ func TestTheLogSurvivesItsServer(t *testing.T) {
 	l.Stop(t)
 	require.ErrorIs(t, <-broken, eventlog.ErrDisconnected, "a reader ends with its connection, so that the log is checked anew")
 
-	l.Start(t, 16) // on another port, with another configuration
+	l.Start(t, 16) // with another configuration
 	after, err := l.Info(ctx)
 	require.NoError(t, err)
 	require.Equal(t, before, after, "an existing stream is never changed")
@@ -226,7 +225,7 @@ func TestOneDataDirectoryHasOneLog(t *testing.T) {
 	t.Parallel()
 	_, l := setup(t)
 	_, err := eventlog.StartEmbedded(t.Context(), eventlog.EmbeddedConfig{
-		DataDir: l.Dir, Address: "127.0.0.1:0", Stream: testenv.Stream, Logger: testenv.Logger(t),
+		DataDir: l.Dir, Stream: testenv.Stream, Logger: testenv.Logger(t),
 	})
 	require.ErrorIs(t, err, eventlog.ErrLocked)
 }

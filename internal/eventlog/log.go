@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -38,7 +37,7 @@ type Log struct {
 	files *blockstore.Store
 
 	// away is ErrDisconnected, with what to look at.
-	away error
+	away func() error
 
 	// made is called when the stream is there, before anything is confirmed; nil but in
 	// the process of an embedded log.
@@ -69,14 +68,15 @@ const pingInterval = time.Second
 // Connect returns at once, also when the server is away or not there yet.
 func Connect(config Config) (*Log, error) {
 	options := []nats.Option{nats.RetryOnFailedConnect(true)}
-	url := config.URL
+	url, embedded := config.URL, newDialer(config.DataDir)
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url == "" {
-		url = "nats://embedded.invalid" // never resolved: the dialer reads the address anew
+		url = "nats://embedded.invalid" // the dialer knows better
 		options = append(options,
-			nats.SetCustomDialer(embeddedDialer(config.DataDir)),
+			nats.SkipHostLookup(),
+			nats.SetCustomDialer(embedded),
 			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
 	}
 	// A cluster acknowledges, and shows, what its quorum has.
@@ -86,11 +86,13 @@ func Connect(config Config) (*Log, error) {
 	case err != nil:
 		return nil, err
 	case config.URL == "":
-		l.away = fmt.Errorf("%w: is ingest running on DATA_DIR %s?", ErrDisconnected, config.DataDir)
+		l.away = embedded.away
 		l.confirm = l.ask
 		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
 	default: // which may hold a password
-		l.away = fmt.Errorf("%w: does the server of NATS_URL run, and take these credentials?", ErrDisconnected)
+		l.away = func() error {
+			return fmt.Errorf("%w: does the server of NATS_URL run, and take these credentials?", ErrDisconnected)
+		}
 	}
 	return l, nil
 }
@@ -130,7 +132,7 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, away: ErrDisconnected, committer: newCommitter(pipeline)}, nil
+	return &Log{conn: conn, js: js, name: stream, away: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
 }
 
 // Close ends the connection; calls under way fail.
@@ -139,24 +141,6 @@ func (l *Log) Close() {
 	l.conn.Close()
 	if l.answers != nil {
 		l.answers.Close()
-	}
-}
-
-// dialer connects to wherever the embedded server says it listens now.
-type dialer func() (net.Conn, error)
-
-func (d dialer) Dial(string, string) (net.Conn, error) { return d() }
-
-// SkipTLSHandshake: the address is on this machine.
-func (d dialer) SkipTLSHandshake() bool { return true }
-
-func embeddedDialer(dataDir string) dialer {
-	return func() (net.Conn, error) {
-		address := readTrimmed(addressFile(dataDir))
-		if address == "" {
-			return nil, fmt.Errorf("no embedded log yet: %s is missing", addressFile(dataDir))
-		}
-		return net.DialTimeout("tcp", address, 2*time.Second)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // tryStart is StartEmbedded on a stream of any name.
 func tryStart(t *testing.T, dir, stream string) (*Server, error) {
 	t.Helper()
-	return StartEmbedded(t.Context(), EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: stream, Logger: slog.New(slog.DiscardHandler)})
+	return StartEmbedded(t.Context(), EmbeddedConfig{DataDir: dir, Stream: stream, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // requireRefused starts a server, which must not open the log nor change it.
@@ -162,6 +162,6 @@ func TestACheckEndsWhenItIsTold(t *testing.T) {
 	stop(t, s, l)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := StartEmbedded(ctx, EmbeddedConfig{DataDir: dir, Address: "127.0.0.1:0", Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
+	_, err := StartEmbedded(ctx, EmbeddedConfig{DataDir: dir, Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
 	require.ErrorIs(t, err, context.Canceled)
 }

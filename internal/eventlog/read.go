@@ -102,7 +102,7 @@ func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(
 	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	if !l.conn.IsConnected() {
 		l.conn.RemoveStatusListener(lost)
-		return nil, nil, l.away
+		return nil, nil, l.away()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

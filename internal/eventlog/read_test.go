@@ -45,10 +45,11 @@ func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 	s, writing := embedded(t, dir)
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
-	breaks := dialer(func() (net.Conn, error) {
-		conn, err := embeddedDialer(dir)()
+	breaks := newDialer(dir)
+	breaks.reach = func(dataDir string) (net.Conn, error) {
+		conn, err := reach(dataDir)
 		return breaking{conn, ".CONSUMER.CREATE."}, err
-	})
+	}
 	l, err := connect("nats://embedded.invalid", "PAYMENTS", nil, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
 		nats.TokenHandler(func() string { return readTrimmed(tokenFile(dir)) }))
 	require.NoError(t, err)

@@ -140,7 +140,7 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 // where the stream is not one of payfold's.
 func (l *Log) Info(ctx context.Context) (Info, error) {
 	if !l.conn.IsConnected() {
-		return Info{}, l.away
+		return Info{}, l.away()
 	}
 	stream, err := l.js.Stream(ctx, l.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

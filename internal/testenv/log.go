@@ -41,7 +41,7 @@ func (l *Log) Start(t testing.TB, partitions int) {
 	logger := Logger(t)
 	var err error
 	l.server, err = eventlog.StartEmbedded(context.Background(), eventlog.EmbeddedConfig{
-		DataDir: l.Dir, Address: "127.0.0.1:0", Stream: Stream, Logger: logger,
+		DataDir: l.Dir, Stream: Stream, Logger: logger,
 	})
 	require.NoError(t, err)
 	l.Log, err = l.server.Connect()

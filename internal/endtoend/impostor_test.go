@@ -1,0 +1,191 @@
+package endtoend
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/ports"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// Any local user can listen where ingest did, while it is down, with a copy of the
+// log and forged events.
+func TestAnImpostorsLogIsNotReadAndLearnsNoToken(t *testing.T) {
+	t.Parallel()
+	own := httptest.NewUnstartedServer(nil)
+	own.StartTLS()
+	own.Close()
+	for name, certificate := range map[string]*tls.Config{"in clear": nil, "with a certificate of its own": own.TLS} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			stop(t, w.ingest)
+			w.nats = ports.Free(t)
+			w.startIngest(t)
+			projector := w.startProjector(t)
+			w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+			w.awaitProjected(t)
+			stop(t, w.ingest)
+
+			impostor := startImpostor(t, w, certificate)
+			impostor.append(t, pack("evt_forged", "pay_forged", "u_thief", 1_000_000))
+			projector.WaitFor(t, "is not the ingest of "+w.dir)
+			command := w.command(t, "rebuild")
+			require.Equal(t, 1, command.Exit(t), command.Output())
+			require.Contains(t, command.Output(), "is not the ingest of "+w.dir)
+			impostor.stop()
+			token, err := os.ReadFile(filepath.Join(w.dir, "nats.token"))
+			require.NoError(t, err)
+			require.NotContains(t, impostor.heard(), strings.TrimSpace(string(token)))
+			require.Empty(t, impostor.tokens())
+
+			w.startIngest(t)
+			w.deliver(t, pack("evt_2", "pay_2", "u_1", 10))
+			w.awaitProjected(t)
+			require.EqualValues(t, 20, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+			require.Zero(t, ask[int64](t, w.database, "select count(*) from portal.processed_event where event_id = 'evt_forged'"))
+			w.requireAllAccounted(t)
+		})
+	}
+}
+
+// impostor is a nats-server of somebody else's at the address of ingest's, on a copy
+// of its log. It takes any token.
+type impostor struct {
+	nats  *server.Server
+	front net.Listener
+
+	mu        sync.Mutex
+	said      bytes.Buffer // by all who connected
+	presented []string
+}
+
+func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
+	t.Helper()
+	s := &impostor{}
+	store := t.TempDir()
+	require.NoError(t, os.CopyFS(store, os.DirFS(filepath.Join(w.dir, "log"))))
+	accounts, err := os.ReadFile(filepath.Join("..", "eventlog", "accounts.conf"))
+	require.NoError(t, err)
+	options := &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: store, NoLog: true, NoSigs: true,
+		TLSConfig: certificate, TLSHandshakeFirst: certificate != nil, TLSTimeout: 10,
+	}
+	require.NoError(t, options.ProcessConfigString(strings.ReplaceAll(string(accounts), "%STREAM%", "PAYMENTS")))
+	options.CustomClientAuthentication = s
+	s.nats, err = server.NewServer(options)
+	require.NoError(t, err)
+	s.nats.Start()
+	t.Cleanup(s.stop)
+	require.True(t, s.nats.ReadyForConnections(wait.Patience))
+	s.answerReaders(t)
+	s.front, err = net.Listen("tcp", w.nats)
+	require.NoError(t, err)
+	go s.listen()
+	return s
+}
+
+// Its own connections say so; all others are readers.
+func (s *impostor) Check(c server.ClientAuthentication) bool {
+	token, account := c.GetOpts().Token, "PAYFOLD_READ"
+	switch token {
+	case "the impostor writes":
+		account = "PAYFOLD"
+	case "the impostor answers":
+	default:
+		s.mu.Lock()
+		s.presented = append(s.presented, token)
+		s.mu.Unlock()
+	}
+	found, err := s.nats.LookupAccount(account)
+	c.RegisterUser(&server.User{Username: token, Account: found})
+	return err == nil
+}
+
+// answerReaders says of every message that it is durable.
+func (s *impostor) answerReaders(t *testing.T) {
+	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor answers"))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	_, err = conn.Subscribe("log.durable", func(m *nats.Msg) { _ = m.Respond(m.Data) })
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+}
+
+// append adds an event as ingest would.
+func (s *impostor) append(t *testing.T, body string) {
+	t.Helper()
+	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor writes"))
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	event, err := events.Parse([]byte(body))
+	require.NoError(t, err)
+	m := nats.NewMsg("payments." + strconv.Itoa(event.Partition(64)))
+	m.Data = []byte(body)
+	m.Header.Set("Nats-Msg-Id", event.ID)
+	_, err = js.PublishMsg(t.Context(), m)
+	require.NoError(t, err)
+}
+
+// listen leads who connects to the server, and notes what they say.
+func (s *impostor) listen() {
+	for {
+		conn, err := s.front.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			within, err := net.Dial("tcp", s.nats.Addr().String())
+			if err != nil {
+				return
+			}
+			defer within.Close()
+			go func() { _, _ = io.Copy(conn, within) }()
+			_, _ = io.Copy(io.MultiWriter(s, within), conn)
+		}()
+	}
+}
+
+func (s *impostor) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.Write(p)
+}
+
+func (s *impostor) heard() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.String()
+}
+
+func (s *impostor) tokens() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.presented
+}
+
+func (s *impostor) stop() {
+	if s.front != nil {
+		_ = s.front.Close()
+	}
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+}

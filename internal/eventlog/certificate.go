@@ -1,0 +1,119 @@
+package eventlog
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// certificate is what the embedded log proves itself with over TCP. It is made once
+// and kept for ever: readers compare it with the file, and no clock decides. Where a
+// file is missing, or others could read the key, both are made anew; readers look
+// each time.
+func (p *private) certificate(logger *slog.Logger) (tls.Certificate, error) {
+	certificate, key, err := p.readPair()
+	if errors.Is(err, errUntrusted) {
+		logger.Warn("the certificate of the embedded log is made anew", "error", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUntrusted) {
+		if certificate, key, err = makePair(); err == nil {
+			// In this order: where there is a certificate, there is its key.
+			err = errors.Join(os.RemoveAll(p.name(certificateName)),
+				writeFile(p.name(keyName), string(key)), writeFile(p.name(certificateName), string(certificate)))
+		}
+	}
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("certificate of the embedded log: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("certificate of the embedded log: %w; remove %s, and it is made anew",
+			err, filepath.Join(p.path, certificateName))
+	}
+	return pair, nil
+}
+
+func (p *private) readPair() (certificate, key []byte, err error) {
+	info, err := os.Stat(p.name(keyName))
+	if err == nil {
+		err = secret(filepath.Join(p.path, keyName), info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if key, err = os.ReadFile(p.name(keyName)); err != nil {
+		return nil, nil, err
+	}
+	certificate, err = os.ReadFile(p.name(certificateName))
+	return certificate, key, err
+}
+
+func makePair() (certificate, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "payfold embedded log"},
+		NotBefore:    time.Unix(0, 0),
+		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no end
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     []string{"localhost"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
+}
+
+var errOtherCertificate = errors.New("its certificate is another one")
+
+// pin is the configuration of a reader: the server must have the key of the very
+// certificate in the folder.
+func (p *private) pin() (*tls.Config, error) {
+	text, err := os.ReadFile(p.name(certificateName))
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("%s holds no certificate", filepath.Join(p.path, certificateName))
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, // of names and dates; VerifyConnection demands more
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if !bytes.Equal(state.PeerCertificates[0].Raw, block.Bytes) {
+				return errOtherCertificate
+			}
+			return nil
+		},
+	}, nil
+}

@@ -1,0 +1,119 @@
+package eventlog
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// reachTimeout bounds one attempt to reach the log of this machine.
+const reachTimeout = 2 * time.Second
+
+// dialer reaches the embedded log of a data directory. A connection that it returns
+// is proven to lead there: nats.go sends the token to whoever it is connected with,
+// and lets that server's first words decide about TLS.
+type dialer struct {
+	dataDir string
+	reach   func(dataDir string) (net.Conn, error)
+	failure atomic.Pointer[error] // of the last attempt
+}
+
+func newDialer(dataDir string) *dialer { return &dialer{dataDir: dataDir, reach: reach} }
+
+func (d *dialer) Dial(string, string) (net.Conn, error) {
+	conn, err := d.reach(d.dataDir)
+	d.failure.Store(&err)
+	return conn, err
+}
+
+// SkipTLSHandshake: where TLS is needed there has been one.
+func (d *dialer) SkipTLSHandshake() bool { return true }
+
+// away is ErrDisconnected, with what to look at.
+func (d *dialer) away() error {
+	failure := d.failure.Load()
+	switch {
+	case failure == nil, *failure == nil:
+		return fmt.Errorf("%w: is ingest running on DATA_DIR %s?", ErrDisconnected, d.dataDir)
+	case errors.Is(*failure, errUntrusted):
+		return fmt.Errorf("%w: %w", ErrDisconnected, *failure)
+	default:
+		return fmt.Errorf("%w: is ingest running on DATA_DIR %s? (%w)", ErrDisconnected, d.dataDir, *failure)
+	}
+}
+
+// reach goes through the socket, and over TCP only where nobody listens there: the
+// processes may be in containers, or on machines, that share the folder alone.
+func reach(dataDir string) (net.Conn, error) {
+	folder, err := openPrivate(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	conn, err := folder.dial()
+	if err == nil || errors.Is(err, errUntrusted) {
+		return conn, err
+	}
+	if address := readTrimmed(addressFile(dataDir)); address != "" {
+		return folder.dialTCP(dataDir, address)
+	}
+	return nil, err
+}
+
+func (p *private) dial() (net.Conn, error) {
+	path, release, err := p.socketPath()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	socket := filepath.Join(p.path, socketName)
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", socket, cause(err))
+	}
+	if err := proveOwner(conn, socket); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (p *private) dialTCP(dataDir, address string) (net.Conn, error) {
+	pin, err := p.pin()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
+	defer cancel()
+	var network net.Dialer
+	transport, err := network.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, cause(err))
+	}
+	conn := tls.Client(transport, pin)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		transport.Close()
+		var number syscall.Errno
+		if errors.As(err, &number) || errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil, fmt.Errorf("connect to %s: %w", address, cause(err)) // nobody there is ready
+		}
+		return nil, fmt.Errorf("%w: the server at %s is not the ingest of %s: %w", errUntrusted, address, dataDir, err)
+	}
+	return conn, nil
+}
+
+// cause is what the system says, without the address, which may be one of the moment.
+func cause(err error) error {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number
+	}
+	return err
+}
