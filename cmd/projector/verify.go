@@ -21,6 +21,7 @@ type verifyCommand struct {
 	cli.SecretFlags
 	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with the secrets of the past, one a line."`
 	Schema      string `name:"schema" default:"portal" help:"The tables to look at."`
+	Strict      bool   `name:"strict" help:"A message that no given secret verifies counts as wrong."`
 	JSON        bool   `name:"json" help:"What is found, one JSON object a line; the verdict last."`
 
 	signers []projector.Signer
@@ -49,6 +50,9 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 			c.signers = append(c.signers, webhook.NewSecret(secret))
 		}
 	}
+	if c.Strict && len(c.signers) == 0 {
+		faults.Addf("--strict: no secret is given, so every message would count as wrong; set %s or PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", cli.SecretName)
+	}
 }
 
 // Run prints every difference, and ends with status 3 where there is one.
@@ -71,7 +75,7 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		defer unlock()
 		progress, findings := newProgress(streams, "verify "+c.Schema, c.JSON), findings{streams.Out, c.JSON}
 		verify := projector.Verify{
-			Log: s.log, Tables: s.store, Scratch: scratch, Rules: c.rules, Signers: c.signers, Logger: logger,
+			Log: s.log, Tables: s.store, Scratch: scratch, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
 			Progress: progress.at, Fault: findings.fault, Difference: findings.difference, Definition: findings.definition,
 		}
 		verdict, err := verify.Run(ctx)
@@ -151,7 +155,7 @@ func (f findings) verdict(v projector.Verdict) {
 		}
 	}
 	if v.Unverifiable > 0 {
-		fmt.Fprintf(f.out, "%d messages were signed with a secret that was not given\n", v.Unverifiable)
+		fmt.Fprintf(f.out, "%d messages were signed with a secret that was not given%s\n", v.Unverifiable, notWrong(v))
 	}
 	if v.OutOfOrder > 0 {
 		settle := "projector settle"
@@ -169,6 +173,13 @@ func (f findings) verdict(v projector.Verdict) {
 		rows = "other rows"
 	}
 	fmt.Fprintf(f.out, "%s up to seq %d: %d messages, %d %s and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, rows, v.Definitions)
+}
+
+func notWrong(v projector.Verdict) string {
+	if v.Strict {
+		return ""
+	}
+	return "; with --strict they count as wrong"
 }
 
 func (f findings) line(value any) { _ = json.NewEncoder(f.out).Encode(value) }

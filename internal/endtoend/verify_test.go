@@ -45,6 +45,21 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Contains(t, output, "the length of a message's header is damaged: seq ")
 }
 
+// Whoever can write to the log can name a key that nobody has.
+func TestWhatNoGivenSecretVerifiesIsWrongToAStrictVerify(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 1), pack("evt_2", "pay_2", "u_1", 1))
+	w.awaitProjected(t)
+	require.Contains(t, w.verify(t, 0, "--strict"), "portal is what the log gives, up to seq 2")
+	const other = "--provider-webhook-secret=whsec_of_somebody_else"
+	require.Contains(t, w.verify(t, 0, other), "2 messages were signed with a secret that was not given; with --strict they count as wrong")
+	require.Contains(t, w.verify(t, 3, other, "--strict"), "2 messages, 0 rows and 0 definitions are wrong")
+	require.Contains(t, w.verify(t, 3, other, "--strict", "--json"), `"unverifiable":2,"strict":true`)
+	require.Contains(t, w.verify(t, 2, "--provider-webhook-secret=", "--strict"), "no secret is given")
+}
+
 // Definitions decide what rows say and who reads them, also where every row is right.
 func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	t.Parallel()

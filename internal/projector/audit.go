@@ -23,6 +23,7 @@ type Fault struct {
 type audit struct {
 	signers    []Signer
 	partitions int
+	strict     bool        // what no given secret verifies is wrong
 	found      func(Fault) // called by one at a time
 
 	mu           sync.Mutex
@@ -39,6 +40,9 @@ func (a *audit) look(m events.Message, event events.Event) {
 	defer a.mu.Unlock()
 	if !verifiable {
 		a.unverifiable++
+		if a.strict {
+			fault = fmt.Sprintf("no secret that was given verifies it; it names the key %q", m.KeyFingerprint)
+		}
 	}
 	if fault != "" {
 		a.faults++

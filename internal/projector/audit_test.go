@@ -56,6 +56,37 @@ func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 	}
 }
 
+// Somebody who can write to the log can name a key that nobody has.
+func TestAStrictAuditTakesOnlyWhatAGivenSecretVerifies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change               func(*events.Message)
+		unverifiable, faults int // of an audit that is not strict; a strict one finds both wrong
+	}{
+		"as it was stored":         {func(*events.Message) {}, 0, 0},
+		"an unknown key":           {func(m *events.Message) { *m = signed(t, unknown) }, 1, 0},
+		"a made-up signature":      {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "cd34" }, 1, 0},
+		"a signature without key":  {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "" }, 1, 0},
+		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1},
+		"a key and no signature":   {func(m *events.Message) { m.Signature = "" }, 0, 1},
+	} {
+		for _, strict := range []bool{false, true} {
+			var found []Fault
+			a := audit{signers: []Signer{signer}, partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
+			m := signed(t, signer)
+			c.change(&m)
+			a.look(m, events.Decode(m))
+			want := c.faults
+			if strict {
+				want += c.unverifiable
+			}
+			require.Equal(t, want, a.faults, name)
+			require.Len(t, found, want, name)
+			require.Equal(t, c.unverifiable, a.unverifiable, name)
+		}
+	}
+}
+
 func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {
 	t.Parallel()
 	a := audit{signers: []Signer{signer}, partitions: partitionsOfLog}

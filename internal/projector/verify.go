@@ -20,6 +20,7 @@ type Verify struct {
 	Scratch    *store.Store // a schema nobody else uses, made and dropped here
 	Rules      projections.Rules
 	Signers    []Signer
+	Strict     bool // a message that none of them verifies is wrong
 	Logger     *slog.Logger
 	Progress   func(position, until uint64)
 	Fault      func(Fault)            // a message that is not as it was stored
@@ -32,7 +33,8 @@ type Verdict struct {
 	Schema       string      `json:"schema"`
 	Position     uint64      `json:"position"`     // the newest message that the tables hold
 	Faults       int         `json:"faults"`       // of messages
-	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given
+	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given; faults too where strict
+	Strict       bool        `json:"strict"`
 	Differences  int         `json:"differences"`  // of rows, but for those counted in OutOfOrder
 	OutOfOrder   int         `json:"out_of_order"` // rows of customers whose events were applied out of the log's order
 	Definitions  int         `json:"definitions"`  // of objects that are not what this build makes, and of rights
@@ -65,7 +67,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	if err := v.Scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
-	audit := &audit{signers: v.Signers, partitions: info.Partitions, found: v.Fault}
+	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
 	rebuild := Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, look: audit.look, scratch: true}
 	if err := rebuild.Run(ctx, at.least()); err != nil {
 		return Verdict{}, err
@@ -86,7 +88,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	for partition, position := range positions {
 		rebuild.upto[partition] = position
 	}
-	verdict := Verdict{Schema: frozen.Schema.Name, Position: slices.Max(rebuild.upto)}
+	verdict := Verdict{Schema: frozen.Schema.Name, Strict: v.Strict, Position: slices.Max(rebuild.upto)}
 	if err := rebuild.Run(ctx, verdict.Position); err != nil {
 		return Verdict{}, err
 	}

@@ -22,6 +22,7 @@ type verified struct {
 	tables, scratch *store.Store
 	log             *eventlog.Log
 	secrets         []string
+	strict          bool
 	faults          []projector.Fault
 	differences     []store.Difference
 	definitions     []store.DefinitionDifference
@@ -58,7 +59,7 @@ func (v *verified) verify(ctx context.Context, t *testing.T) (projector.Verdict,
 		signers = append(signers, webhook.NewSecret(secret))
 	}
 	verify := projector.Verify{
-		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: anyRules, Signers: signers, Logger: testenv.Logger(t),
+		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: anyRules, Signers: signers, Strict: v.strict, Logger: testenv.Logger(t),
 		Progress: func(_, _ uint64) {}, Fault: func(f projector.Fault) { v.faults = append(v.faults, f) },
 		Difference: func(d store.Difference) { v.differences = append(v.differences, d) },
 		Definition: func(d store.DefinitionDifference) { v.definitions = append(v.definitions, d) },
@@ -89,6 +90,13 @@ func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
 	info, err := v.log.Info(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, info.Last, verdict.Unverifiable)
+
+	v.strict = true
+	verdict, err = v.verify(ctx, t)
+	require.NoError(t, err)
+	require.False(t, verdict.Holds(), "nor is it right")
+	require.EqualValues(t, info.Last, verdict.Unverifiable)
+	require.EqualValues(t, info.Last, verdict.Faults)
 }
 
 // Any one row of any table, changed in any one column, missing or too many.
