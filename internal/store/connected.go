@@ -130,8 +130,7 @@ func (c *Connected) Explains(d Difference) bool {
 	case "payment":
 		return c.has(ofPayment, d.first)
 	case "subscription_state":
-		user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
-		return c.has(ofSubscription, d.first) || implicit && c.has(ofUser, user)
+		return c.has(ofSubscription, d.first) || c.has(ofUser, projections.ImplicitUser(d.first))
 	case "subscription", "credits", "pro_license":
 		return c.has(ofUser, d.first)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 
@@ -82,7 +83,8 @@ func newShelves(expected int) *shelves {
 		}
 	})
 	s.subscriptions = newShelf(s, "subscription_state", func(r *projections.SubscriptionState) rowNames {
-		return rowNames{r.SubscriptionID, r.UserID}
+		// An implicit one is its user's also when it is nobody's for now.
+		return rowNames{r.SubscriptionID, cmp.Or(r.UserID, projections.ImplicitUser(r.SubscriptionID))}
 	}, func(state *projections.State, r projections.SubscriptionState, name string) {
 		state.LoadSubscription(r)
 		if name != r.UserID {
