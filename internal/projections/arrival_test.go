@@ -175,6 +175,9 @@ func ending(s *State) string {
 		}
 	}
 	for _, p := range s.Payments.Rows() {
+		if p.Kind != KindPro {
+			p.GitHubUsername = "" // it invites nobody
+		}
 		if !p.FirstAt.IsZero() {
 			say("payment %s of %s %s %s: %s %s credits %s refunded %s reversed %s github %s", nameOf(p), p.UserID, p.Kind, p.ProductKey, number(p.Amount), p.Currency,
 				number(p.Credits), number(p.RefundedAmount), shown(p.ReversedAt), p.GitHubUsername)

@@ -27,7 +27,7 @@ func (s *State) chooseSubscription(user string) {
 	var best SubscriptionState
 	for id := range s.ofUser[user] {
 		candidate, _ := s.Subscriptions.Get(id)
-		if candidate.Status == statusUnknown || candidate.Kind != "" && candidate.Kind != KindSubscription {
+		if candidate.Status == statusUnknown || candidate.Status == statusMerged || candidate.Kind != "" && candidate.Kind != KindSubscription {
 			continue
 		}
 		if best.SubscriptionID == "" || candidate.before(best) {

@@ -46,7 +46,7 @@ const (
 	// status has been heard. It is not live.
 	statusUnknown = "unknown"
 	// statusMerged is that of an implicit subscription whose payments turned out to
-	// be of another one. It is nobody's.
+	// be of another one. It is not shown.
 	statusMerged = "merged"
 )
 

@@ -88,7 +88,7 @@ func (r Rules) tellSubscription(s *State, f *facts, before, p Payment) {
 }
 
 // release: the payment that was told to an implicit subscription is of another now,
-// or of none. One that nothing holds any more is nobody's.
+// or of none. One that nothing holds any more is not shown.
 func (s *State) release(before Payment, now string) {
 	key := before.subscription()
 	if key == "" || key == now || before.SubscriptionID != "" {
@@ -99,7 +99,7 @@ func (s *State) release(before Payment, now string) {
 		return
 	}
 	if state.Holders--; state.Holders <= 0 {
-		state.Status, state.UserID = statusMerged, ""
+		state.Status = statusMerged // it keeps its user, by whom it is found when it is needed again
 	}
 	s.putSubscription(state)
 	s.chooseSubscription(before.UserID)
