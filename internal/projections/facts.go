@@ -54,12 +54,3 @@ const implicitPrefix = "implicit:"
 // ImplicitSubscription is the id of the one subscription of a user whose
 // provider names none.
 func ImplicitSubscription(user string) string { return implicitPrefix + user }
-
-// ImplicitUser is the user whose implicit subscription has that id; empty for any other one.
-func ImplicitUser(subscription string) string {
-	user, implicit := strings.CutPrefix(subscription, implicitPrefix)
-	if !implicit {
-		return ""
-	}
-	return user
-}

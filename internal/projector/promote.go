@@ -25,16 +25,22 @@ const quickRound = 2 * time.Second
 // mostRounds bounds that where events come more quickly than they are folded.
 const mostRounds = 10
 
-// Check says what is in the way already now, as Run would: store.ErrNotPromoted.
+// Check says what is in the way already now, as Run would: store.ErrNotPromoted. It
+// makes empty live tables where there are none and there is something to promote.
 func (p *Promote) Check(ctx context.Context) error {
 	info, err := p.Log.Info(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.ensureLive(ctx, info); err != nil {
-		return err
+	err = p.Store.CheckPromotion(ctx, p.promotion(info))
+	if errors.Is(err, store.ErrNotPrepared) {
+		// There are no live tables: a database that was lost can be filled by a rebuild.
+		if err := p.Live.Prepare(ctx, info.LogID, info.Partitions, p.Rules); err != nil {
+			return err
+		}
+		err = p.Store.CheckPromotion(ctx, p.promotion(info))
 	}
-	if err := p.Store.CheckPromotion(ctx, p.promotion(info)); err != nil {
+	if err != nil {
 		return err
 	}
 	return p.checkLive(ctx, info)
@@ -83,16 +89,6 @@ func (p *Promote) catchUp(ctx context.Context, head uint64) error {
 			store.ErrNotPromoted, info.Last, head)
 	}
 	return p.Rebuild.Run(ctx, min(head, info.Last))
-}
-
-// ensureLive makes empty live tables where there are none, so that a database
-// that was lost can be filled by a rebuild.
-func (p *Promote) ensureLive(ctx context.Context, info eventlog.Info) error {
-	_, err := p.Live.SchemaNamed(ctx, store.LiveSchema)
-	if !errors.Is(err, store.ErrNoSchema) {
-		return err
-	}
-	return p.Live.Prepare(ctx, info.LogID, info.Partitions, p.Rules)
 }
 
 // checkLive: what the live tables hold must be in the log still, for the

@@ -130,7 +130,8 @@ func (c *Connected) Explains(d Difference) bool {
 	case "payment":
 		return c.has(ofPayment, d.first)
 	case "subscription_state":
-		return c.has(ofSubscription, d.first) || c.has(ofUser, projections.ImplicitUser(d.first))
+		user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
+		return c.has(ofSubscription, d.first) || implicit && c.has(ofUser, user)
 	case "subscription", "credits", "pro_license":
 		return c.has(ofUser, d.first)
 	}

@@ -94,13 +94,8 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	query(third, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
 		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
 	// The index is of rows with a user only, and Postgres does not infer that of a long list.
-	// An implicit one may be nobody's for now, and is its user's again with the next payment.
-	implicit := make([]string, len(users))
-	for i, user := range users {
-		implicit[i] = projections.ImplicitSubscription(user)
-	}
-	query(third, "subscription_state", `subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1)
-		union all select unnest($2::text[]))`, l.lock("subscription_id"), []any{users, implicit}, state.LoadSubscription)
+	query(third, "subscription_state", "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
+		l.lock("subscription_id"), []any{users}, state.LoadSubscription)
 	query(third, "payment", "user_id = any($1) and kind = 'pro'", l.lock("provider_payment_id"), []any{users}, state.LoadPayment)
 	ids, granted, grantedTo := set{}, []string{}, []string{}
 	for id, p := range payments {

@@ -7,7 +7,7 @@ union all select user_id from payment where user_id is not null
 union all select subscription_id from payment where subscription_id is not null
 union all select buyer from payment where buyer is not null
 union all select subscription_id from subscription_state
-union all select coalesce(user_id, substr(subscription_id, 10)) from subscription_state where user_id is not null or subscription_id like 'implicit:%'
+union all select user_id from subscription_state where user_id is not null
 union all select user_id from subscription
 union all select user_id from credits
 union all select user_id from pro_license

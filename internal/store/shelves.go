@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
 
@@ -83,8 +82,7 @@ func newShelves(expected int) *shelves {
 		}
 	})
 	s.subscriptions = newShelf(s, "subscription_state", func(r *projections.SubscriptionState) rowNames {
-		// An implicit one is its user's also when it is nobody's for now.
-		return rowNames{r.SubscriptionID, cmp.Or(r.UserID, projections.ImplicitUser(r.SubscriptionID))}
+		return rowNames{r.SubscriptionID, r.UserID}
 	}, func(state *projections.State, r projections.SubscriptionState, name string) {
 		state.LoadSubscription(r)
 		if name != r.UserID {
