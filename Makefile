@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-power-cuts test-arrivals bench bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals bench bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -17,14 +17,21 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && go test -race -shuffle=on -parallel 8 -timeout 30m ./...
 
+test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
+
 FAULT_ROUNDS ?= 100
-test-faults: test-power-cuts ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load; and the power cuts
+test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	FAULT_ROUNDS=$(FAULT_ROUNDS) go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
 
 POWER_CUTS ?= 200
 test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
+
+PROPERTY_CHECKS ?= 2000
+test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/store -rapid.checks=$(PROPERTY_CHECKS)
 
 ARRIVAL_ROUNDS ?= 5
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (5) rounds

@@ -102,7 +102,7 @@ func TestTheFilesGiveWhatTheServerGives(t *testing.T) {
 	defer stop(t, s, writing)
 	l := reader(t, dir)
 	want := fromServer(t, l, 1, last)
-	for range 10 {
+	for range 4 {
 		from := 1 + rand.Uint64N(last)
 		until := from + rand.Uint64N(last-from+1)
 		got, err := collectRange(t, inFiles(l), from, until)
@@ -187,10 +187,8 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 	} {
 		copied := aside(t, dir)
 		l.files = filesIn(copied)
-		_, err := collectRange(t, inFiles(l), 1, last)
-		require.NoError(t, err, name)
 		spoil(copied)
-		_, err = collectRange(t, inFiles(l), 1, last)
+		_, err := collectRange(t, inFiles(l), 1, last)
 		require.ErrorIs(t, err, blockstore.ErrUnlike, name)
 		got, err := collectRange(t, l.ReadUntil, 1, last)
 		require.NoError(t, err, name)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"flag"
 	"os"
 	"testing"
 	"time"
@@ -13,7 +14,16 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+// checks of each property, by default: each of them folds a log into real tables.
+// make test-properties has many more.
+const checks = "40"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		panic(err)
+	}
+	os.Exit(testenv.RunWithPostgres(m))
+}
 
 var anyMode = projections.Rules{Mode: projections.ModeAny}
 
