@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -59,11 +60,11 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
+// dialTimeout bounds one attempt to connect.
+const dialTimeout = 2 * time.Second
+
 // reconnectWait keeps recovery well under two seconds without a busy loop.
 const reconnectWait = 250 * time.Millisecond
-
-// pingInterval: a connection that went silent is given up after three of these.
-const pingInterval = time.Second
 
 // Connect returns at once, also when the server is away or not there yet.
 func Connect(config Config) (*Log, error) {
@@ -72,11 +73,13 @@ func Connect(config Config) (*Log, error) {
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
-	if url == "" {
+	if url != "" {
+		options = append(options, nats.SetCustomDialer(listeningDialer{&net.Dialer{Timeout: dialTimeout}}))
+	} else {
 		url = "nats://embedded.invalid" // the dialer knows better
 		options = append(options,
 			nats.SkipHostLookup(),
-			nats.SetCustomDialer(embedded),
+			nats.SetCustomDialer(listeningDialer{embedded}),
 			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
 	}
 	// A cluster acknowledges, and shows, what its quorum has.
@@ -107,8 +110,8 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		nats.IgnoreAuthErrorAbort(), // a token may be made anew while we are away
 		nats.ReconnectBufSize(-1),   // a publish while disconnected fails instead of waiting unseen
 		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(2),
-		nats.Timeout(2*time.Second),
+		nats.MaxPingsOutstanding(maxPingsOutstanding),
+		nats.Timeout(dialTimeout),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			pipeline.lost()
 			if err != nil {

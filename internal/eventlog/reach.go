@@ -10,11 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
-	"time"
 )
-
-// reachTimeout bounds one attempt to reach the log of this machine.
-const reachTimeout = 2 * time.Second
 
 // dialer reaches the embedded log of a data directory. A connection that it returns
 // is proven to lead there: nats.go sends the token to whoever it is connected with,
@@ -90,7 +86,7 @@ func (p *private) dialTCP(dataDir, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), reachTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	var network net.Dialer
 	transport, err := network.DialContext(ctx, "tcp", address)
