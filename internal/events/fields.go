@@ -54,8 +54,10 @@ func (e *envelope) event() Event {
 		&o.Transaction.Order.ID, &o.Transaction.Order.asID,
 	}
 
-	// A buyer can write metadata, and must not choose whose payment an event means.
-	if first(transaction...) == &none && first(order...) == &none {
+	// A buyer can write metadata, and must not choose whose payment an event means. What
+	// tells how a subscription fares often names no payment, and then it means none.
+	fares := ownID != &none && string(e.eventType.text) != "subscription.paid"
+	if first(transaction...) == &none && first(order...) == &none && !fares {
 		transaction = append(transaction, &meta.PaymentID)
 	}
 

@@ -116,6 +116,11 @@ func TestMetadataNamesThePaymentOnlyWhereNothingElseDoes(t *testing.T) {
 	require.Equal(t, []string{"", "o1"}, []string{event.Transaction, event.Order})
 	event = with(t, map[string]any{"metadata.provider_payment_id": "written", "transaction": "t1"})
 	require.Equal(t, "t1", event.Transaction)
+	for eventType, want := range map[string]string{"subscription.active": "", "subscription.canceled": "", "checkout.completed": "written"} {
+		event, err := Parse([]byte(`{"id":"e","eventType":"` + eventType + `","object":{"id":"s1","metadata":{"provider_payment_id":"written"}}}`))
+		require.NoError(t, err)
+		require.Equal(t, want, event.Transaction, eventType)
+	}
 }
 
 func TestNothingPaidWhileAllIsDueIsNoAmount(t *testing.T) {

@@ -392,7 +392,8 @@ func (e *oracleEnvelope) event() Event {
 		o.Transaction.object.Order.object.ID, o.Transaction.object.Order.id,
 	}
 
-	if !oracleFirst(transaction...).isText() && !oracleFirst(order...).isText() {
+	fares := strings.HasPrefix(e.eventType.text, "subscription.") && e.eventType.text != "subscription.paid"
+	if !oracleFirst(transaction...).isText() && !oracleFirst(order...).isText() && !fares {
 		transaction = append(transaction, meta.PaymentID)
 	}
 	for _, place := range []oracleScalar{oracleFirst(transaction...), oracleFirst(order...), o.Status} {

@@ -12,9 +12,6 @@ import (
 // granted. A later one is a duplicate payment. One that cannot be used yet is
 // rejected and claims nothing, but what it says counts for a later one.
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
-	if r.Catalogue.sells(f.Product) { // what the provider says was sold, whatever the buyer wrote into the metadata
-		f.ProductKey = f.Product
-	}
 	claimed := f.payment.UserID != ""
 	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
 	if offer != nil && f.Kind == "" && claimed && f.payment.rank(kindRank) == kindSaid && f.payment.Kind != offer.Kind {

@@ -83,5 +83,8 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if !r.Mode.takes(f.Mode) {
 		return Rejected, refused(WrongMode)
 	}
+	if r.Catalogue.sells(f.Product) { // what the provider says was sold, whatever the buyer wrote into the metadata
+		f.ProductKey = f.Product
+	}
 	return effect(r, s, f)
 }

@@ -145,17 +145,17 @@ func (s *State) reversalsFor(p Payment) []Reversal {
 // cumulative amount seen, and the sum of those that count for themselves.
 type taken struct {
 	largest, sum int64
-	paid         *int64 // the largest that any of them says, else the payment's amount
+	paid         *int64 // the largest that any of them says, else the payment's amount; nil: nothing, or nobody knows
 	whole        bool   // by one that says no amount
 }
 
 func takenBy(reversals []Reversal, p Payment) (t taken) {
 	for _, r := range reversals {
-		if r.Paid != nil && (t.paid == nil || *r.Paid > *t.paid) {
+		if r.Paid != nil && *r.Paid > 0 && (t.paid == nil || *r.Paid > *t.paid) {
 			t.paid = r.Paid
 		}
 	}
-	if t.paid == nil {
+	if t.paid == nil && p.Amount != nil && *p.Amount > 0 {
 		t.paid = p.Amount
 	}
 	for _, r := range reversals {

@@ -31,7 +31,9 @@ func (r Rules) touch(s *State, f *facts, p Payment) {
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // it is told below, once and for all
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
+	united := Payment{} // a row that is this payment's from now on
 	if own && p.MergedID == f.same.ProviderPaymentID {
+		united = f.same
 		s.unite(f)
 	}
 	s.putPayment(p)
@@ -40,6 +42,9 @@ func (r Rules) touch(s *State, f *facts, p Payment) {
 	r.tellSubscription(s, f, before, told)
 	if p.Kind == KindPro && p.UserID != "" || before.Kind == KindPro && before.UserID != "" {
 		s.chooseLicense(cmp.Or(p.UserID, before.UserID), f.OccurredAt)
+	}
+	if united.Kind == KindPro && united.UserID != "" {
+		s.chooseLicense(united.UserID, f.OccurredAt)
 	}
 	if own {
 		f.payment, _ = s.Payments.Get(p.ProviderPaymentID)

@@ -36,8 +36,8 @@ type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// load takes three steps: what the events name themselves; the subscriptions and
-// payments that belong to that; then what belongs to the users found there. A
+// load takes three steps: what the events name themselves, and what that turned out
+// to be; the subscriptions and payments that belong to that; then what belongs to the users found there. A
 // payment comes with what it was merged into or with, its subscription, all its
 // reversals and its ledger lines; a user with all rows; a subscription with its
 // unclaimed payments, or where an event starts it with all of them.
@@ -69,6 +69,14 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		return fmt.Errorf("load what the events name: %w", err)
 	}
 
+	if len(merged) > 0 {
+		targets := &pgx.Batch{}
+		query(targets, "payment", "provider_payment_id = any($1)", l.lock("provider_payment_id"), []any{merged.list()}, found)
+		if err := from.SendBatch(ctx, targets).Close(); err != nil {
+			return fmt.Errorf("load what the named payments turned out to be: %w", err)
+		}
+	}
+
 	second := &pgx.Batch{}
 	subscriptions.add(named.subscriptions.list()...)
 	asked := l.ask("subscription", subscriptions)
@@ -78,7 +86,7 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 			named.users.add(r.UserID)
 		})
 	query(second, "payment", "provider_payment_id in ("+belongingPayments+")", l.lock("provider_payment_id"),
-		[]any{merged.list(), asked, l.ask("start", named.starts)}, found)
+		[]any{asked, l.ask("start", named.starts)}, found)
 	if err := from.SendBatch(ctx, second).Close(); err != nil {
 		return fmt.Errorf("load what belongs to that: %w", err)
 	}
@@ -137,9 +145,8 @@ const (
 	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
 		union all select provider_payment_id from payment where transaction_id = any($1)
 		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
-	belongingPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
-		union all select provider_payment_id from payment where user_id is null and subscription_id = any($2)
-		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($3)`
+	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
+		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
 )
 
 func (l *loader) lock(key string) string {
