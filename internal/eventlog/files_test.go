@@ -187,8 +187,10 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 	} {
 		copied := aside(t, dir)
 		l.files = filesIn(copied)
-		spoil(copied)
 		_, err := collectRange(t, inFiles(l), 1, last)
+		require.NoError(t, err, name)
+		spoil(copied)
+		_, err = collectRange(t, inFiles(l), 1, last)
 		require.ErrorIs(t, err, blockstore.ErrUnlike, name)
 		got, err := collectRange(t, l.ReadUntil, 1, last)
 		require.NoError(t, err, name)
