@@ -78,18 +78,19 @@ func fromServer(t *testing.T, l *Log, from, until uint64) []events.Message {
 // filled is a log of several blocks, with messages of all kinds.
 func filled(t *testing.T, dir string) (*Server, *Log, uint64) {
 	t.Helper()
-	s, l := embedded(t, dir)
+	s, l := inSmallBlocks(t, dir)
 	add(t, l, "first", 10)
 	foreign(t, l, nil, `no headers`)
 	foreign(t, l, nats.Header{"nats-msg-id": {"other case"}, "Payfold-Key": {" padded\t ", "second"}, "Payfold-Signature": {""}}, `{}`)
 	foreign(t, l, nats.Header{"Payfold-Received-At": {"not a time"}}, `{}`)
 	for i := range 40 {
-		add(t, l, fmt.Sprint("e", i), 430_000+rand.IntN(300_000))
+		add(t, l, fmt.Sprint("e", i), 1_700+rand.IntN(1_200))
 	}
-	for i := range 500 {
-		add(t, l, fmt.Sprint("small", i), rand.IntN(3_000))
+	add(t, l, "longer than a block", 500_000)
+	for i := range 100 {
+		add(t, l, fmt.Sprint("small", i), rand.IntN(300))
 	}
-	require.Greater(t, newestBlock(t, dir), 2)
+	require.Greater(t, newestBlock(t, dir), 3)
 	info, err := l.Info(t.Context())
 	require.NoError(t, err)
 	return s, l, info.Last
@@ -280,9 +281,9 @@ func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
 func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
-	s, writing := embedded(t, dir)
+	s, writing := inSmallBlocks(t, dir)
 	for i := range 30 {
-		add(t, writing, fmt.Sprint("a", i), 500_000)
+		add(t, writing, fmt.Sprint("a", i), 2_000)
 	}
 	s2, writing2 := embedded(t, other)
 	for i := range 60 {
