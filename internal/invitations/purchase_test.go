@@ -262,6 +262,34 @@ func TestTwoPaymentsThatAreFoundToBeOneHaveOneInvitation(t *testing.T) {
 	}
 }
 
+func TestOnePurchaseOfTwoUsersInvitesTheOneWhoKeepsIt(t *testing.T) {
+	t.Parallel()
+	bought := func(w *world, names, user, gitHubUser string) string {
+		return w.event("checkout.completed", names+`,"metadata":{"kind":"pro","user_id":"`+user+`","github_username":"`+gitHubUser+`"}`)
+	}
+	for _, kept := range []string{"octo", "hubot"} {
+		w := setup(t)
+		w.remove = true
+		names := map[string]string{"octo": `"order":{"id":"ord"}`, "hubot": `"transaction":"tran"`}
+		lost := map[string]string{"octo": "hubot", "hubot": "octo"}[kept]
+		w.deliver(t, bought(w, names[kept], "of "+kept, kept))
+		w.clock.Advance(time.Second)
+		w.deliver(t, bought(w, names[lost], "of "+lost, lost))
+		r := w.inviter(t)
+		reconcile(t, r)
+		w.github.Accept(t, lost)
+		w.deliver(t, bought(w, `"order":{"id":"ord","transaction":"tran"}`, "", ""))
+		reconcile(t, r)
+		require.NotNil(t, w.github.Invitation(kept))
+		require.False(t, w.github.HasAccess(lost))
+		w.requireStatus(t, "of "+kept, "tran", store.InvitationInvited)
+		w.deliver(t, w.event("refund.created", `"transaction":"tran"`))
+		reconcile(t, r)
+		require.Nil(t, w.github.Invitation(kept))
+		require.Equal(t, []int{1, 1}, []int{w.github.Sent(kept), w.github.Sent(lost)})
+	}
+}
+
 func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{{"octo", "octo"}, {"octo", "hubot"}} {

@@ -143,6 +143,48 @@ func TestTheProvidersProductComesBeforeTheMetadatasKey(t *testing.T) {
 	require.EqualValues(t, 1000, balanceOf(t, buy("prod_that_the_catalogue_calls_by_key"), "u1"))
 }
 
+// A claim that names no product, with a key that the buyer wrote, adds nothing to a
+// payment whose product the provider named.
+func TestWhatTheProviderNamesIsSoldWhicheverEventSaysIt(t *testing.T) {
+	t.Parallel()
+	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  small: {kind: subscription, credits: 10}\n  big: {kind: subscription, credits: 1000}\n  none: {kind: subscription}"))
+	require.NoError(t, err)
+	const buyer = `,"metadata":{"user_id":"u1","key":"big"}`
+	for name, logs := range map[string][]string{
+		"of the payment":      {checkout("e1", `"order":{"id":"o1","transaction":"t1","product":"PRODUCT"}`+buyer), checkout("e2", `"order":{"id":"o1","transaction":"t1"}`+buyer)},
+		"of its order":        {checkout("e1", `"order":{"id":"o1","product":"PRODUCT"}`+buyer), checkout("e2", `"order":{"id":"o1","transaction":"t1"}`+buyer)},
+		"of its subscription": {checkout("e1", `"order":{"id":"o1","product":"PRODUCT"},"subscription":"s1"`+buyer), checkout("e2", `"order":{"id":"o1"},"subscription":"s1"`+buyer), paid("e3", `"id":"s1","last_transaction_id":"t1"`+buyer)},
+	} {
+		for product, credits := range map[string]int64{"small": 10, "none": 0} {
+			for _, log := range permutations(logs) {
+				for i := range log {
+					log[i] = strings.Replace(log[i], "PRODUCT", product, 1)
+				}
+				s := foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue}, log...)
+				require.Equal(t, credits, leftOf(s)["u1 subscription"], "%s %s", name, product)
+				shown, _ := s.Current.Get("u1")
+				require.Equal(t, "active", shown.Status)
+				p, _ := s.paymentNamed("t1", s.byTransaction)
+				require.Equal(t, product, p.ProductKey, name)
+			}
+		}
+	}
+}
+
+// The checkout that started the subscription sold another plan than the one that is renewed.
+func TestARenewalGrantsWhatItsOwnProductOffers(t *testing.T) {
+	t.Parallel()
+	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  plan_a: {kind: subscription, credits: 100}\n  plan_b: {kind: subscription}"))
+	require.NoError(t, err)
+	started := checkout("e1", `"order":{"id":"o1"},"product":"plan_a","subscription":"s1","metadata":{"user_id":"u1"}`)
+	for product, credits := range map[string]int64{"plan_a": 100, "plan_b": 0} {
+		for _, log := range permutations([]string{started, paid("e2", `"id":"s1","product":"`+product+`","last_transaction_id":"t1"`)}) {
+			s := foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue}, log...)
+			require.Equal(t, credits, leftOf(s)["u1 subscription"], product)
+		}
+	}
+}
+
 func TestADuplicateAddsNothingOfAnotherKindsOffer(t *testing.T) {
 	t.Parallel()
 	s := foldInto(t, NewState(), sold(t),

@@ -55,6 +55,9 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	case conflict:
 		reason = PaymentConflict
 	}
+	if conflict {
+		r.link(s, f, s.named(f)) // the names are the provider's, whoever pays
+	}
 	if !usable || !canGrant {
 		return Rejected, refused(reason)
 	}
@@ -136,13 +139,19 @@ func (r Rules) tell(f *facts, offer *Offer) (told Payment, unusable Reason) {
 			told.setRank(amountRank, amountOfTransaction)
 		}
 	}
-	told.setRank(productRank, 1)
+	told.setRank(productRank, productUnsold)
 	if offer == nil && r.Catalogue != nil {
 		return told, ""
 	}
 	rank := soldByOrder
 	if f.Transaction != "" {
 		rank = soldByTransaction
+	}
+	switch {
+	case offer != nil && f.ProductKey == f.Product: // a buyer can write the metadata
+		rank += offeredByProvider
+	case offer != nil:
+		rank += offeredByMetadata
 	}
 	told.setRank(creditsRank, rank)
 	told.setRank(productRank, rank+1)

@@ -69,12 +69,12 @@ func (l *Ledger) add(line LedgerLine) {
 	l.added = append(l.added, line)
 }
 
-// sums is what the payment has granted as what it is now, and how much of that is reversed.
+// sums is what the payment has granted to its user, as what it is now, and how much of that is reversed.
 func (s *State) sums(p Payment) (granted, reversed int64) {
 	for _, id := range p.ids() {
 		for _, line := range s.Ledger.lines[id] {
 			switch {
-			case line.Kind != p.Kind:
+			case line.UserID != p.UserID || line.Kind != p.Kind:
 			case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
 				granted += line.Delta
 			default:
@@ -91,12 +91,12 @@ type remainder struct {
 	left, reversed int64
 }
 
-// remaining lists the payment's grant lines of a kind, the latest available first.
-func (s *State) remaining(p Payment, kind Kind) []remainder {
+// remaining lists the payment's grant lines for its user, as what it is now, the latest available first.
+func (s *State) remaining(p Payment) []remainder {
 	var grants []remainder
 	for _, id := range p.ids() {
 		for _, line := range s.Ledger.lines[id] {
-			if line.Entry == entryGrant && line.Kind == kind {
+			if line.Entry == entryGrant && line.UserID == p.UserID && line.Kind == p.Kind {
 				grants = append(grants, remainder{line, line.Delta, 0})
 			}
 		}
@@ -120,10 +120,13 @@ func (s *State) remaining(p Payment, kind Kind) []remainder {
 	return grants
 }
 
-// take writes lines that take that many credits from the payment's grants of a
-// kind, the latest available first; below zero they give back what was reversed.
-func (s *State) take(p Payment, kind Kind, credits int64, entry string, by granting) {
-	for _, grant := range s.remaining(p, kind) {
+// take writes lines that take that many credits from the payment's grants for its
+// user, the latest available first; below zero they give back what was reversed.
+func (s *State) take(p Payment, credits int64, entry string, by granting) {
+	if credits == 0 {
+		return
+	}
+	for _, grant := range s.remaining(p) {
 		part := min(credits, grant.left)
 		if credits < 0 {
 			part = -min(-credits, grant.reversed)
@@ -134,17 +137,17 @@ func (s *State) take(p Payment, kind Kind, credits int64, entry string, by grant
 		credits -= part
 		line := grant.Line
 		s.Ledger.add(LedgerLine{
-			EventID: by.eventID, UserID: grant.UserID, Kind: kind, Entry: entry, Delta: -part,
+			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entry, Delta: -part,
 			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
 			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
 			OccurredAt: by.occurredAt, StreamSeq: by.seq,
 		})
 		switch {
-		case kind != KindOneTime:
+		case p.Kind != KindOneTime:
 		case entry == entryCorrection && part > 0:
-			s.addCredits(grant.UserID, -part, 0, by.seq)
+			s.addCredits(p.UserID, -part, 0, by.seq)
 		default:
-			s.addCredits(grant.UserID, 0, part, by.seq)
+			s.addCredits(p.UserID, 0, part, by.seq)
 		}
 	}
 }

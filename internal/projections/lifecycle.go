@@ -40,11 +40,18 @@ func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
 
 // bind notes which subscription the event's payment is of, and its other name.
 func (r Rules) bind(s *State, f *facts) {
-	if f.SubscriptionID == "" || f.PaymentID() == "" || f.UserID != "" && f.payment.UserID != "" && f.UserID != f.payment.UserID {
+	if f.SubscriptionID == "" || f.PaymentID() == "" {
 		return
 	}
 	p := s.named(f)
-	p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
+	if f.UserID == "" || p.UserID == "" || f.UserID == p.UserID {
+		p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
+	}
+	r.link(s, f, p)
+}
+
+// link keeps the event's payment with the names that the event adds.
+func (r Rules) link(s *State, f *facts, p Payment) {
 	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
 		return
 	}

@@ -43,22 +43,30 @@ type Payment struct {
 	GrantLines  int64     `db:"grant_lines"`  // the credits come in so many lines, one a month
 	ValidMonths int64     `db:"valid_months"` // and expire after so many months; 0: never
 	Ranks       int64     `db:"ranks"`        // who said what; see rank
+
+	OtherUserID string `db:"other_user_id"` // whose MergedID was, or else this row, until both turned out to be one payment
 }
 
-// Ranks: what ranks higher goes before, whichever comes first. Each is a decimal
-// digit of Payment.Ranks; 0: nobody has said it.
+// Ranks: what ranks higher goes before, whichever comes first. Each is a
+// hexadecimal digit of Payment.Ranks; 0: nobody has said it.
 const (
-	amountRank  int64 = 1
-	creditsRank int64 = 10
-	productRank int64 = 100
-	kindRank    int64 = 1000
+	amountRank  int64 = 0x1
+	creditsRank int64 = 0x10
+	productRank int64 = 0x100
+	kindRank    int64 = 0x1000
 
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
 
+	// What was sold, credits and product: by whom it is said, and added to that where
+	// a catalogue knows it, by the product that the metadata or the provider names.
 	soldWithSubscription int64 = 1 // by a checkout that started the subscription
 	soldByOrder          int64 = 2 // by an event that names the order alone
 	soldByTransaction    int64 = 3
+	offeredByMetadata    int64 = 3
+	offeredByProvider    int64 = 6
+
+	productUnsold int64 = 1 // of a product; what was sold ranks above: rank of credits + 1
 
 	kindImplied          int64 = 1 // by being of a subscription
 	kindNotSold          int64 = 2 // metadata says it, of something that the catalogue does not sell
@@ -66,7 +74,7 @@ const (
 	kindSaid             int64 = 4
 )
 
-func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 10 }
+func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
 
 func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of }
 
@@ -125,20 +133,26 @@ func (p *Payment) mergeAmount(q Payment) {
 	p.Currency = cmp.Or(p.Currency, q.Currency)
 }
 
-// sellsMore compares what two say was sold: credits before none, then the rank, then more.
+// sellsMore compares what two say was sold: the rank, then more. Without a catalogue
+// any credits go before none; an offer of none says that there are none.
 func (p Payment) sellsMore(than Payment) bool {
-	if p.rank(creditsRank) == 0 || p.Credits == nil && than.Credits != nil {
+	rank, others := p.rank(creditsRank), than.rank(creditsRank)
+	if rank == 0 {
 		return false
 	}
-	if p.Credits != nil && than.Credits == nil {
-		return true
+	order := cmp.Compare(rank, others)
+	if some := cmp.Compare(p.creditsOrZero(), 0) - cmp.Compare(than.creditsOrZero(), 0); rank <= soldByTransaction {
+		order = cmp.Or(some, order)
 	}
-	var more int
-	if p.Credits != nil {
-		more = cmp.Compare(*p.Credits, *than.Credits)
-	}
-	return cmp.Or(cmp.Compare(p.rank(creditsRank), than.rank(creditsRank)), more,
+	return cmp.Or(order, cmp.Compare(p.creditsOrZero(), than.creditsOrZero()),
 		cmp.Compare(p.GrantLines, than.GrantLines), cmp.Compare(p.ValidMonths, than.ValidMonths)) > 0
+}
+
+func (p Payment) creditsOrZero() int64 {
+	if p.Credits == nil {
+		return 0
+	}
+	return *p.Credits
 }
 
 // nameGitHubUser keeps the name with the earliest provider's time, of several the
@@ -157,10 +171,10 @@ func (p Payment) sold() bool {
 
 // grants is the credits it ought to have granted.
 func (p Payment) grants() int64 {
-	if p.UserID == "" || p.Kind == KindPro || p.Credits == nil {
+	if p.UserID == "" || p.Kind == KindPro {
 		return 0
 	}
-	return *p.Credits
+	return p.creditsOrZero()
 }
 
 // subscription is the key of the one that it pays; empty for none.

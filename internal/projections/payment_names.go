@@ -4,15 +4,13 @@ package projections
 // of it. Two different transactions are two payments, whatever their order; the
 // order decides only where one side has no transaction. Where each name has led to
 // a row of its own so far, same is the order's: both are one payment, the
-// transaction's.
+// transaction's (see united).
 func (s *State) findPayment(transaction, order string) (p, same Payment, known bool) {
 	charged, isCharged := s.paymentNamed(transaction, s.byTransaction)
 	ordered, isOrdered := s.paymentNamed(order, s.byOrder)
 	switch {
-	case isCharged && isOrdered && charged.ProviderPaymentID != ordered.ProviderPaymentID && canBeOne(charged, ordered):
-		charged.merge(ordered)
-		charged.OrderID, charged.MergedID = ordered.OrderID, ordered.ProviderPaymentID
-		return charged, ordered, true
+	case isCharged && isOrdered && charged.ProviderPaymentID != ordered.ProviderPaymentID && charged.OrderID == "" && ordered.TransactionID == "":
+		return united(charged, ordered), ordered, true
 	case isCharged:
 		return charged, Payment{}, true
 	case isOrdered && transaction != "" && ordered.TransactionID != "":
@@ -21,15 +19,44 @@ func (s *State) findPayment(transaction, order string) (p, same Payment, known b
 	return ordered, Payment{}, isOrdered
 }
 
-func canBeOne(charged, ordered Payment) bool {
-	if charged.OrderID != "" || ordered.TransactionID != "" {
-		return false
+// united is the payment that two rows turned out to be. What both say is merged.
+// Where they are of two users or of two kinds, one of them adds nothing but its
+// name, as a claim that comes second does: what it granted is taken back.
+func united(charged, ordered Payment) Payment {
+	one := charged
+	switch {
+	case charged.agreesWith(ordered):
+		one.merge(ordered)
+	case ordered.decidesBefore(charged):
+		one = ordered
+		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = charged.ProviderPaymentID, charged.TransactionID, false
 	}
-	if mine, others := charged.user(), ordered.user(); mine != "" && others != "" && mine != others {
-		return false
+	one.OrderID, one.MergedID = ordered.OrderID, ordered.ProviderPaymentID
+	for _, row := range []Payment{charged, ordered} {
+		if row.user() != one.user() {
+			one.OtherUserID = row.user()
+		}
 	}
-	claimed := charged.UserID != "" && ordered.UserID != ""
-	return !claimed || charged.Kind == ordered.Kind || charged.rank(kindRank) != ordered.rank(kindRank)
+	return one
+}
+
+func (p Payment) agreesWith(other Payment) bool {
+	mine, others := p.user(), other.user()
+	return (mine == "" || others == "" || mine == others) &&
+		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank))
+}
+
+// decidesBefore: what was claimed goes before what was not, then what could be, then the earlier.
+func (p Payment) decidesBefore(other Payment) bool {
+	switch {
+	case (p.UserID != "") != (other.UserID != ""):
+		return p.UserID != ""
+	case p.sold() != other.sold():
+		return p.sold()
+	case p.FirstAt.IsZero() != other.FirstAt.IsZero():
+		return other.FirstAt.IsZero()
+	}
+	return p.FirstAt.Before(other.FirstAt)
 }
 
 func (p Payment) user() string {

@@ -1,6 +1,9 @@
 package projections
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ProLicense is a user's licence: active as long as some pro payment is not
 // fully reversed. The row shows the newest such payment, or the newest of all,
@@ -20,6 +23,17 @@ type ProLicense struct {
 }
 
 const statusRevoked = "revoked"
+
+// chooseLicenses sets the rows of those who have, or had, one of these payments as a licence.
+func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
+	var chosen []string
+	for _, p := range payments {
+		if p.Kind == KindPro && p.UserID != "" && !slices.Contains(chosen, p.UserID) {
+			chosen = append(chosen, p.UserID)
+			s.chooseLicense(p.UserID, at)
+		}
+	}
+}
 
 // chooseLicense sets the user's row again, after one of the user's pro payments changed.
 func (s *State) chooseLicense(user string, at time.Time) {

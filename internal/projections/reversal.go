@@ -88,15 +88,15 @@ func (s *State) settle(p Payment, by, now granting) Payment {
 		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
 		s.putPayment(p)
 	}
-	s.undoOtherKinds(p, now)
+	s.undoOthers(p, now)
 	ought := p.grants()
 	granted, reversed := s.sums(p)
 	if excess := reversed - all.of(ought); excess > 0 {
-		s.take(p, p.Kind, -excess, entryCorrection, now)
+		s.take(p, -excess, entryCorrection, now)
 		reversed -= excess
 	}
 	if granted > ought {
-		s.take(p, p.Kind, granted-ought, entryCorrection, now)
+		s.take(p, granted-ought, entryCorrection, now)
 	}
 	if granted < ought {
 		s.grant(p, ought-granted, by)
@@ -105,25 +105,26 @@ func (s *State) settle(p Payment, by, now granting) Payment {
 	for _, reversal := range reversals {
 		so.add(reversal)
 		if step := so.of(ought) - reversed; step > 0 {
-			s.take(p, p.Kind, step, reversal.Cause, granting{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+			s.take(p, step, reversal.Cause, granting{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
 	}
 	return p
 }
 
-// undoOtherKinds takes back all that was granted as something else, before the kind
-// of the payment was known.
-func (s *State) undoOtherKinds(p Payment, now granting) {
-	for _, kind := range []Kind{KindSubscription, KindOneTime} {
-		if kind == p.Kind {
-			continue
-		}
-		was := p
-		was.Kind = kind
-		if granted, reversed := s.sums(was); granted != 0 {
-			s.take(p, kind, -reversed, entryCorrection, now)
-			s.take(p, kind, granted, entryCorrection, now)
+// undoOthers takes back all that was granted as something else or to somebody else,
+// before more was known of the payment.
+func (s *State) undoOthers(p Payment, now granting) {
+	for _, user := range []string{p.user(), p.OtherUserID} {
+		for _, kind := range []Kind{KindSubscription, KindOneTime} {
+			if user == p.UserID && kind == p.Kind {
+				continue
+			}
+			was := p
+			was.UserID, was.Kind = user, kind
+			granted, reversed := s.sums(was)
+			s.take(was, -reversed, entryCorrection, now)
+			s.take(was, granted, entryCorrection, now)
 		}
 	}
 }

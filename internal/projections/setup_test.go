@@ -88,7 +88,7 @@ func tables(s *State) []string {
 // forLater are the columns that only later events need.
 var forLater = map[string]bool{
 	"first_at": true, "last_at": true, "period_start": true, "period_end": true, "grant_lines": true, "valid_months": true, "ranks": true,
-	"sold_lines": true, "sold_valid_months": true, "holders": true,
+	"sold_lines": true, "sold_valid_months": true, "sold_ranks": true, "holders": true,
 }
 
 func lines[R any](table string, rows []R) []string {

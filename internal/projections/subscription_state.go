@@ -37,6 +37,8 @@ type SubscriptionState struct {
 	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
 
 	Holders int64 `db:"holders"` // of an implicit one: the payments and events that make it be there
+
+	SoldRanks int64 `db:"sold_ranks"` // see Payment
 }
 
 const (
@@ -155,28 +157,27 @@ func (s *SubscriptionState) sell(told Payment) {
 	if told.Ranks == 0 {
 		return
 	}
-	rank := func(of, least, to int64) {
-		if told.rank(of) >= least {
-			told.setRank(of, to)
-		} else {
-			told.setRank(of, 0)
-		}
+	if told.rank(kindRank) == kindSaid {
+		told.setRank(kindRank, kindWithSubscription)
+	} else {
+		told.setRank(kindRank, 0)
 	}
-	rank(kindRank, kindSaid, kindWithSubscription)
-	rank(creditsRank, soldByOrder, soldWithSubscription)
-	rank(productRank, soldByOrder+1, soldWithSubscription+1)
-	sold := s.sold()
-	if s.SoldKind != "" && told.rank(kindRank) > 0 {
-		sold.Kind = shownKind(s.SoldKind, told.Kind)
+	for _, of := range []int64{creditsRank, productRank} { // it names the order alone, and is not of one payment
+		told.setRank(of, max(0, told.rank(of)-(soldByOrder-soldWithSubscription)))
 	}
 	if told.rank(productRank) == 0 {
 		told.ProductKey = ""
+	}
+	sold := s.sold()
+	if s.SoldKind != "" && told.rank(kindRank) > 0 {
+		sold.Kind = shownKind(s.SoldKind, told.Kind)
 	}
 	sold.merge(told)
 	if sold.rank(kindRank) > 0 {
 		s.SoldKind = sold.Kind
 	}
 	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
+	s.SoldRanks = sold.Ranks - sold.rank(amountRank)
 	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
 	if s.SoldKind != "" && s.SoldKind != KindPro {
 		s.SoldGitHubUsername, s.SoldGitHubNamedAt = "", time.Time{}
@@ -184,19 +185,12 @@ func (s *SubscriptionState) sell(told Payment) {
 }
 
 // sold is what the subscription knows of each of its payments.
-func (s SubscriptionState) sold() (p Payment) {
+func (s SubscriptionState) sold() Payment {
+	p := Payment{
+		Kind: s.SoldKind, ProductKey: s.SoldProductKey, Ranks: s.SoldRanks,
+		Credits: s.SoldCredits, GrantLines: s.SoldLines, ValidMonths: s.SoldValidMonths,
+	}
 	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt)
-	if s.SoldKind != "" {
-		p.Kind = s.SoldKind
-		p.setRank(kindRank, kindWithSubscription)
-	}
-	if p.ProductKey = s.SoldProductKey; p.ProductKey != "" {
-		p.setRank(productRank, soldWithSubscription+1)
-	}
-	if s.SoldLines > 0 {
-		p.Credits, p.GrantLines, p.ValidMonths = s.SoldCredits, s.SoldLines, s.SoldValidMonths
-		p.setRank(creditsRank, soldWithSubscription)
-	}
 	return p
 }
 

@@ -40,12 +40,7 @@ func (r Rules) touch(s *State, f *facts, p Payment) {
 	p = s.settle(p, by, now)
 	s.release(before, p.subscription())
 	r.tellSubscription(s, f, before, told)
-	if p.Kind == KindPro && p.UserID != "" || before.Kind == KindPro && before.UserID != "" {
-		s.chooseLicense(cmp.Or(p.UserID, before.UserID), f.OccurredAt)
-	}
-	if united.Kind == KindPro && united.UserID != "" {
-		s.chooseLicense(united.UserID, f.OccurredAt)
-	}
+	s.chooseLicenses(f.OccurredAt, p, before, united)
 	if own {
 		f.payment, _ = s.Payments.Get(p.ProviderPaymentID)
 	}

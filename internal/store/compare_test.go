@@ -57,6 +57,7 @@ func TestEachSumIsFoundWrong(t *testing.T) {
 		{"a ledger line is of a payment of its user", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
 		{"a payment has granted its credits, once", "update payment set credits = 11 where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
 		{"a payment has granted its credits, once", "update payment set credits = null where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
+		{"a payment has granted its credits, once", "update payment set user_id = 'u3', other_user_id = 'u1' where provider_payment_id = 'p1'", "update payment set user_id = 'u1', other_user_id = null where provider_payment_id = 'p1'"},
 		{"a payment is reversed at most once over, and wholly where it says so", refund, noRefund},
 		{"a payment is reversed at most once over, and wholly where it says so", "update payment set reversed_at = now() where provider_payment_id = 'p1'", "update payment set reversed_at = null"},
 		{"a licence is active while a pro payment is not reversed", "update payment set reversed_at = now() where provider_payment_id = 'p3'", "update payment set reversed_at = null"},

@@ -141,7 +141,7 @@ func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err
 			return err
 		}
 		if p.UserID != "" {
-			o.Ledger, err = lines(ctx, tx, "user_id = $1 and provider_payment_id = any($2)", limit, p.UserID, []string{p.ProviderPaymentID, p.MergedID})
+			o.Ledger, err = lines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit, []string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
 			if err != nil {
 				return err
 			}

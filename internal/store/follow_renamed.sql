@@ -1,7 +1,7 @@
 -- Purchases whose payment has another name now: two payments turned out to be one,
 -- or other rules name it otherwise (then the moment and the GitHub user tell it). The
--- invitation goes with its purchase; where that has one already, this one ends. What
--- is not there under any name stays as it is.
+-- invitation goes with its purchase; where that has one already, or is somebody
+-- else's now, this one ends. What is not there under any name stays as it is.
 with lost as (
   select i.user_id, i.provider_payment_id, i.github_username, i.activated_at
   from payfold.invitation i
@@ -24,6 +24,13 @@ with lost as (
   where name.certain
      or p.occurred_at = l.activated_at and lower(p.github_username) is not distinct from lower(l.github_username)
   order by l.user_id, l.provider_payment_id, name.certain desc, p.provider_payment_id
+), others as ( -- it turned out to be somebody else's
+  select l.user_id, l.provider_payment_id
+  from lost l
+  join portal.payment named on named.provider_payment_id = l.provider_payment_id
+  join portal.payment p on p.provider_payment_id = coalesce(named.merged_into, named.provider_payment_id)
+  where p.user_id <> l.user_id
+    and not exists (select from found f where f.user_id = l.user_id and f.provider_payment_id = l.provider_payment_id)
 ), decided as (
   select f.*, row_number() over (partition by f.user_id, f.is_now order by f.certain desc, f.provider_payment_id) = 1
          and not exists (
@@ -31,6 +38,9 @@ with lost as (
            where o.user_id = f.user_id and o.repository = $1 and o.provider_payment_id = f.is_now
          ) as moves
   from found f
+  union all
+  select o.*, null, true, false
+  from others o
 ), changed as (
   update payfold.invitation i
   set provider_payment_id = case when d.moves then d.is_now else i.provider_payment_id end,

@@ -50,7 +50,7 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		payments[r.ProviderPaymentID] = r
 		subscriptions.add(r.SubscriptionID)
 		merged.add(r.MergedInto)
-		named.users.add(r.UserID, r.Buyer)
+		named.users.add(r.UserID, r.Buyer, r.OtherUserID)
 	}
 	first := &pgx.Batch{}
 	if l.alone == nil { // else all that is refused came with the new state
@@ -108,12 +108,11 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 	ids, granted, grantedTo := set{}, []string{}, []string{}
 	for id, p := range payments {
 		ids.add(id, p.MergedID)
-		if p.UserID == "" && p.Buyer == "" {
-			continue
-		}
-		for _, name := range []string{id, p.MergedID} {
-			if name != "" {
-				granted, grantedTo = append(granted, name), append(grantedTo, cmp.Or(p.UserID, p.Buyer))
+		for _, user := range []string{cmp.Or(p.UserID, p.Buyer), p.OtherUserID} {
+			for _, name := range []string{id, p.MergedID} {
+				if user != "" && name != "" {
+					granted, grantedTo = append(granted, name), append(grantedTo, user)
+				}
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
 )
 
 // An order that turned out to be a transaction leads to that payment's subscription,
@@ -19,6 +21,28 @@ func TestTheSubscriptionOfAMergedPaymentIsLoaded(t *testing.T) {
 		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":100,"order":{"id":"o1"},"transaction":{"id":"t1","order":"o1"}}}`,
 		`{"id":"e4","eventType":"checkout.completed","object":{"order":{"id":"o1"},"metadata":{"kind":"subscription","user_id":"u1","credits":5}}}`,
 	})
+	foldOneByOne(ctx, t, s, log, whole)
+}
+
+// The reversal of a payment that two users claimed has lines of both. One that comes
+// much later, when only the name of one row is known, goes on where they end.
+func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	log, whole := oneFold(t, anyMode, []string{
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340000000,"object":{"order":{"id":"o1","amount_paid":100},"metadata":{"kind":"subscription","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340001000,"object":{"transaction":"t1","metadata":{"kind":"one_time","user_id":"u2","credits":50}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":40,"transaction":{"id":"t1","amount_paid":100}}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"refund_amount":10,"transaction":{"id":"t1","order":"o1","amount_paid":100}}}`,
+		`{"id":"e5","eventType":"subscription.paid","object":{"last_transaction_id":"t1","metadata":{"user_id":"u1","credits":80}}}`,
+		`{"id":"e6","eventType":"refund.created","object":{"refund_amount":50,"order":{"id":"o1"}}}`,
+	})
+	require.Len(t, whole.Ledger.Inserted(), 8)
+	foldOneByOne(ctx, t, s, log, whole)
+}
+
+func foldOneByOne(ctx context.Context, t *testing.T, s *Store, log []events.Event, whole *projections.State) {
+	t.Helper()
 	for i, e := range log {
 		_, err := s.Apply(ctx, anyMode, []events.Event{e}, Advance{LogID: "log-1", From: from(0, uint64(i)), To: e.Seq})
 		require.NoError(t, err, e.ID)

@@ -37,7 +37,8 @@ create table subscription_state (
   sold_valid_months    bigint not null default 0,
   sold_github_username text,
   sold_github_named_at timestamptz,
-  holders              bigint not null default 0
+  holders              bigint not null default 0,
+  sold_ranks           bigint not null default 0
 );
 
 create table credits (
@@ -108,6 +109,7 @@ create table payment (
   grant_lines         bigint not null default 1,
   valid_months        bigint not null default 0,
   ranks               bigint not null default 0,
+  other_user_id       text,
   check (user_id is null or kind is not null and buyer is null),
   check ((github_username is null) = (github_named_at is null))
 );

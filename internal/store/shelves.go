@@ -74,8 +74,8 @@ func newShelves(expected int) *shelves {
 		return out
 	}, func(state *projections.State, r projections.Payment, name string) {
 		state.LoadPayment(r)
-		// Its reversals and ledger lines, those of the row that was merged into it, its subscription and its user.
-		for _, other := range [...]string{r.ProviderPaymentID, r.MergedID, r.MergedInto, r.SubscriptionID, r.UserID, r.Buyer} {
+		// Its reversals and ledger lines, those of the row that was merged into it, its subscription and its users.
+		for _, other := range [...]string{r.ProviderPaymentID, r.MergedID, r.MergedInto, r.SubscriptionID, r.UserID, r.Buyer, r.OtherUserID} {
 			if name != other {
 				s.loadNamed(state, other)
 			}

@@ -1,16 +1,17 @@
 -- what must hold within the tables, whatever the log: each rule, and how many rows break it
 with of_payment as (
   select coalesce(p.merged_into, l.provider_payment_id) as provider_payment_id,
+    l.user_id,
     l.kind,
     sum(delta) as left_over,
     sum(delta) filter (where entry = 'grant' or entry = 'correction' and delta < 0) as granted
   from credit_ledger l
   left join payment p on p.provider_payment_id = l.provider_payment_id and p.merged_into is not null
-  group by 1, 2
+  group by 1, 2, 3
 ),
 payments as (
   select
-    count(*) filter (where l.granted <> case when p.user_id is null or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
+    count(*) filter (where l.granted <> case when p.user_id is distinct from l.user_id or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
     count(*) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
   from of_payment l
   join payment p on p.provider_payment_id = l.provider_payment_id
@@ -25,6 +26,7 @@ from credit_ledger l
 left join payment p using (provider_payment_id)
 left join payment m on m.provider_payment_id = p.merged_into
 where coalesce(m.user_id, m.buyer, p.user_id, p.buyer) is distinct from l.user_id
+  and coalesce(m.other_user_id, p.other_user_id) is distinct from l.user_id
 union all
 select 'a payment has granted its credits, once', grant_else from payments
 union all

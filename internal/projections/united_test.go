@@ -1,0 +1,110 @@
+package projections
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leftOf is what is left of all that was granted, by user and kind, without what is nothing.
+func leftOf(s *State) map[string]int64 {
+	sums := map[string]int64{}
+	for _, line := range s.Ledger.Lines() {
+		sums[line.UserID+" "+line.Kind] += line.Delta
+	}
+	for whose, sum := range sums {
+		if sum == 0 {
+			delete(sums, whose)
+		}
+	}
+	return sums
+}
+
+// An order of one user and a transaction of another one turn out to be one payment.
+// It was paid once: one of both keeps it, and a full refund leaves nobody anything.
+func TestOnePaymentOfTwoUsersGrantsOnce(t *testing.T) {
+	t.Parallel()
+	const both = `"order":{"id":"o1","transaction":"t1"}`
+	ordered := at(1, checkout("e1", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"one_time","user_id":"a","credits":200}`))
+	charged := at(2, paid("e2", `"last_transaction":{"id":"t1","amount":1000},"metadata":{"kind":"one_time","user_id":"b","credits":200}`))
+	refunded := refund("e4", `"refund_amount":1000,"transaction":{"id":"t1","order":"o1","amount_paid":1000}`)
+	for name, link := range map[string]string{
+		"a checkout of nobody":      checkout("e3", both),
+		"a checkout of the first":   checkout("e3", both+`,"metadata":{"user_id":"a"}`),
+		"a checkout of the second":  checkout("e3", both+`,"metadata":{"user_id":"b"}`),
+		"a checkout of a third":     checkout("e3", both+`,"metadata":{"user_id":"c","credits":7}`),
+		"a lifecycle event":         ofType("subscription.active", "e3", `"id":"s1","metadata":{"user_id":"c"},`+both),
+		"a refund that comes later": ofType("refund.created", "e3", `"status":"failed",`+both),
+	} {
+		for _, log := range permutations([]string{ordered, charged}) {
+			s := foldInto(t, fold(t, log...), anyMode, link)
+			if !strings.Contains(link, "failed") {
+				require.Equal(t, map[string]int64{"a one_time": 200}, leftOf(s), "%s: the earlier one, by the provider's time", name)
+				require.Zero(t, balanceOf(t, s, "b"))
+			}
+			s = foldInto(t, s, anyMode, refunded)
+			require.Empty(t, leftOf(s), name)
+			require.Zero(t, balanceOf(t, s, "a"))
+			p, _ := s.Payments.Get("t1")
+			require.Equal(t, []string{"a", "b", "o1"}, []string{p.UserID, p.OtherUserID, p.MergedID}, name)
+			require.EqualValues(t, 1000, *p.RefundedAmount)
+		}
+	}
+}
+
+func TestAPartlyRefundedPaymentOfTwoUsersIsTakenBackInParts(t *testing.T) {
+	t.Parallel()
+	ordered := at(2, checkout("e1", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"one_time","user_id":"a","credits":200}`))
+	charged := at(1, paid("e2", `"last_transaction":{"id":"t1","amount":1000},"metadata":{"kind":"one_time","user_id":"b","credits":100}`))
+	half := refund("e3", `"refund_amount":500,"transaction":{"id":"t1","amount_paid":1000}`)
+	quarter := refund("e4", `"refund_amount":250,"order":"o1","transaction":{"order":"o1","amount_paid":1000}`)
+	link := refund("e5", `"refund_amount":0,"transaction":{"id":"t1","order":"o1","amount_paid":1000}`)
+	for _, log := range permutations([]string{ordered, charged, half, quarter, link}) {
+		s := fold(t, log...)
+		b := map[string]int64{"b one_time": 25}
+		if slices.Index(log, link) < max(slices.Index(log, ordered), slices.Index(log, charged)) { // the first claim decides
+			require.Contains(t, []map[string]int64{b, {"a one_time": 50}}, leftOf(s))
+		} else {
+			require.Equal(t, b, leftOf(s))
+		}
+		for _, credits := range s.Credits.Rows() {
+			require.Equal(t, leftOf(s)[credits.UserID+" one_time"], credits.Balance)
+		}
+	}
+}
+
+// What somebody claimed goes before what nobody could claim yet.
+func TestAClaimGoesBeforeWhatIsSaidUnclaimed(t *testing.T) {
+	t.Parallel()
+	pack := at(3, checkout("e1", `"order":{"id":"o1"},"metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
+	link := checkout("e3", `"order":{"id":"o1","transaction":"t1"}`)
+	for name, unclaimed := range map[string]string{
+		"another kind": paid("e2", `"id":"s1","last_transaction_id":"t1","metadata":{"kind":"subscription","credits":10}`),
+		"another user": checkout("e2", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2"}`),
+	} {
+		for _, log := range permutations([]string{pack, at(1, unclaimed)}) {
+			s := foldInto(t, fold(t, log...), anyMode, link)
+			require.Equal(t, map[string]int64{"u1 one_time": 200}, leftOf(s), name)
+			s = foldInto(t, s, anyMode, refund("e4", `"transaction":{"id":"t1"}`))
+			require.Empty(t, leftOf(s), name)
+		}
+	}
+}
+
+func TestOnePaymentClaimedAsTwoKindsGrantsOnce(t *testing.T) {
+	t.Parallel()
+	plan := at(1, paid("e1", `"order":{"id":"o1"},"metadata":{"kind":"subscription","user_id":"u1","credits":100}`))
+	pack := at(2, checkout("e2", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
+	tool := at(3, checkout("e3", `"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u2"}`))
+	link := checkout("e4", `"order":{"id":"o1","transaction":"t1"}`)
+	for _, log := range permutations([]string{plan, pack}) {
+		require.Equal(t, map[string]int64{"u1 subscription": 100}, leftOf(foldInto(t, fold(t, log...), anyMode, link)))
+	}
+	for _, log := range permutations([]string{plan, tool}) {
+		s := foldInto(t, fold(t, log...), anyMode, link)
+		license, _ := s.Licenses.Get("u2")
+		require.Equal(t, []any{map[string]int64{"u1 subscription": 100}, "revoked"}, []any{leftOf(s), license.Status})
+	}
+}
