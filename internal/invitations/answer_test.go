@@ -65,9 +65,11 @@ func TestA204IsAccess(t *testing.T) {
 func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
+	var purchases []string
 	for i := range 130 { // on the second page
-		w.buy(t, fmt.Sprintf("u%03d", i), fmt.Sprintf("pay%03d", i), fmt.Sprintf("octo%03d", i))
+		purchases = append(purchases, w.purchase(fmt.Sprintf("u%03d", i), fmt.Sprintf("pay%03d", i), fmt.Sprintf("octo%03d", i)))
 	}
+	w.deliver(t, purchases...)
 	w.perDay = 200
 	reconcile(t, w.inviter(t))
 	w.exec(t, "truncate payfold.invitation, payfold.invitation_attempt") // a backup without them

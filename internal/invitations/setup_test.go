@@ -2,6 +2,7 @@ package invitations
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -19,7 +20,14 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
+// checks of each property, by default: each of them is a few days of purchases in real
+// tables. make test-properties has many more.
+const checks = "30"
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		panic(err)
+	}
 	os.Exit(testenv.RunWithPostgres(checked{m}))
 }
 
