@@ -102,7 +102,7 @@ func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
 // Any one row of any table, changed in any one column, missing or too many.
 func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 	t.Parallel()
-	ctx, v := setupVerified(t)
+	ctx, v := setupVerifiedOf(t, 200)
 	info, err := v.log.Info(ctx)
 	require.NoError(t, err)
 	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, anyRules))
