@@ -1,7 +1,6 @@
 package endtoend
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -147,24 +146,6 @@ func (w *world) requireAllAccounted(t testing.TB) {
 	require.Zero(t, ask[int64](t, w.database, `
 		select count(*) from portal.credits c
 		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
-}
-
-func ask[T any](t testing.TB, dsn, sql string, args ...any) T {
-	t.Helper()
-	out, err := query[T](t, dsn, sql, args...)
-	require.NoError(t, err)
-	return out
-}
-
-func query[T any](t testing.TB, dsn, sql string, args ...any) (out T, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
-	defer cancel()
-	connection, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return out, err
-	}
-	defer connection.Close(context.Background())
-	return out, connection.QueryRow(ctx, sql, args...).Scan(&out)
 }
 
 // attribute is the value of a text log line's attribute.
