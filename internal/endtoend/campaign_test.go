@@ -87,7 +87,7 @@ func startCampaign(t *testing.T, random *rand.Rand) *campaign {
 	for range 1 + random.IntN(3) {
 		c.startOne(t)
 	}
-	c.load = startLoad(t, c.world)
+	c.load = startLoad(t, c.world, dense)
 	return c
 }
 

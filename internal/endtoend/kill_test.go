@@ -4,14 +4,14 @@ import (
 	"testing"
 )
 
-// between is how many deliveries are acknowledged between two kills, at most.
-const between = 200
+// between is how many deliveries are acknowledged between two disturbances, at most.
+const between = 60
 
 func TestEveryAcknowledgedEventSurvivesKillsOfIngest(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
-	load := startLoad(t, w)
+	load := startLoad(t, w, dense)
 	for range 4 {
 		load.await(t, between)
 		w.ingest.Kill()
@@ -24,7 +24,7 @@ func TestEveryEventTakesEffectOnceThroughKillsOfTheProjector(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	projector := w.startProjector(t, "BATCH_SIZE=7")
-	load := startLoad(t, w)
+	load := startLoad(t, w, dense)
 	for range 4 {
 		load.await(t, between)
 		projector.Kill()
@@ -37,7 +37,7 @@ func TestEveryEventTakesEffectOnceWhenEverythingIsKilled(t *testing.T) {
 	t.Parallel()
 	w := setupPrivate(t)
 	projector := w.startPrivate(t)
-	load := startLoad(t, w)
+	load := startLoad(t, w, dense)
 	for range 2 {
 		load.await(t, between)
 		w.ingest.Kill()

@@ -14,8 +14,13 @@ import (
 // customers deliver at the same time.
 const customers = 8
 
-// pace is a customer's pause between deliveries: the load is to be steady, not high.
-const pace = 10 * time.Millisecond
+// A customer's pause between deliveries. The load is to go on through a whole test,
+// and to leave the machine's cores to what is tested; where the programs are killed
+// deliveries must be under way at any moment.
+const (
+	steady = 200 * time.Millisecond
+	dense  = 10 * time.Millisecond
+)
 
 // packCredits is what every payment of the load grants.
 const packCredits = 3
@@ -29,13 +34,13 @@ type load struct {
 	ended    chan error
 }
 
-// startLoad delivers until finish is called.
-func startLoad(t *testing.T, w *world) *load {
+// startLoad delivers until finish is called; pace is steady or dense.
+func startLoad(t *testing.T, w *world, pace time.Duration) *load {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &load{progress: make(chan struct{}, customers), stop: make(chan struct{}), ended: make(chan error, 1)}
 	group, ctx := errgroup.WithContext(ctx)
 	for customer := range customers {
-		group.Go(func() error { return l.shop(ctx, w, customer) })
+		group.Go(func() error { return l.shop(ctx, w, customer, pace) })
 	}
 	go func() {
 		defer cancel()
@@ -44,7 +49,7 @@ func startLoad(t *testing.T, w *world) *load {
 	return l
 }
 
-func (l *load) shop(ctx context.Context, w *world, customer int) error {
+func (l *load) shop(ctx context.Context, w *world, customer int, pace time.Duration) error {
 	for payment := 0; ; payment++ {
 		name := fmt.Sprintf("%d_%d", customer, payment)
 		user := fmt.Sprintf("u_%d", customer)

@@ -117,7 +117,7 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	w.startProjector(t, quick, "BATCH_SIZE=20")
 	w.startProjector(t, quick)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w)
+	load := startLoad(t, w, steady)
 	load.await(t, between)
 	var watches []func() error
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
@@ -143,9 +143,9 @@ func TestARebuildThatIsKilledIsRunAgain(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t, quick)
-	load := startLoad(t, w)
+	load := startLoad(t, w, steady)
 	load.await(t, between)
-	for range 8 {
+	for range 5 {
 		killed := w.command(t, "rebuild", "--promote")
 		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // the moment of the kill, not a wait
 		killed.Kill()
@@ -288,7 +288,8 @@ func TestATerminalShowsABar(t *testing.T) {
 	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
-// otherBuild builds a projector whose rules have another version.
+// otherBuild builds a projector whose rules have another version, out of what make
+// build has compiled.
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -308,7 +309,7 @@ func otherBuild(t *testing.T) string {
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, []byte(`{"Replace": {`+strings.Join(replace, ", ")+`}}`), 0o600))
-	build := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(dir, "projector"), "github.com/payfold/payfold/cmd/projector")
+	build := exec.Command("go", "build", "-trimpath", "-overlay", overlay, "-o", filepath.Join(dir, "projector"), "github.com/payfold/payfold/cmd/projector")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
 	return filepath.Join(dir, "projector")
@@ -332,7 +333,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	first, second := w.startProjector(t, quick), w.startProjector(t, quick)
 	oldReady := ready(first)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w)
+	load := startLoad(t, w, steady)
 	load.await(t, between)
 
 	third := newly()

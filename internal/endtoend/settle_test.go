@@ -71,7 +71,7 @@ func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 	require.Contains(t, w.do(t, "status"), "DISORDER: 20 events")
 	execute(t, w.database, "update portal.credits set balance = 11, granted = 11 where user_id = 'u_second_0'")
 
-	load := startLoad(t, w)
+	load := startLoad(t, w, steady)
 	load.await(t, between)
 	require.Contains(t, w.promote(t, "settle"), "20 out-of-order events are settled: 40 events of 40 users were folded anew")
 	require.Contains(t, w.do(t, "settle", "--json"), `{"out_of_order":0,"events":0,"users":0}`)

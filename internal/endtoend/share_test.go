@@ -31,7 +31,7 @@ func TestAKilledProjectorsPartitionsMoveOn(t *testing.T) {
 	w := setup(t)
 	first, second, third := w.startProjector(t, quick), w.startProjector(t, quick), w.startProjector(t, quick)
 	w.awaitShares(t, 3)
-	load := startLoad(t, w)
+	load := startLoad(t, w, steady)
 	load.await(t, between)
 	first.Kill()
 	w.awaitShares(t, 2)
@@ -47,8 +47,8 @@ func TestAFrozenProjectorAppliesNothingTwiceAndBlocksNobody(t *testing.T) {
 	w := setup(t)
 	frozen, other := w.startProjector(t, quick, "BATCH_SIZE=3"), w.startProjector(t, quick)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w)
-	for range 3 {
+	load := startLoad(t, w, steady)
+	for range 2 {
 		load.await(t, between)
 		frozen.Signal(syscall.SIGSTOP)
 		w.awaitShares(t, 1)
