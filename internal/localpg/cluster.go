@@ -114,6 +114,8 @@ func postmaster(at site, durable bool) *exec.Cmd {
 		"password_encryption=scram-sha-256", "logging_collector=off",
 		// It has no replicas: what fills a new table need not be written twice.
 		"wal_level=minimal", "max_wal_senders=0",
+		// The planner takes new tables for long ones and has LLVM compile what runs for a moment.
+		"jit=off",
 	}
 	if !durable {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")

@@ -37,7 +37,7 @@ func TestServerIsSetUpAsDocumented(t *testing.T) {
 	dsn := start(t, dir).dsn(t)
 	for setting, want := range map[string]string{
 		"search_path": "portal", "timezone": "UTC", "listen_addresses": "", "server_encoding": "UTF8",
-		"max_connections": "100", "data_checksums": "on", "fsync": "off",
+		"max_connections": "100", "data_checksums": "on", "fsync": "off", "jit": "off",
 	} {
 		require.Equal(t, want, query[string](t, dsn, "select current_setting('"+setting+"')"), setting)
 	}
