@@ -534,7 +534,7 @@ func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 func TestTheLockOnASchemasNameOutlivesALimitOnIdleSessions(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.pool.Exec(ctx, "do $$ begin execute format('alter database %I set idle_session_timeout = 100', current_database()); end $$")
+	_, err := s.pool.Exec(ctx, "do $$ begin execute format('alter database %I set idle_session_timeout = 8000', current_database()); end $$")
 	require.NoError(t, err)
 	one, err := s.Beside(ctx, "portal_next")
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
+	connectTimeout = wait.Patience // on a busy machine
 	os.Exit(testenv.RunWithPostgres(m))
 }
 
