@@ -18,7 +18,7 @@ import (
 func damaged(t *testing.T) (w *world, bodies []string) {
 	t.Helper()
 	w = start(t, t.TempDir())
-	for n := range 50 {
+	for n := range 42 {
 		bodies = append(bodies, fmt.Sprintf(`{"id":"e%d","eventType":"checkout.completed","object":{"pad":%q}}`, n, strings.Repeat("x", 400_000)))
 	}
 	w.deliver(t, bodies...)
@@ -76,7 +76,7 @@ func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
 	w, bodies := damaged(t)
 	status, output := w.check(t)
 	require.Zero(t, status, output)
-	require.Contains(t, output, "50 events, seq 1 to 50, in 3 blocks")
+	require.Contains(t, output, "42 events, seq 1 to 42, in 3 blocks")
 
 	flip(t, w.block(1), 1_000_000) // within the third event
 	flip(t, w.block(2), 30)        // within the first one of the block
@@ -89,7 +89,7 @@ func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "events.jsonl")
 	status, output = w.check(t, "--salvage", saved)
 	require.Equal(t, 3, status, output)
-	require.Contains(t, output, "48 events are in "+saved)
+	require.Contains(t, output, "40 events are in "+saved)
 	status, output = w.check(t, "--json")
 	require.Equal(t, 3, status, output)
 	require.Contains(t, output, `"whole":false`)
@@ -100,14 +100,14 @@ func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
 	require.Zero(t, send.Exit(t), send.Output())
 	status, output = other.check(t)
 	require.Zero(t, status, output)
-	require.Contains(t, output, "48 events, seq 1 to 48")
+	require.Contains(t, output, "40 events, seq 1 to 40")
 	require.Contains(t, output, "ingest is running")
 
 	flip(t, w.block(1), 1_000_000)
 	flip(t, w.block(2), 30)
 	w.startIngest(t)
-	w.deliver(t, bodies...) // all of them are duplicates
-	require.EqualValues(t, 50, w.head(t))
+	w.deliver(t, bodies[0], bodies[2], bodies[20], bodies[41]) // all of them are duplicates
+	require.EqualValues(t, 42, w.head(t))
 	w.ingest.Signal(syscall.SIGTERM)
 	require.Zero(t, w.ingest.Exit(t))
 	status, output = w.check(t, "--json")

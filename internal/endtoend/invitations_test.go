@@ -99,25 +99,28 @@ func TestARefundEndsItsOwnInvitationAlone(t *testing.T) {
 func TestAKillWhileGitHubAnswersMakesNoSecondInvitation(t *testing.T) {
 	t.Parallel()
 	for _, acts := range []bool{true, false} {
-		w := setup(t)
-		github := testenv.NewGitHub(t, time.Now)
-		arrived, never := make(chan struct{}), make(chan struct{})
-		reply := testenv.Reply{Arrived: arrived, Holds: never}
-		if !acts {
-			reply.Drops = true
-		}
-		github.Script("octo", reply)
-		projector := w.startProjector(t, inviting(github)...)
-		w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
-		<-arrived
-		projector.Kill()
+		t.Run(fmt.Sprint("GitHub acts: ", acts), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			github := testenv.NewGitHub(t, time.Now)
+			arrived, never := make(chan struct{}), make(chan struct{})
+			reply := testenv.Reply{Arrived: arrived, Holds: never}
+			if !acts {
+				reply.Drops = true
+			}
+			github.Script("octo", reply)
+			projector := w.startProjector(t, inviting(github)...)
+			w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
+			<-arrived
+			projector.Kill()
 
-		w.startProjector(t, inviting(github)...)
-		w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
-		w.awaitInvitation(t, "u_2", "invited") // the others do not wait for it
-		w.awaitInvitation(t, "u_1", "invited")
-		require.Equal(t, 1, github.Sent("octo"))
-		require.Zero(t, github.Repeated("octo"))
+			w.startProjector(t, inviting(github)...)
+			w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
+			w.awaitInvitation(t, "u_2", "invited") // the others do not wait for it
+			w.awaitInvitation(t, "u_1", "invited")
+			require.Equal(t, 1, github.Sent("octo"))
+			require.Zero(t, github.Repeated("octo"))
+		})
 	}
 }
 
