@@ -125,7 +125,7 @@ func TestAMistypedStreamIsRefusedAndLosesNothing(t *testing.T) {
 	require.EqualValues(t, 1, w.head(t))
 }
 
-// As README.md says it, and as one does who has not read it.
+// As docs/operations.md says it, and as one does who has not read it.
 func TestABackupIsRestoredAsDocumented(t *testing.T) {
 	t.Parallel()
 	w := start(t, t.TempDir())

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// REFERENCE.md names every key of a body that is read.
+// docs/reference.md names every key of a body that is read.
 func TestTheReferenceNamesEveryKeyThatIsRead(t *testing.T) {
 	t.Parallel()
-	reference, err := os.ReadFile("../../REFERENCE.md")
+	reference, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	for _, file := range []string{"parse.go", "body.go"} {
 		code, err := os.ReadFile(file)

@@ -31,13 +31,13 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	require.Equal(t, "log-2", again.LogID)
 }
 
-// REFERENCE.md has a section for every table, and in it every column.
+// docs/reference.md has a section for every table, and in it every column.
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	_, err := s.pool.Exec(ctx, revenueDaily)
 	require.NoError(t, err)
-	text, err := os.ReadFile("../../REFERENCE.md")
+	text, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	_, tables, found := strings.Cut(string(text), "\n## The tables\n")
 	require.True(t, found)

@@ -288,7 +288,7 @@ func awaitWaiting(ctx context.Context, t *testing.T, s *Store, lock string) {
 	})
 }
 
-// An operator makes an index of his own, as README asks for, while the tables are prepared
+// An operator makes an index of his own, as docs/rebuild.md asks for, while the tables are prepared
 // for a promotion: neither waits for the other for ever.
 func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ type Tail struct {
 
 const adviceRestore = "restore the log from a backup; ingest check lists all damage, and with --salvage it saves the events that are whole"
 
-const adviceLost = "restore the log from a backup; where there is none, README.md says under \"When the log is lost\" how to begin another"
+const adviceLost = "restore the log from a backup; where there is none, docs/operations.md says under \"When the log is lost\" how to begin another"
 
 // adviceAccept is for a log that is not the one of its watermark.
 func (s *Store) adviceAccept() string {

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/docs"
+)
+
+func TestTheCommandLineTakesEveryCommandOfTheDocuments(t *testing.T) {
+	repository, err := docs.Open("../..")
+	require.NoError(t, err)
+	faults, err := repository.CommandFaults("projector", func() any { return &grammar{} })
+	require.NoError(t, err)
+	require.Empty(t, faults)
+}

@@ -1,0 +1,198 @@
+package docs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/payfold/payfold/internal/cli"
+)
+
+// The documents in which every flag, and every variable, has its line.
+const (
+	commandLine   = "docs/command-line.md"
+	configuration = "docs/configuration.md"
+)
+
+// usage is the language of code blocks that list commands with their choices:
+// [may be left out], (one | or the other), PLACEHOLDER; a text after two spaces.
+const usage = "usage"
+
+var (
+	prompt      = regexp.MustCompile(`(?m)^\$ `)
+	folderOfBin = regexp.MustCompile(`^(?:bin|new|old)/`)
+	placeholder = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
+	substitutes = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next"}
+)
+
+// CommandFaults lists every command of program in the documents that its command line
+// does not take, and every flag or variable of its that the documents lack. grammar
+// makes an empty one. It sets and restores variables of the environment.
+func (r *Repository) CommandFaults(program string, grammar func() any) ([]string, error) {
+	model, err := kong.New(grammar(), kong.Name(program))
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, d := range r.documents {
+		for _, c := range d.commands(program) {
+			if c.mention(model.Model.Node) {
+				continue
+			}
+			if err := c.parse(program, grammar()); err != nil {
+				faults = append(faults, fmt.Sprintf("%s: %s %s: %v", c.where, program, strings.Join(c.args, " "), err))
+			}
+		}
+	}
+	faults = append(faults, r.undocumented(program, model.Model.Node)...)
+	slices.Sort(faults)
+	return slices.Compact(faults), nil
+}
+
+// command is one call of a program.
+type command struct {
+	where     string
+	variables map[string]string
+	args      []string
+	inline    bool
+	listed    bool // in a usage block
+}
+
+// mention is whether inline code only says a command's name.
+func (c command) mention(node *kong.Node) bool {
+	for _, arg := range c.args {
+		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool { return child.Name == arg })
+		if i < 0 {
+			return false
+		}
+		node = node.Children[i]
+	}
+	return c.inline
+}
+
+// parse is what the program does before it runs.
+func (c command) parse(program string, grammar any) error {
+	given := map[string]string{cli.SecretName: "whsec_of_the_documents"}
+	for name, value := range c.variables {
+		given[name] = value
+	}
+	for name, value := range given {
+		before, set := os.LookupEnv(name)
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+		defer func() {
+			if !set {
+				_ = os.Unsetenv(name)
+			} else {
+				_ = os.Setenv(name, before)
+			}
+		}()
+	}
+	if _, err := cli.Parse(grammar, program, "", c.args, io.Discard, io.Discard); err != nil && err != cli.ErrHelp {
+		return err
+	}
+	return nil
+}
+
+// commands are the calls of program in a document.
+func (d document) commands(program string) []command {
+	var out []command
+	for _, s := range d.spans {
+		if c, ok := calls(program, s, s.text); ok {
+			c.inline = true
+			out = append(out, c)
+		}
+	}
+	for _, b := range d.blocks {
+		for line := range strings.Lines(b.text) {
+			if prompt.MatchString(b.text) != prompt.MatchString(line) {
+				continue // an answer
+			}
+			line = prompt.ReplaceAllString(strings.TrimSpace(line), "")
+			if b.language == usage {
+				line, _, _ = strings.Cut(line, "  ")
+				for _, one := range expand(line) {
+					if c, ok := calls(program, b.place, one); ok {
+						c.listed = true
+						out = append(out, c)
+					}
+				}
+				continue
+			}
+			line, _, _ = strings.Cut(line, " #")
+			if c, ok := calls(program, b.place, line); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// calls reads a line that calls program: variables, its name, arguments.
+func calls(program string, at place, line string) (command, bool) {
+	c := command{where: at.where, variables: map[string]string{}}
+	words := strings.Fields(line)
+	for len(words) > 0 && assigned.MatchString(words[0]) {
+		name, value, _ := strings.Cut(words[0], "=")
+		c.variables[name] = value
+		words = words[1:]
+	}
+	if len(words) == 0 || folderOfBin.ReplaceAllString(words[0], "") != program {
+		return c, false
+	}
+	for _, arg := range words[1:] {
+		if placeholder.MatchString(arg) {
+			if arg = strings.TrimSuffix(arg, "…"); substitutes[arg] != "" {
+				arg = substitutes[arg]
+			}
+		}
+		c.args = append(c.args, arg)
+	}
+	return c, true
+}
+
+// undocumented lists the variables that have no line in configuration.md, and the
+// commands and other flags that no usage block of command-line.md has.
+func (r *Repository) undocumented(program string, node *kong.Node) []string {
+	var out []string
+	for _, leaf := range node.Leaves(false) {
+		words := strings.Fields(leaf.FullPath())
+		listed := r.listed(program, words[1:])
+		if listed == nil {
+			out = append(out, fmt.Sprintf("%s lacks %s", commandLine, leaf.FullPath()))
+		}
+		for _, flag := range leaf.Flags {
+			if len(flag.Envs) == 0 && flag.Name != "help" && !slices.Contains(listed, "--"+flag.Name) {
+				out = append(out, fmt.Sprintf("%s lacks %s --%s", commandLine, leaf.FullPath(), flag.Name))
+			}
+			for _, name := range flag.Envs {
+				if !strings.Contains(r.files[configuration], "`"+name+"`") {
+					out = append(out, fmt.Sprintf("%s lacks %s of %s", configuration, name, leaf.FullPath()))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// listed are all words of the usage lines of a command; nil where there is none.
+func (r *Repository) listed(program string, path []string) []string {
+	var out []string
+	for _, d := range r.documents {
+		if d.path != commandLine {
+			continue
+		}
+		for _, c := range d.commands(program) {
+			if c.listed && len(c.args) >= len(path) && slices.Equal(c.args[:len(path)], path) {
+				out = append(append(out, program), c.args...)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/docs"
+)
+
+func TestTheDocumentsNameOnlyWhatIsThere(t *testing.T) {
+	t.Parallel()
+	repository, err := docs.Open("../../..")
+	require.NoError(t, err)
+	require.Empty(t, repository.Faults())
+}
+
+func TestEveryKindOfWrongNameInADocumentIsFound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ line, fault string }{
+		"link":            {"[here](docs/gone.md)", "README.md:1: the link docs/gone.md leads nowhere"},
+		"link's anchor":   {"[here](docs/other.md#gone)", "README.md:1: docs/other.md has no heading #gone"},
+		"own anchor":      {"[here](#gone)", "README.md:1: README.md has no heading #gone"},
+		"path":            {"see `internal/gone/gone.go`", "README.md:1: there is no path internal/gone/gone.go"},
+		"end of a path":   {"see `gone.go`", "README.md:1: there is no path gone.go"},
+		"folder":          {"see `deploy/gone`", "README.md:1: there is no path deploy/gone"},
+		"test":            {"see `TestGone`", "README.md:1: there is no test TestGone"},
+		"Go name":         {"see `webhook.Gone`", "README.md:1: there is no Go name webhook.Gone"},
+		"variable":        {"set `GONE_FOR_EVER`", "README.md:1: there is no variable GONE_FOR_EVER"},
+		"variable's path": {"in `GONE_DIR/log`", "README.md:1: there is no variable GONE_DIR"},
+		"given variable":  {"```sh\nGONE=1 make run\n```", "README.md:1: there is no variable GONE"},
+		"make target":     {"run `make gone`", "README.md:1: there is no make target gone"},
+		"metric":          {"watch `payfold_gone_total{cause=\"x\"}`", "README.md:1: there is no metric payfold_gone_total"},
+		"table":           {"in `portal.gone`", "README.md:1: there is no table portal.gone"},
+		"over two lines":  {"run `make\ngone`", "README.md:1: there is no make target gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repository, err := docs.Open(setup(t, map[string]string{"README.md": c.line}))
+			require.NoError(t, err)
+			require.Equal(t, []string{c.fault}, repository.Faults())
+		})
+	}
+}
+
+func TestNamesThatAreThereAreNoFaults(t *testing.T) {
+	t.Parallel()
+	repository, err := docs.Open(setup(t, map[string]string{"README.md": "[a](docs/other.md#a-title-and-more) [b](https://example.com/x) " +
+		"`webhook/handler.go` `deploy/roles.sql` `TestHandler` `webhook.Handler` `DATA_DIR/log` `make run` `payfold_total{a=\"b\"}` `payfold_portal` `portal.credits` `READ COMMITTED`"}))
+	require.NoError(t, err)
+	require.Empty(t, repository.Faults())
+}
+
+type grammar struct {
+	Send struct {
+		URL   string   `name:"url"`
+		Files []string `arg:""`
+	} `cmd:""`
+	List struct {
+		Data string `name:"data" env:"DATA_DIR"`
+		JSON bool   `name:"json"`
+		All  bool   `name:"all" xor:"all"`
+		One  string `name:"one" xor:"all"`
+	} `cmd:""`
+}
+
+func TestACommandThatIsNotTakenIsFound(t *testing.T) {
+	for name, c := range map[string]struct{ line, fault string }{
+		"flag inline":      {"`shop list --gone`", "README.md:1: shop list --gone: unknown flag --gone"},
+		"flag in a block":  {"```sh\nbin/shop list --gone\n```", "README.md:1: shop list --gone: unknown flag --gone"},
+		"behind a prompt":  {"```\n$ shop gone\nshop gone is an answer\n```", "README.md:1: shop gone: unexpected argument gone"},
+		"command":          {"`shop gone`", "README.md:1: shop gone: unexpected argument gone"},
+		"missing argument": {"```sh\nshop send\n```", "README.md:1: shop send: expected \"<files> ...\""},
+		"one of several":   {"```usage\nshop list [--all] [--one N]\n```", "README.md:1: shop list --all --one 1: --all and --one can't be used together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository, err := docs.Open(setup(t, map[string]string{"README.md": c.line}))
+			require.NoError(t, err)
+			faults, err := repository.CommandFaults("shop", func() any { return &grammar{} })
+			require.NoError(t, err)
+			require.Len(t, faults, 1)
+			require.True(t, strings.HasPrefix(faults[0], c.fault), faults[0])
+		})
+	}
+}
+
+func TestCommandsThatAreTakenAreNoFaults(t *testing.T) {
+	repository, err := docs.Open(setup(t, map[string]string{"README.md": "`shop send` `shop send --url URL file.json` " +
+		"\n```usage\nshop send [--url URL] FILE…    posts them\nshop list [--all | --one N] [--json]\n```\n```sh\nDATA_DIR=x bin/shop list   # all\n```"}))
+	require.NoError(t, err)
+	faults, err := repository.CommandFaults("shop", func() any { return &grammar{} })
+	require.NoError(t, err)
+	require.Empty(t, faults)
+}
+
+func TestAFlagOrVariableWithoutALineIsFound(t *testing.T) {
+	repository, err := docs.Open(setup(t, map[string]string{
+		"docs/command-line.md": "```usage\nshop send [--url URL] FILE…  --json\n```\n`shop list --all`", "docs/configuration.md": "nothing",
+	}))
+	require.NoError(t, err)
+	faults, err := repository.CommandFaults("shop", func() any { return &grammar{} })
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"docs/command-line.md lacks shop list", "docs/command-line.md lacks shop list --all", "docs/command-line.md lacks shop list --json",
+		"docs/command-line.md lacks shop list --one", "docs/configuration.md lacks DATA_DIR of shop list",
+	}, faults)
+}
+
+// setup writes a small repository, with files beside or instead of its own.
+func setup(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	all := map[string]string{
+		"Makefile":                         "run: build\n",
+		"docs/other.md":                    "## A title, and `more`\n",
+		"docs/command-line.md":             "```usage\nshop send [--url URL] FILE…\nshop list [--all | --one N] [--json]\n```",
+		"docs/configuration.md":            "`DATA_DIR`",
+		"deploy/roles.sql":                 "create role payfold_portal;",
+		"internal/store/portal.sql":        "create table credits ();",
+		"internal/webhook/handler.go":      "package webhook\n\ntype Handler struct {\n\tDir string `env:\"DATA_DIR\"`\n}\n\nvar o = x{Name: \"payfold_total\"}\n",
+		"internal/webhook/handler_test.go": "package webhook\n\nfunc TestHandler(t *testing.T) {}\n",
+	}
+	for name, text := range files {
+		all[name] = text
+	}
+	for name, text := range all {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}

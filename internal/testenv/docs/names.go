@@ -1,0 +1,225 @@
+package docs
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// elsewhere are variables that documents name and payfold's programs do not declare.
+var elsewhere = map[string]string{
+	"GOMEMLIMIT": "the Go runtime reads it",
+	"GOMAXPROCS": "the Go runtime reads it",
+	"GOGC":       "the Go runtime reads it",
+
+	"SYNC_VARIANT": "builds for the tests of power cuts read it",
+}
+
+var (
+	variable  = regexp.MustCompile(`^\$?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:[=/].*)?$`)
+	assigned  = regexp.MustCompile(`^([A-Z][A-Z0-9_]*)=`)
+	declared  = regexp.MustCompile(`env:"([A-Z0-9_,]+)"`)
+	makeGiven = regexp.MustCompile(`(?m)^([A-Z_]+) \?=`)
+	makeGoal  = regexp.MustCompile(`(?m)^([a-z-]+):`)
+	makeAsked = regexp.MustCompile(`(?:^|[;&|] *|=\S+ )make ([a-z-]+)`)
+	metric    = regexp.MustCompile(`Name:\s+"(payfold_[a-z_]+)"`)
+	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
+	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
+	goName    = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)`)
+	table     = regexp.MustCompile(`\b(?:portal|payfold)\.([a-z_]+)\b`)
+	pathLike  = regexp.MustCompile(`^[\w./-]+$`)
+	word      = regexp.MustCompile(`\w+`)
+	fileTypes = []string{".go", ".sql", ".sh", ".md", ".conf"}
+)
+
+// Faults lists every link, path and name in the documents that the repository does
+// not have. Commands are apart, see CommandFaults.
+func (r *Repository) Faults() []string {
+	known := r.index()
+	var faults []string
+	for _, d := range r.documents {
+		for _, l := range d.links {
+			faults = append(faults, r.linkFaults(d, l)...)
+		}
+		for _, code := range d.code() {
+			for _, name := range known.missing(code.text) {
+				faults = append(faults, fmt.Sprintf("%s: there is no %s", code.where, name))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
+}
+
+// code is all that is code: inline, and each line of each block.
+func (d document) code() []place {
+	out := slices.Clone(d.spans)
+	for _, b := range d.blocks {
+		for line := range strings.Lines(b.text) {
+			out = append(out, place{b.where, strings.TrimSpace(line)})
+		}
+	}
+	return out
+}
+
+func (r *Repository) linkFaults(d document, l place) []string {
+	if strings.Contains(l.text, "://") || strings.HasPrefix(l.text, "mailto:") {
+		return nil
+	}
+	target, fragment, _ := strings.Cut(l.text, "#")
+	file := d.path
+	if target != "" {
+		file = path.Join(path.Dir(d.path), target)
+	}
+	if !r.has(file) {
+		return []string{fmt.Sprintf("%s: the link %s leads nowhere", l.where, l.text)}
+	}
+	if fragment == "" {
+		return nil
+	}
+	for _, other := range r.documents {
+		if other.path == file && other.anchors[fragment] {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s: %s has no heading #%s", l.where, file, fragment)}
+}
+
+// has is whether there is such a file or folder.
+func (r *Repository) has(name string) bool {
+	name = strings.TrimSuffix(name, "/")
+	if _, ok := r.files[name]; ok {
+		return true
+	}
+	for file := range r.files {
+		if strings.HasPrefix(file, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// index is what names can be looked up in.
+type index struct {
+	r                                         *Repository
+	folders                                   map[string]bool            // of the root
+	variables, goals, metrics, tests, sqlWord map[string]bool            // by name
+	packages                                  map[string]map[string]bool // the words of a Go package without its tests
+	deployWords                               map[string]bool
+}
+
+func (r *Repository) index() *index {
+	x := &index{
+		r: r, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
+		tests: map[string]bool{}, sqlWord: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
+	}
+	for name := range elsewhere {
+		x.variables[name] = true
+	}
+	for file, text := range r.files {
+		if folder, _, inside := strings.Cut(file, "/"); inside {
+			x.folders[folder] = true
+		}
+		switch {
+		case strings.HasSuffix(file, "_test.go"):
+			add(x.tests, goTest.FindAllString(text, -1)...)
+		case strings.HasSuffix(file, ".go"):
+			x.addSource(file, text)
+		case strings.HasSuffix(file, ".sql") && strings.HasPrefix(file, "internal/"):
+			add(x.sqlWord, word.FindAllString(text, -1)...)
+		case file == "Makefile":
+			for _, match := range makeGiven.FindAllStringSubmatch(text, -1) {
+				x.variables[match[1]] = true
+			}
+			for _, match := range makeGoal.FindAllStringSubmatch(text, -1) {
+				x.goals[match[1]] = true
+			}
+		case strings.HasPrefix(file, "deploy/"):
+			add(x.deployWords, word.FindAllString(text, -1)...)
+		}
+	}
+	return x
+}
+
+func (x *index) addSource(file, text string) {
+	for _, match := range declared.FindAllStringSubmatch(text, -1) {
+		add(x.variables, strings.Split(match[1], ",")...)
+	}
+	for _, match := range metric.FindAllStringSubmatch(text, -1) {
+		x.metrics[match[1]] = true
+	}
+	name := path.Base(path.Dir(file))
+	if x.packages[name] == nil {
+		x.packages[name] = map[string]bool{}
+	}
+	add(x.packages[name], word.FindAllString(text, -1)...)
+}
+
+func add(set map[string]bool, names ...string) {
+	for _, name := range names {
+		set[name] = true
+	}
+}
+
+// missing lists what a piece of code names and the repository does not have.
+func (x *index) missing(code string) []string {
+	var out []string
+	miss := func(ok bool, kind, name string) {
+		if !ok {
+			out = append(out, kind+" "+name)
+		}
+	}
+	for _, name := range goTest.FindAllString(code, -1) {
+		miss(x.tests[name], "test", name)
+	}
+	for _, match := range makeAsked.FindAllStringSubmatch(code, -1) {
+		miss(x.goals[match[1]], "make target", match[1])
+	}
+	for _, name := range prefixed.FindAllString(code, -1) {
+		miss(x.metrics[name] || x.deployWords[name], "metric", name)
+	}
+	for _, match := range table.FindAllStringSubmatch(code, -1) {
+		miss(x.sqlWord[match[1]], "table", match[0])
+	}
+	words := strings.Fields(code)
+	for i, token := range words {
+		token = strings.Trim(token, `,.;:()"'[]`)
+		if x.isPath(token) {
+			miss(x.hasPath(token), "path", token)
+		}
+		if match := goName.FindStringSubmatch(token); match != nil && x.packages[match[1]] != nil {
+			miss(x.packages[match[1]][match[2]], "Go name", token)
+		}
+		match := assigned.FindStringSubmatch(token)
+		if match == nil && (len(words) == 1 || words[i] == "export") {
+			match = variable.FindStringSubmatch(token)
+		}
+		if match != nil {
+			miss(x.variables[match[1]] || x.deployWords[match[1]], "variable", match[1])
+		}
+	}
+	return out
+}
+
+func (x *index) isPath(token string) bool {
+	if !pathLike.MatchString(token) {
+		return false
+	}
+	folder, _, inside := strings.Cut(token, "/")
+	return inside && x.folders[folder] || slices.Contains(fileTypes, path.Ext(token)) && !strings.HasPrefix(token, "/")
+}
+
+// hasPath also takes the end of a path, such as webhook/room.go.
+func (x *index) hasPath(token string) bool {
+	if x.r.has(token) {
+		return true
+	}
+	for file := range x.r.files {
+		if strings.HasSuffix(file, "/"+token) {
+			return true
+		}
+	}
+	return false
+}
