@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := testenv.RunWithPostgres(m)
+	code := testenv.RunWithPostgres(testenv.QuickLogins(m))
 	testenv.RemovePrograms()
 	os.Exit(code)
 }

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
-	os.Exit(testenv.RunWithPostgres(checked{m}))
+	os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(checked{m})))
 }
 
 // checked also looks for goroutines that outlive the tests.

@@ -18,7 +18,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
 
 var anyRules = projections.Rules{Mode: projections.ModeAny}
 

@@ -20,7 +20,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
