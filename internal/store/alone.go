@@ -2,16 +2,13 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/jackc/pgx/v5"
 )
-
-//go:embed names.sql
-var namesOfRows string
 
 // alone is what a loader knows of tables that nobody else writes: it need not
 // ask for what they cannot have, nor for what is on the shelves by now.
@@ -19,7 +16,7 @@ type alone struct {
 	any     bool               // whether they have any rows
 	written *bloom.BloomFilter // the names of all their rows; may say yes to others. nil: not known
 	until   uint64             // where the tables will stand in the end
-	asked   map[string]set     // by kind, the names looked for since the shelves were empty
+	asked   map[nameKind]set   // by kind, the names looked for since the shelves were empty
 	size    int                // of asked, about
 }
 
@@ -34,9 +31,9 @@ const namesPerEvent = 3
 // that may not be there, about.
 const readPerLook = 8
 
-func newAlone() *alone { return &alone{asked: map[string]set{}} }
+func newAlone() *alone { return &alone{asked: map[nameKind]set{}} }
 
-func (a *alone) ask(kind string, names set) []string {
+func (a *alone) ask(kind nameKind, names set) []string {
 	if !a.any {
 		return nil
 	}
@@ -76,7 +73,18 @@ func (a *alone) learn(rows *shelves, position uint64) {
 func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
 
 // renew: the tables have some rows, and the shelves are empty.
-func (a *alone) renew() { a.any, a.asked, a.size = true, map[string]set{}, 0 }
+func (a *alone) renew() { a.any, a.asked, a.size = true, map[nameKind]set{}, 0 }
+
+// namesOfRows is the statement that reads every name under which rows are looked for.
+func namesOfRows() string {
+	var parts []string
+	for _, t := range derived {
+		for _, name := range t.about().nameIn {
+			parts = append(parts, fmt.Sprintf("select %s from %s where %[1]s is not null", name, t.about().name))
+		}
+	}
+	return strings.Join(parts, " union all ")
+}
 
 // resume looks at what is in the tables, which stand at position and are to be
 // brought up to until. The names of their rows are read where that pays: a
@@ -90,7 +98,7 @@ func (a *alone) resume(ctx context.Context, connection *pgx.Conn, position, unti
 		return nil
 	}
 	a.written = bloom.NewWithEstimates(uint(max(until, 1_000)*namesPerEvent), falsePositives)
-	rows, err := connection.Query(ctx, namesOfRows)
+	rows, err := connection.Query(ctx, namesOfRows())
 	if err != nil {
 		return fmt.Errorf("read the names of what is there: %w", err)
 	}

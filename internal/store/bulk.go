@@ -175,7 +175,7 @@ func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 		}
 	}
 	b.rows.keep(b.state)
-	return refusal(b.stretch.write(added(b.state)))
+	return refusal(b.stretch.write(addedIn(b.state)))
 }
 
 // expected is how many events a long first stretch comes to, for the size of its maps.
@@ -218,8 +218,11 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := rows.save(ctx, stretch.tx, stretch.fresh); err != nil {
 		return refusal(err)
 	}
-	for _, c := range extrasOf(b.state) {
-		if err := c.copy(ctx, stretch.tx); err != nil {
+	for _, t := range derived {
+		if !t.about().extra {
+			continue
+		}
+		if err := t.changesIn(b.state).copy(ctx, stretch.tx); err != nil {
 			return refusal(err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.pool.Exec(ctx, revenueDaily)
+	_, err := s.pool.Exec(ctx, revenueDailyDDL)
 	require.NoError(t, err)
 	indexes := keysAndIndexes(ctx, t, s)
 	rapid.Check(t, func(r *rapid.T) {

@@ -106,9 +106,9 @@ func (s *Snapshot) Compare(ctx context.Context, right *Store, rules projections.
 	}
 	defer other.Release()
 	c := comparison{left: s.tx, right: other, found: found, seed: rand.Int64()}
-	for _, table := range changesOf(projections.NewState()) {
-		name, columns := table.layout()
-		if projections.IsExtra(name) && !slices.Contains(rules.Extras, name) {
+	for _, table := range derived {
+		name, columns := table.about().name, table.columns()
+		if table.about().extra && !slices.Contains(rules.Extras, name) {
 			continue
 		}
 		same, err := c.sameSum(ctx, name, columns)

@@ -29,10 +29,16 @@ type eventName struct {
 type nameKind int
 
 const (
-	ofEvent nameKind = iota
+	ofEvent nameKind = iota + 1
 	ofPayment
 	ofSubscription
 	ofUser
+	ofMessage // a sequence, as text
+
+	// What rows lead to, but no event names:
+	ofStart  // a subscription that an event starts
+	ofTarget // the payment that another one was merged into
+	itself   // the id that a payment's reversals and ledger lines have
 )
 
 // eachName calls do with every name under which the fold of an event looks for rows; a
@@ -121,19 +127,21 @@ func (c *Connected) named(kind nameKind) (out []string) {
 
 // Explains says whether the row is one of these customers'.
 func (c *Connected) Explains(d Difference) bool {
-	switch d.Table {
-	case "processed_event", "credit_ledger", "reversal":
-		return c.has(ofEvent, d.first)
-	case "duplicate_event":
+	key := keyOf(d.Table)
+	if key == ofMessage {
 		seq, err := strconv.ParseUint(d.first, 10, 64)
 		return err == nil && c.Has(seq)
-	case "payment":
-		return c.has(ofPayment, d.first)
-	case "subscription_state":
-		user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
-		return c.has(ofSubscription, d.first) || implicit && c.has(ofUser, user)
-	case "subscription", "credits", "pro_license":
-		return c.has(ofUser, d.first)
 	}
-	return false
+	user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
+	return c.has(key, d.first) || key == ofSubscription && implicit && c.has(ofUser, user)
+}
+
+// keyOf is what the first column of a table's key is.
+func keyOf(table string) nameKind {
+	for _, t := range derived {
+		if t.about().name == table {
+			return t.about().key
+		}
+	}
+	return 0
 }

@@ -96,7 +96,7 @@ func appendRow[R any](out []byte, columns []column, row *R) []byte {
 var pgEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 // append writes the length and the bytes of the row's value; the zero string and
-// the zero time are null, as in toSQL.
+// the zero time are null.
 func (c *column) append(out []byte, row unsafe.Pointer) []byte {
 	switch c.kind {
 	case kindText:
@@ -145,6 +145,7 @@ func valueOf[R any](columns []column, row []byte) (out R) {
 	return out
 }
 
+// set puts a value in Postgres' binary format; same is the same bytes.
 func (c *column) set(row unsafe.Pointer, value []byte, same string) {
 	switch c.kind {
 	case kindText:

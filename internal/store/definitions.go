@@ -82,7 +82,7 @@ func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]stri
 		return nil, nil, err
 	}
 	var ours []string
-	for _, i := range indexes {
+	for _, i := range indexes() {
 		ours = append(ours, i.name)
 	}
 	rows, err := tx.Query(ctx, describeSQL, schema, ours)
@@ -129,7 +129,7 @@ func differentDefinitions(is, should map[string]string, indexed bool) (out []Def
 // madeLater says whether the object is one of our indexes or keys, which tables that
 // are being filled do not have yet.
 func madeLater(object string) bool {
-	return slices.ContainsFunc(indexes, func(i index) bool {
+	return slices.ContainsFunc(indexes(), func(i index) bool {
 		return strings.HasPrefix(object, "index "+i.name+" on ") || strings.HasPrefix(object, "constraint "+i.name+" on ")
 	})
 }

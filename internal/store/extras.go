@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 
@@ -11,22 +10,20 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-//go:embed revenue_daily.sql
-var revenueDaily string
-
-// extraTables is the DDL of the projections that the live tables do not have, by name.
-var extraTables = map[string]string{"revenue_daily": revenueDaily}
-
 // loadExtras puts what the next stretch of a rebuild adds to. Sums by day are
-// few and come whole; rows by user would come with the user, in loader.load.
+// few and come whole; rows by user would have a lookup.
 func loadExtras(ctx context.Context, from sender, rules projections.Rules, state *projections.State) error {
-	if !slices.Contains(rules.Extras, "revenue_daily") {
+	batch := &pgx.Batch{}
+	for _, t := range derived {
+		if slices.Contains(rules.Extras, t.about().name) {
+			t.queueAll(batch, state)
+		}
+	}
+	if batch.Len() == 0 {
 		return nil
 	}
-	batch := &pgx.Batch{}
-	query(batch, "revenue_daily", "true", "", nil, state.LoadRevenue)
 	if err := from.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("load revenue_daily: %w", err)
+		return fmt.Errorf("load the extras: %w", err)
 	}
 	return nil
 }

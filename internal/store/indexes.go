@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,62 +10,55 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// index is an index of a derived table, maybe that of a key.
+// index is an index of a derived table, maybe that of a key. Tables that a rebuild
+// fills have none of them to begin with: to make one at once is quicker than to keep it
+// up.
 type index struct {
-	name   string
-	create string // the statement
-	key    string // the statement that makes it a key; may be empty
-	live   bool   // only live work looks for rows by it: explain, noting disorder, and invitations
+	name, table string
+	create      string // the statement
+	key         string // the statement that makes it a key; may be empty
+	live        bool   // only live work looks for rows by it: explain, noting disorder, and invitations
 }
 
-// indexes lists them all, those that take longest to make first. Tables that a
-// rebuild fills have none of them to begin with: to make one at once is quicker than
-// to keep it up.
-var indexes = []index{
-	primary("processed_event", "event_id"),
-	onlyLive(plain("processed_event", "payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
-	onlyLive(plain("processed_event", "user", "(user_id, stream_seq) where user_id is not null")),
-	primary("credit_ledger", "event_id, line"),
-	onlyLive(plain("processed_event", "subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
-	primary("payment", "provider_payment_id"),
-	key("payment", "transaction_id_key", "unique", "transaction_id"),
-	plain("credit_ledger", "user", "(user_id, provider_payment_id)"),
-	onlyLive(unique("processed_event", "stream_seq", "(stream_seq)")),
-	unique("payment", "first_of_order", "(order_id) where first_of_order"),
-	plain("payment", "unclaimed", "(subscription_id) where user_id is null"),
-	plain("payment", "subscription", "(subscription_id) where subscription_id is not null"),
-	plain("payment", "pro", "(user_id) where kind = 'pro'"),
-	onlyLive(plain("payment", "github_user", "(lower(github_username)) where github_username is not null")),
-	primary("subscription_state", "subscription_id"),
-	plain("subscription_state", "user", "(user_id) where user_id is not null"),
-	primary("subscription", "user_id"),
-	primary("credits", "user_id"),
-	primary("reversal", "event_id"),
-	plain("reversal", "payment", "(provider_payment_id)"),
-	primary("pro_license", "user_id"),
-	primary("duplicate_event", "stream_seq"),
+// indexOn declares an index of a table.
+type indexOn func(table string) index
+
+func indexes() (all []index) {
+	for _, t := range derived {
+		for _, on := range t.about().indexes {
+			all = append(all, on(t.about().name))
+		}
+	}
+	return all
 }
 
-func primary(table, columns string) index { return key(table, "pkey", "primary key", columns) }
+func primary(columns string) indexOn { return key("pkey", "primary key", columns) }
 
-func key(table, suffix, kind, columns string) index {
-	i := unique(table, suffix, "("+columns+")")
-	i.key = fmt.Sprintf("alter table %s add constraint %s %s using index %[2]s", table, i.name, kind)
-	return i
+func key(suffix, kind, columns string) indexOn {
+	return func(table string) index {
+		i := unique(suffix, "("+columns+")")(table)
+		i.key = fmt.Sprintf("alter table %s add constraint %s %s using index %[2]s", table, i.name, kind)
+		return i
+	}
 }
 
-func unique(table, suffix, on string) index { return indexOf("unique index", table, suffix, on) }
+func unique(suffix, on string) indexOn { return indexOf("unique index", suffix, on) }
 
-func plain(table, suffix, on string) index { return indexOf("index", table, suffix, on) }
+func plain(suffix, on string) indexOn { return indexOf("index", suffix, on) }
 
-func indexOf(kind, table, suffix, on string) index {
-	name := table + "_" + suffix
-	return index{name: name, create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
+func indexOf(kind, suffix, on string) indexOn {
+	return func(table string) index {
+		name := table + "_" + suffix
+		return index{name: name, table: table, create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
+	}
 }
 
-func onlyLive(i index) index {
-	i.live = true
-	return i
+func onlyLive(on indexOn) indexOn {
+	return func(table string) index {
+		i := on(table)
+		i.live = true
+		return i
+	}
 }
 
 // makeIndexes makes what is missing, on all of the connections at once; with live those
@@ -169,27 +161,32 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	if err := whenFree(ctx, connection, "lock table "+strings.Join(tables(), ", ")+" in share row exclusive mode"); err != nil {
+	if err := whenFree(ctx, connection, "lock table "+tableNames()+" in share row exclusive mode"); err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
 	return unlock, nil
 }
 
-// missingIndexes lists the statements that make them, and those that make them keys.
+// missingIndexes lists the statements that make them, those of the largest tables
+// first, and those that make them keys.
 func missingIndexes(ctx context.Context, q querier, schema string, live bool) (create, keys []string, err error) {
-	var names []string
-	for _, i := range indexes {
-		names = append(names, in(schema, i.name))
+	all := indexes()
+	var names, tables []string
+	for _, i := range all {
+		names, tables = append(names, in(schema, i.name)), append(tables, in(schema, i.table))
 	}
+	var largest []int
 	var made, isKey []bool
-	err = q.QueryRow(ctx, `select array_agg(to_regclass(name) is not null order by nr),
+	err = q.QueryRow(ctx, `select array_agg(nr - 1 order by coalesce(pg_relation_size(to_regclass(on_table)), 0) desc, nr),
+		array_agg(to_regclass(name) is not null order by nr),
 		array_agg(exists (select from pg_constraint where conindid = to_regclass(name)) order by nr)
-		from unnest($1::text[]) with ordinality as n (name, nr)`, names).Scan(&made, &isKey)
+		from unnest($1::text[], $2::text[]) with ordinality as n (name, on_table, nr)`, names, tables).Scan(&largest, &made, &isKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for the indexes of schema %s: %w", schema, err)
 	}
-	for n, i := range indexes {
+	for _, n := range largest {
+		i := all[n]
 		if i.live && !live {
 			continue
 		}

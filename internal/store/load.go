@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,99 +30,103 @@ type loader struct {
 	alone  *alone // nil where others write these tables, too: then rows are locked
 }
 
+// step is when rows are looked for: the rows of one step have the names for the next.
+type step int
+
+const (
+	ofEvents step = iota // what the events name themselves
+	ofMerged             // the payments that these turned out to be
+	ofThose              // subscriptions, and the payments that belong to them
+	ofUsers              // what the users have, with the reversals and ledger lines of the payments found before
+	steps
+)
+
 // sender is a connection or a transaction.
 type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// load takes three steps: what the events name themselves, and what that turned out
-// to be; the subscriptions and payments that belong to that; then what belongs to the users found there. A
-// payment comes with what it was merged into or with, its subscription, all its
-// reversals and its ledger lines; a user with all rows; a subscription with its
-// unclaimed payments, or where an event starts it with all of them.
 func (l *loader) load(ctx context.Context, from sender, batch []events.Event) error {
-	state, named := l.state, namesIn(batch)
-	subscriptions, merged := set{}, set{}
-	payments := map[string]projections.Payment{} // those that the events may change
-	found := func(r projections.Payment) {
-		state.LoadPayment(r)
-		payments[r.ProviderPaymentID] = r
-		subscriptions.add(r.SubscriptionID)
-		merged.add(r.MergedInto)
-		named.users.add(r.UserID, r.Buyer, r.OtherUserID)
+	want := namesIn(batch)
+	for at := range steps {
+		asked := l.asked(want)
+		questions := &pgx.Batch{}
+		if at == ofEvents {
+			if l.alone == nil { // else all that is refused came with the new state
+				queuePoison(questions, l.schema, l.state, batch[0].Seq, batch[len(batch)-1].Seq)
+			}
+			l.queueSeen(questions, asked(ofEvent))
+		}
+		for _, t := range derived {
+			t.queueLoad(l, questions, at, asked, want)
+		}
+		if questions.Len() == 0 {
+			continue
+		}
+		if err := from.SendBatch(ctx, questions).Close(); err != nil {
+			return fmt.Errorf("load the rows (step %d): %w", at, err)
+		}
 	}
-	first := &pgx.Batch{}
-	if l.alone == nil { // else all that is refused came with the new state
-		queuePoison(first, l.schema, state, batch[0].Seq, batch[len(batch)-1].Seq)
-	}
-	first.Queue("select event_id from processed_event where event_id = any($1)", l.ask("event", named.events)).Query(func(rows pgx.Rows) error {
+	return nil
+}
+
+// queueSeen asks which of the events were seen before.
+func (l *loader) queueSeen(batch *pgx.Batch, ids []string) {
+	batch.Queue("select event_id from processed_event where event_id = any($1)", ids).Query(func(rows pgx.Rows) error {
 		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, id := range seen {
-			state.Events.Load(id)
+			l.state.Events.Load(id)
 		}
 		return err
 	})
-	query(first, "payment", "provider_payment_id in ("+namedPayments+")",
-		l.lock("provider_payment_id"), []any{l.ask("payment", named.payments)}, found)
-	if err := from.SendBatch(ctx, first).Close(); err != nil {
-		return fmt.Errorf("load what the events name: %w", err)
-	}
+}
 
-	if len(merged) > 0 {
-		targets := &pgx.Batch{}
-		query(targets, "payment", "provider_payment_id = any($1)", l.lock("provider_payment_id"), []any{merged.list()}, found)
-		if err := from.SendBatch(ctx, targets).Close(); err != nil {
-			return fmt.Errorf("load what the named payments turned out to be: %w", err)
+// queueLoad asks for the rows that the table's lookups find in this step. What these
+// lead to is wanted in the next.
+func (t *table[R]) queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted) {
+	tail := ""
+	if l.alone == nil && !t.insertOnly {
+		tail = " order by " + keyNames(t.columns()) + " for update"
+	}
+	for _, lookup := range t.lookups {
+		if lookup.step != at {
+			continue
 		}
-	}
-
-	second := &pgx.Batch{}
-	subscriptions.add(named.subscriptions.list()...)
-	asked := l.ask("subscription", subscriptions)
-	query(second, "subscription_state", "subscription_id = any($1)", l.lock("subscription_id"), []any{asked},
-		func(r projections.SubscriptionState) {
-			state.LoadSubscription(r)
-			named.users.add(r.UserID)
-		})
-	query(second, "payment", "provider_payment_id in ("+belongingPayments+")", l.lock("provider_payment_id"),
-		[]any{asked, l.ask("start", named.starts)}, found)
-	if err := from.SendBatch(ctx, second).Close(); err != nil {
-		return fmt.Errorf("load what belongs to that: %w", err)
-	}
-
-	third := &pgx.Batch{}
-	users := l.ask("user", named.users)
-	// The user's row of subscription comes before the user's subscriptions: who
-	// adds one writes that row too.
-	query(third, "subscription", "user_id = any($1)", l.lock("user_id"), []any{users},
-		func(r projections.Subscription) { state.Current.Load(r.UserID, r) })
-	query(third, "credits", "user_id = any($1)", l.lock("user_id"), []any{users},
-		func(r projections.Credits) { state.Credits.Load(r.UserID, r) })
-	query(third, "pro_license", "user_id = any($1)", l.lock("user_id"), []any{users},
-		func(r projections.ProLicense) { state.Licenses.Load(r.UserID, r) })
-	// The index is of rows with a user only, and Postgres does not infer that of a long list.
-	query(third, "subscription_state", "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
-		l.lock("subscription_id"), []any{users}, state.LoadSubscription)
-	query(third, "payment", "user_id = any($1) and kind = 'pro'", l.lock("provider_payment_id"), []any{users}, state.LoadPayment)
-	ids, granted, grantedTo := set{}, []string{}, []string{}
-	for id, p := range payments {
-		ids.add(id, p.MergedID)
-		for _, user := range []string{cmp.Or(p.UserID, p.Buyer), p.OtherUserID} {
-			for _, name := range []string{id, p.MergedID} {
-				if user != "" && name != "" {
-					granted, grantedTo = append(granted, name), append(grantedTo, user)
-				}
+		var args []any
+		if lookup.args != nil {
+			args = lookup.args(l.state)
+		}
+		for _, kind := range lookup.by {
+			args = append(args, asked(kind))
+		}
+		if !slices.ContainsFunc(args, func(names any) bool { return len(names.([]string)) > 0 }) {
+			continue
+		}
+		t.query(batch, lookup.where, tail, args, func(row R) {
+			t.put(l.state, row)
+			if t.links == nil {
+				return
 			}
+			for _, to := range t.links(&row) {
+				want.add(to.kind, to.name)
+			}
+		})
+	}
+}
+
+func (t *table[R]) queueAll(batch *pgx.Batch, state *projections.State) {
+	t.query(batch, "true", "", nil, func(row R) { t.put(state, row) })
+}
+
+func (t *table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
+	sql := fmt.Sprintf("select %s from %s where %s%s", names(t.columns()), t.name, where, tail)
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scan[R])
+		for _, row := range found {
+			each(row)
 		}
-	}
-	query(third, "reversal", "provider_payment_id = any($1)", "", []any{ids.list()}, state.LoadReversal)
-	// In pairs: a user's lines may be many, and a payment has no index of its own.
-	query(third, "credit_ledger", "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))", "",
-		[]any{grantedTo, granted}, state.Ledger.Load)
-	if err := from.SendBatch(ctx, third).Close(); err != nil {
-		return fmt.Errorf("load what belongs to the users: %w", err)
-	}
-	return nil
+		return err
+	})
 }
 
 // queuePoison asks for the refused events of a part of the log.
@@ -138,40 +141,42 @@ func queuePoison(batch *pgx.Batch, schema string, state *projections.State, from
 	})
 }
 
-// Each condition by its own index: an "or" of them is answered by walking through
-// the whole key when rows are wanted in its order.
-const (
-	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
-		union all select provider_payment_id from payment where transaction_id = any($1)
-		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
-	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
-		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
-)
-
-func (l *loader) lock(key string) string {
-	if l.alone != nil {
-		return ""
-	}
-	return " order by " + key + " for update"
-}
-
-// ask lists the names to look for.
-func (l *loader) ask(kind string, names set) []string {
-	if l.alone != nil {
-		return l.alone.ask(kind, names)
-	}
-	return names.list()
-}
-
-func query[R any](batch *pgx.Batch, table, where, tail string, args []any, each func(R)) {
-	sql := fmt.Sprintf("select %s from %s where %s%s", names(columnsOf[R]()), table, where, tail)
-	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scan[R])
-		for _, row := range found {
-			each(row)
+// asked lists the names to look for in one step, by kind.
+func (l *loader) asked(want wanted) func(nameKind) []string {
+	lists := map[nameKind][]string{}
+	return func(kind nameKind) []string {
+		list, done := lists[kind]
+		if !done {
+			list = want[kind].list()
+			if l.alone != nil {
+				list = l.alone.ask(kind, want[kind])
+			}
+			lists[kind] = list
 		}
-		return err
-	})
+		return list
+	}
+}
+
+// wanted is names, by kind.
+type wanted map[nameKind]set
+
+func (w wanted) add(kind nameKind, name string) {
+	if w[kind] == nil {
+		w[kind] = set{}
+	}
+	w[kind].add(name)
+}
+
+// namesIn lists what some events name.
+func namesIn(batch []events.Event) wanted {
+	want := wanted{}
+	for _, e := range batch {
+		eachName(e, want.add)
+		if projections.StartsSubscription(e) {
+			want.add(ofStart, e.SubscriptionID)
+		}
+	}
+	return want
 }
 
 type set map[string]struct{}
@@ -191,23 +196,4 @@ func (s set) list() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// named is what some events name.
-type named struct {
-	events, payments, subscriptions, users set
-
-	starts set // the subscriptions that an event starts
-}
-
-func namesIn(batch []events.Event) named {
-	n := named{events: set{}, payments: set{}, subscriptions: set{}, users: set{}, starts: set{}}
-	sets := [...]set{ofEvent: n.events, ofPayment: n.payments, ofSubscription: n.subscriptions, ofUser: n.users}
-	for _, e := range batch {
-		eachName(e, func(kind nameKind, name string) { sets[kind].add(name) })
-		if projections.StartsSubscription(e) {
-			n.starts.add(e.SubscriptionID)
-		}
-	}
-	return n
 }

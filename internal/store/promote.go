@@ -60,7 +60,7 @@ func (s *Store) CheckPromotion(ctx context.Context, p Promotion) error {
 // Analyze tells Postgres how the tables are filled, so that those who read them have
 // good plans at once.
 func (s *Store) Analyze(ctx context.Context) error {
-	return whenFree(ctx, s.pool, "analyze "+strings.Join(tables(), ", "))
+	return whenFree(ctx, s.pool, "analyze "+tableNames())
 }
 
 // Promote makes the store's schema the live one and keeps the one before as

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,8 +18,7 @@ import (
 type column struct {
 	name, sqlType string
 	kind          kind
-	field         int     // of the struct
-	offset        uintptr // of that field
+	offset        uintptr // of its field
 	key           bool
 }
 
@@ -57,7 +57,7 @@ func columnsOf[R any]() []column {
 		}
 		name, option, _ := strings.Cut(field.Tag.Get("db"), ",")
 		columns = append(columns, column{
-			name: name, sqlType: sqlTypes[kind], kind: kind, field: i, offset: field.Offset, key: option == "key",
+			name: name, sqlType: sqlTypes[kind], kind: kind, offset: field.Offset, key: option == "key",
 		})
 	}
 	layouts.Store(t, columns)
@@ -111,97 +111,52 @@ func update[R any](batch *pgx.Batch, table string, rows []R) {
 		arrays(columns, rows)...)
 }
 
+// arrays is the values of each column, one array a column.
 func arrays[R any](columns []column, rows []R) []any {
 	out := make([]any, len(columns))
-	for i, c := range columns {
-		values := make([]any, len(rows))
-		for j := range rows {
-			values[j] = toSQL(reflect.ValueOf(&rows[j]).Elem().Field(c.field).Interface())
+	for i := range columns {
+		c := &columns[i]
+		switch c.kind {
+		case kindText:
+			out[i] = pointers(rows, c, func(v *string) bool { return *v == "" })
+		case kindTime:
+			out[i] = pointers(rows, c, (*time.Time).IsZero)
+		case kindNumber:
+			out[i] = pointers[int64](rows, c, nil)
+		case kindBool:
+			out[i] = pointers[bool](rows, c, nil)
+		case kindOptional:
+			numbers := make([]*int64, len(rows))
+			for j := range rows {
+				numbers[j] = *fieldOf[*int64](unsafe.Pointer(&rows[j]), c)
+			}
+			out[i] = numbers
 		}
-		out[i] = typed(c.sqlType, values)
 	}
 	return out
 }
 
-func toSQL(value any) any {
-	switch v := value.(type) {
-	case string:
-		if v == "" {
-			return (*string)(nil)
+// pointers leads to the values of a column, nil for those that stand for null.
+func pointers[T, R any](rows []R, c *column, isNull func(*T) bool) []*T {
+	out := make([]*T, len(rows))
+	for i := range rows {
+		if value := fieldOf[T](unsafe.Pointer(&rows[i]), c); isNull == nil || !isNull(value) {
+			out[i] = value
 		}
-		return &v
-	case int64:
-		return &v
-	case bool:
-		return &v
-	case time.Time:
-		if v.IsZero() {
-			return (*time.Time)(nil)
-		}
-		return &v
-	}
-	return value
-}
-
-func typed(sqlType string, values []any) any {
-	switch sqlType {
-	case "text":
-		return sliceOf[*string](values)
-	case "bigint":
-		return sliceOf[*int64](values)
-	case "boolean":
-		return sliceOf[*bool](values)
-	default:
-		return sliceOf[*time.Time](values)
-	}
-}
-
-func sliceOf[T any](values []any) []T {
-	out := make([]T, len(values))
-	for i, v := range values {
-		out[i] = v.(T)
 	}
 	return out
 }
 
 // scan reads a row whose columns are those of R, in order.
-func scan[R any](row pgx.CollectableRow) (R, error) {
-	var out R
-	columns := columnsOf[R]()
-	targets := make([]any, len(columns))
-	for i, c := range columns {
-		targets[i] = reflect.New(pointerTo(c.sqlType)).Interface()
-	}
-	if err := row.Scan(targets...); err != nil {
-		return out, err
-	}
-	for i, c := range columns {
-		value := reflect.ValueOf(targets[i]).Elem()
-		if value.IsNil() {
-			continue
+func scan[R any](row pgx.CollectableRow) (out R, err error) {
+	columns, values, described := columnsOf[R](), row.RawValues(), row.FieldDescriptions()
+	for i, value := range values {
+		if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // a text is the same in both
+			return out, fmt.Errorf("column %s comes in the text format", columns[i].name)
 		}
-		field := reflect.ValueOf(&out).Elem().Field(c.field)
-		switch {
-		case field.Kind() == reflect.Pointer:
-			field.Set(value)
-		case c.sqlType == "timestamptz":
-			field.Set(reflect.ValueOf(value.Elem().Interface().(time.Time).UTC()))
-		default:
-			field.Set(value.Elem())
+		if value != nil {
+			columns[i].set(unsafe.Pointer(&out), value, string(value))
 		}
 	}
 	return out, nil
-}
-
-func pointerTo(sqlType string) reflect.Type {
-	switch sqlType {
-	case "text":
-		return reflect.TypeFor[*string]()
-	case "bigint":
-		return reflect.TypeFor[*int64]()
-	case "boolean":
-		return reflect.TypeFor[*bool]()
-	default:
-		return reflect.TypeFor[*time.Time]()
-	}
 }

@@ -6,46 +6,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/payfold/payfold/internal/projections"
 )
-
-// changesOf lists what the fold changed. A new table is one line here, its row
-// struct and its DDL.
-func changesOf(s *projections.State) []change {
-	return slices.Concat(added(s), []change{
-		changes[projections.Reversal]{"reversal", s.Reversals.Inserted(), nil},
-		changes[projections.Payment]{"payment", s.Payments.Inserted(), s.Payments.Updated()},
-		changes[projections.SubscriptionState]{"subscription_state", s.Subscriptions.Inserted(), s.Subscriptions.Updated()},
-		changes[projections.Subscription]{"subscription", s.Current.Inserted(), s.Current.Updated()},
-		changes[projections.Credits]{"credits", s.Credits.Inserted(), s.Credits.Updated()},
-		changes[projections.ProLicense]{"pro_license", s.Licenses.Inserted(), s.Licenses.Updated()},
-	}, extrasOf(s))
-}
-
-// extrasOf lists what the fold changed of the tables that only rebuilds have.
-func extrasOf(s *projections.State) []change {
-	return []change{changes[projections.RevenueDay]{"revenue_daily", s.Revenue.Inserted(), s.Revenue.Updated()}}
-}
-
-// added lists the new rows of tables whose rows are only ever added.
-func added(s *projections.State) []change {
-	return []change{
-		changes[projections.ProcessedEvent]{"processed_event", s.Events.Inserted(), nil},
-		changes[projections.DuplicateEvent]{"duplicate_event", s.Duplicates, nil},
-		changes[projections.LedgerLine]{"credit_ledger", s.Ledger.Inserted(), nil},
-	}
-}
-
-// tables lists those that every schema has, but for checkpoint.
-func tables() (list []string) {
-	for _, c := range changesOf(projections.NewState()) {
-		if table, _ := c.layout(); !projections.IsExtra(table) {
-			list = append(list, table)
-		}
-	}
-	return list
-}
 
 // change is what is to be written to one table.
 type change interface {

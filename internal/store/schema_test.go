@@ -35,7 +35,7 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.pool.Exec(ctx, revenueDaily)
+	_, err := s.pool.Exec(ctx, revenueDailyDDL)
 	require.NoError(t, err)
 	text, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)

@@ -130,23 +130,25 @@ func (s *Store) foldAnew(ctx context.Context, tx pgx.Tx, rules projections.Rules
 // and counts the records of messages.
 func (c *Connected) remove(batch *pgx.Batch, schema string, records *int64) {
 	count := func(tag pgconn.CommandTag) error { *records += tag.RowsAffected(); return nil }
-	ids, payments, subscriptions, users := c.named(ofEvent), c.named(ofPayment), c.named(ofSubscription), c.named(ofUser)
-	for _, user := range users {
+	subscriptions := c.named(ofSubscription)
+	for _, user := range c.named(ofUser) {
 		subscriptions = append(subscriptions, projections.ImplicitSubscription(user))
 	}
 	seqs := make([]int64, 0, c.Len())
 	for _, seq := range c.Seqs() {
 		seqs = append(seqs, int64(seq))
 	}
-	batch.Queue("delete from processed_event where event_id = any($1)", ids).Exec(count)
-	batch.Queue("delete from duplicate_event where stream_seq = any($1)", seqs).Exec(count)
-	for _, table := range []string{"credit_ledger", "reversal"} {
-		batch.Queue("delete from "+table+" where event_id = any($1)", ids)
+	keys := map[nameKind]any{
+		ofEvent: c.named(ofEvent), ofPayment: c.named(ofPayment), ofSubscription: subscriptions, ofUser: c.named(ofUser), ofMessage: seqs,
 	}
-	batch.Queue("delete from payment where provider_payment_id = any($1)", payments)
-	batch.Queue("delete from subscription_state where subscription_id = any($1)", subscriptions)
-	for _, table := range []string{"subscription", "credits", "pro_license"} {
-		batch.Queue("delete from "+table+" where user_id = any($1)", users)
+	for _, t := range derived {
+		if t.about().extra {
+			continue
+		}
+		removal := batch.Queue(fmt.Sprintf("delete from %s where %s = any($1)", t.about().name, t.columns()[0].name), keys[t.about().key])
+		if t == anyTable(processedEvents) || t == anyTable(duplicateEvents) {
+			removal.Exec(count)
+		}
 	}
 	batch.Queue(`delete from payfold.disorder d using payfold.schema_state s
 		where s.schema_name = $1 and s.log_id = d.log_id and s.created_at = d.schema_created_at and d.stream_seq = any($2)`, schema, seqs)

@@ -14,14 +14,7 @@ import (
 // all their names. To a Bulk they are what the tables are to Apply; the tables get
 // them at the stretch's end.
 type shelves struct {
-	payments      *shelf[projections.Payment]
-	ledger        *shelf[projections.LedgerLine]
-	reversals     *shelf[projections.Reversal]
-	subscriptions *shelf[projections.SubscriptionState]
-	current       *shelf[projections.Subscription]
-	credits       *shelf[projections.Credits]
-	licenses      *shelf[projections.ProLicense]
-	all           []anyShelf
+	all []anyShelf
 
 	events  map[eventHash]struct{}
 	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
@@ -33,6 +26,8 @@ type shelves struct {
 // anyShelf is a shelf, whatever its rows.
 type anyShelf interface {
 	load(state *projections.State, at uint32, name string)
+	take(state *projections.State)
+	keep(state *projections.State)
 	endTurn()
 	save(ctx context.Context, tx pgx.Tx, fresh bool) error
 	size() int
@@ -57,53 +52,11 @@ func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.Str
 // newShelves expects about that many events.
 func newShelves(expected int) *shelves {
 	s := &shelves{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
-	s.payments = newShelf(s, "payment", func(r *projections.Payment) rowNames {
-		out := rowNames{r.ProviderPaymentID, r.TransactionID}
-		if r.FirstOfOrder {
-			out[2] = r.OrderID
+	for _, t := range derived {
+		if one := t.newShelf(s); one != nil {
+			s.all = append(s.all, one)
 		}
-		switch {
-		case r.UserID == "":
-			out[3] = r.SubscriptionID
-		case r.Kind == projections.KindPro:
-			out[3] = r.UserID
-		}
-		if r.SubscriptionID != "" {
-			out[4] = paymentsOf(r.SubscriptionID)
-		}
-		return out
-	}, func(state *projections.State, r projections.Payment, name string) {
-		state.LoadPayment(r)
-		// Its reversals and ledger lines, those of the row that was merged into it, its subscription and its users.
-		for _, other := range [...]string{r.ProviderPaymentID, r.MergedID, r.MergedInto, r.SubscriptionID, r.UserID, r.Buyer, r.OtherUserID} {
-			if name != other {
-				s.loadNamed(state, other)
-			}
-		}
-	})
-	s.subscriptions = newShelf(s, "subscription_state", func(r *projections.SubscriptionState) rowNames {
-		return rowNames{r.SubscriptionID, r.UserID}
-	}, func(state *projections.State, r projections.SubscriptionState, name string) {
-		state.LoadSubscription(r)
-		if name != r.UserID {
-			s.loadNamed(state, r.UserID)
-		}
-	})
-	s.ledger = newShelf(s, "credit_ledger",
-		func(r *projections.LedgerLine) rowNames { return rowNames{r.ProviderPaymentID} },
-		func(state *projections.State, r projections.LedgerLine, _ string) { state.Ledger.Load(r) })
-	s.reversals = newShelf(s, "reversal",
-		func(r *projections.Reversal) rowNames { return rowNames{r.ProviderPaymentID} },
-		func(state *projections.State, r projections.Reversal, _ string) { state.LoadReversal(r) })
-	s.current = newShelf(s, "subscription",
-		func(r *projections.Subscription) rowNames { return rowNames{r.UserID} },
-		func(state *projections.State, r projections.Subscription, _ string) { state.Current.Load(r.UserID, r) })
-	s.credits = newShelf(s, "credits",
-		func(r *projections.Credits) rowNames { return rowNames{r.UserID} },
-		func(state *projections.State, r projections.Credits, _ string) { state.Credits.Load(r.UserID, r) })
-	s.licenses = newShelf(s, "pro_license",
-		func(r *projections.ProLicense) rowNames { return rowNames{r.UserID} },
-		func(state *projections.State, r projections.ProLicense, _ string) { state.Licenses.Load(r.UserID, r) })
+	}
 	return s
 }
 
@@ -177,26 +130,16 @@ func (s *shelves) take(state *projections.State) {
 	for _, id := range state.Events.Seen() {
 		s.events[hashOfEvent(id)] = struct{}{}
 	}
-	s.payments.take(state.Payments.Rows())
-	s.ledger.take(state.Ledger.Lines())
-	s.reversals.take(state.Reversals.Rows())
-	s.subscriptions.take(state.Subscriptions.Rows())
-	s.current.take(state.Current.Rows())
-	s.credits.take(state.Credits.Rows())
-	s.licenses.take(state.Licenses.Rows())
+	for _, one := range s.all {
+		one.take(state)
+	}
 }
 
 // keep puts what the fold changed.
 func (s *shelves) keep(state *projections.State) {
-	for _, line := range state.Ledger.Inserted() {
-		s.ledger.note(&line)
+	for _, one := range s.all {
+		one.keep(state)
 	}
-	state.Payments.EachChanged(s.payments.keep)
-	state.Reversals.EachChanged(s.reversals.keep)
-	state.Subscriptions.EachChanged(s.subscriptions.keep)
-	state.Current.EachChanged(s.current.keep)
-	state.Credits.EachChanged(s.credits.keep)
-	state.Licenses.EachChanged(s.licenses.keep)
 }
 
 // list puts a row under a name.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ import (
 const LiveSchema = "portal"
 
 //go:embed portal.sql
-var derivedTables string
+var besideTables string
 
 //go:embed advance_checkpoints.sql
 var advanceCheckpoints string
@@ -65,6 +66,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	config, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("read the connection string: %w", err)
+	}
+	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
+		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	for name, value := range map[string]string{
@@ -284,10 +288,13 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 // schema from then on.
 func (s *Store) makeTables(ctx context.Context, tx pgx.Tx, extras []string) error {
 	schema := quoted(s.schema)
-	statements := []string{"create schema if not exists " + schema, "set local search_path = " + schema, derivedTables}
-	for _, name := range extras {
-		statements = append(statements, extraTables[name])
+	statements := []string{"create schema if not exists " + schema, "set local search_path = " + schema}
+	for _, t := range derived {
+		if t := t.about(); !t.extra || slices.Contains(extras, t.name) {
+			statements = append(statements, t.ddl)
+		}
 	}
+	statements = append(statements, besideTables)
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", s.schema, err)

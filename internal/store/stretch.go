@@ -3,10 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/projections"
 )
 
 // stretch is what one transaction of a Bulk is about to commit.
@@ -49,10 +50,20 @@ func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*st
 
 // empty gives the empty tables new files, so that copyIn may take them for fresh.
 func (s *stretch) empty(ctx context.Context) error {
-	if _, err := s.tx.Exec(ctx, "truncate "+strings.Join(tables(), ", ")); err != nil {
+	if _, err := s.tx.Exec(ctx, "truncate "+tableNames()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
 	return nil
+}
+
+// addedIn lists the new rows of the tables whose rows never change.
+func addedIn(s *projections.State) (all []change) {
+	for _, t := range derived {
+		if t.about().insertOnly {
+			all = append(all, t.changesIn(s))
+		}
+	}
+	return all
 }
 
 // write hands rows over; those of a table are written in this order. After an error there

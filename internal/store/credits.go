@@ -1,0 +1,21 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed credits.sql
+var creditsDDL string
+
+var creditBalances = &table[projections.Credits]{
+	definition: definition{
+		name: "credits", ddl: creditsDDL, key: ofUser, nameIn: []string{"user_id"},
+		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},
+		indexes: []indexOn{primary("user_id")},
+	},
+	rows:  func(s *projections.State) rows[projections.Credits] { return &s.Credits },
+	put:   func(s *projections.State, r projections.Credits) { s.Credits.Load(r.UserID, r) },
+	names: func(r *projections.Credits) rowNames { return rowNames{r.UserID} },
+}

@@ -1,0 +1,20 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed duplicate_event.sql
+var duplicateEventDDL string
+
+var duplicateEvents = &table[projections.DuplicateEvent]{
+	definition: definition{
+		name: "duplicate_event", ddl: duplicateEventDDL, key: ofMessage, insertOnly: true,
+		indexes: []indexOn{primary("stream_seq")},
+	},
+	rows: func(s *projections.State) rows[projections.DuplicateEvent] {
+		return addedRows[projections.DuplicateEvent]{added: s.Duplicates}
+	},
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed payment.sql
+var paymentDDL string
+
+var payments = &table[projections.Payment]{
+	definition: definition{
+		name: "payment", ddl: paymentDDL, key: ofPayment,
+		nameIn: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
+		lookups: []lookup{
+			{step: ofEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []nameKind{ofPayment}},
+			{step: ofMerged, where: "provider_payment_id = any($1)", by: []nameKind{ofTarget}},
+			{step: ofThose, where: "provider_payment_id in (" + belongingPayments + ")", by: []nameKind{ofSubscription, ofStart}},
+			{step: ofUsers, where: "user_id = any($1) and kind = 'pro'", by: []nameKind{ofUser}},
+		},
+		indexes: []indexOn{
+			primary("provider_payment_id"),
+			key("transaction_id_key", "unique", "transaction_id"),
+			unique("first_of_order", "(order_id) where first_of_order"),
+			plain("unclaimed", "(subscription_id) where user_id is null"),
+			plain("subscription", "(subscription_id) where subscription_id is not null"),
+			plain("pro", "(user_id) where kind = 'pro'"),
+			onlyLive(plain("github_user", "(lower(github_username)) where github_username is not null")),
+		},
+	},
+	rows: func(s *projections.State) rows[projections.Payment] { return &s.Payments },
+	put:  (*projections.State).LoadPayment,
+	names: func(r *projections.Payment) rowNames {
+		out := rowNames{r.ProviderPaymentID, r.TransactionID}
+		if r.FirstOfOrder {
+			out[2] = r.OrderID
+		}
+		switch {
+		case r.UserID == "":
+			out[3] = r.SubscriptionID
+		case r.Kind == projections.KindPro:
+			out[3] = r.UserID
+		}
+		if r.SubscriptionID != "" {
+			out[4] = paymentsOf(r.SubscriptionID)
+		}
+		return out
+	},
+	// Its reversals and ledger lines, those of the row that was merged into it, its
+	// subscription and its users.
+	links: func(r *projections.Payment) links {
+		return links{
+			{itself, r.ProviderPaymentID},
+			{itself, r.MergedID},
+			{ofTarget, r.MergedInto},
+			{ofSubscription, r.SubscriptionID},
+			{ofUser, r.UserID},
+			{ofUser, r.Buyer},
+			{ofUser, r.OtherUserID},
+		}
+	},
+}
+
+// Each condition by its own index: an "or" of them is answered by walking through
+// the whole key when rows are wanted in its order.
+const (
+	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
+		union all select provider_payment_id from payment where transaction_id = any($1)
+		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
+	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
+		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
+)

@@ -1,0 +1,21 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed pro_license.sql
+var proLicenseDDL string
+
+var licenses = &table[projections.ProLicense]{
+	definition: definition{
+		name: "pro_license", ddl: proLicenseDDL, key: ofUser, nameIn: []string{"user_id"},
+		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},
+		indexes: []indexOn{primary("user_id")},
+	},
+	rows:  func(s *projections.State) rows[projections.ProLicense] { return &s.Licenses },
+	put:   func(s *projections.State, r projections.ProLicense) { s.Licenses.Load(r.UserID, r) },
+	names: func(r *projections.ProLicense) rowNames { return rowNames{r.UserID} },
+}

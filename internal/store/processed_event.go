@@ -1,0 +1,28 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed processed_event.sql
+var processedEventDDL string
+
+// Whether an event was seen before is asked for by its id; see loader.load.
+var processedEvents = &table[projections.ProcessedEvent]{
+	definition: definition{
+		name: "processed_event", ddl: processedEventDDL, key: ofEvent, insertOnly: true,
+		nameIn: []string{"event_id"},
+		indexes: []indexOn{
+			primary("event_id"),
+			onlyLive(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+			onlyLive(plain("user", "(user_id, stream_seq) where user_id is not null")),
+			onlyLive(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+			onlyLive(unique("stream_seq", "(stream_seq)")),
+		},
+	},
+	rows: func(s *projections.State) rows[projections.ProcessedEvent] {
+		return addedRows[projections.ProcessedEvent]{added: s.Events.Inserted()}
+	},
+}

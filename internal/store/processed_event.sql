@@ -1,0 +1,15 @@
+create table processed_event (
+  event_id            text not null,
+  stream_seq          bigint not null,
+  event_type          text,
+  kind                text,
+  user_id             text,
+  subscription_id     text,
+  provider_payment_id text,
+  outcome             text not null
+                      check (outcome in ('applied', 'duplicate_payment', 'stale', 'ignored', 'rejected')),
+  reason              text,
+  occurred_at         timestamptz not null,
+  received_at         timestamptz not null,
+  check ((reason is not null) = (outcome = 'rejected'))
+)

@@ -1,0 +1,26 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed reversal.sql
+var reversalDDL string
+
+var reversals = &table[projections.Reversal]{
+	definition: definition{
+		name: "reversal", ddl: reversalDDL, key: ofEvent, insertOnly: true,
+		lookups: []lookup{{step: ofUsers, where: "provider_payment_id = any($1)", by: []nameKind{itself}}},
+		indexes: []indexOn{
+			primary("event_id"),
+			plain("payment", "(provider_payment_id)"),
+		},
+	},
+	rows: func(s *projections.State) rows[projections.Reversal] {
+		return addedRows[projections.Reversal]{s.Reversals.Rows, s.Reversals.Inserted()}
+	},
+	put:   (*projections.State).LoadReversal,
+	names: func(r *projections.Reversal) rowNames { return rowNames{r.ProviderPaymentID} },
+}

@@ -1,0 +1,21 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed subscription.sql
+var subscriptionDDL string
+
+var currentSubscriptions = &table[projections.Subscription]{
+	definition: definition{
+		name: "subscription", ddl: subscriptionDDL, key: ofUser, nameIn: []string{"user_id"},
+		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},
+		indexes: []indexOn{primary("user_id")},
+	},
+	rows:  func(s *projections.State) rows[projections.Subscription] { return &s.Current },
+	put:   func(s *projections.State, r projections.Subscription) { s.Current.Load(r.UserID, r) },
+	names: func(r *projections.Subscription) rowNames { return rowNames{r.UserID} },
+}

@@ -1,0 +1,33 @@
+package store
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed subscription_state.sql
+var subscriptionStateDDL string
+
+var subscriptionStates = &table[projections.SubscriptionState]{
+	definition: definition{
+		name: "subscription_state", ddl: subscriptionStateDDL, key: ofSubscription,
+		nameIn: []string{"subscription_id", "user_id"},
+		lookups: []lookup{
+			{step: ofThose, where: "subscription_id = any($1)", by: []nameKind{ofSubscription}},
+			// The index is of rows with a user only, and Postgres does not infer that of a long list.
+			{
+				step: ofUsers, by: []nameKind{ofUser},
+				where: "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
+			},
+		},
+		indexes: []indexOn{
+			primary("subscription_id"),
+			plain("user", "(user_id) where user_id is not null"),
+		},
+	},
+	rows:  func(s *projections.State) rows[projections.SubscriptionState] { return &s.Subscriptions },
+	put:   (*projections.State).LoadSubscription,
+	names: func(r *projections.SubscriptionState) rowNames { return rowNames{r.SubscriptionID, r.UserID} },
+	links: func(r *projections.SubscriptionState) links { return links{{ofUser, r.UserID}} },
+}

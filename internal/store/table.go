@@ -1,0 +1,129 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+// table declares one derived table: how it is made, how its rows are found, and what
+// belongs to them. All that reads or writes rows follows from it: load, save, the rows
+// that a rebuild keeps, verify and settle.
+type table[R any] struct {
+	definition
+
+	// rows is what a state has of the table; put adds a row as the database has it.
+	rows func(*projections.State) rows[R]
+	put  func(*projections.State, R)
+
+	// names are those under which a rebuild finds the row, nil: never. links lead to what
+	// has to be loaded with it.
+	names func(*R) rowNames
+	links func(*R) links
+}
+
+// definition is what does not depend on the type of the rows.
+type definition struct {
+	name       string
+	ddl        string    // makes it, without keys and indexes
+	indexes    []indexOn // those that take longest to make first
+	key        nameKind  // what the first column of its key is
+	insertOnly bool      // rows never change
+	extra      bool      // only rebuilds that are asked for it have it
+	lookups    []lookup  // that live work does, in this order
+	nameIn     []string  // the columns with names, under which rows are looked for
+}
+
+// rows is what a state has of one table; see projections.Table.
+type rows[R any] interface {
+	Rows() []R
+	Inserted() []R
+	Updated() []R
+	EachChanged(do func(row *R, loaded bool, place int))
+}
+
+// addedRows are rows that never change.
+type addedRows[R any] struct {
+	all   func() []R
+	added []R
+}
+
+func (a addedRows[R]) Rows() []R     { return a.all() }
+func (a addedRows[R]) Inserted() []R { return a.added }
+func (a addedRows[R]) Updated() []R  { return nil }
+
+func (a addedRows[R]) EachChanged(do func(row *R, loaded bool, place int)) {
+	for i := range a.added {
+		do(&a.added[i], false, i)
+	}
+}
+
+// links are names that lead to other rows; empty ones to none.
+type links [7]link
+
+type link struct {
+	kind nameKind
+	name string
+}
+
+// lookup finds rows of one table.
+type lookup struct {
+	step  step
+	where string
+	by    []nameKind                     // the names that are $1, $2, …
+	args  func(*projections.State) []any // instead of these
+}
+
+// derived lists all tables but checkpoint. Rows are locked and written in this order:
+// the user's row of subscription comes before the user's subscriptions, because who
+// adds one of these writes that row, too.
+var derived = []anyTable{
+	processedEvents, duplicateEvents, currentSubscriptions, creditBalances, licenses, subscriptionStates, payments, reversals, ledgerLines,
+	revenueByDay,
+}
+
+// anyTable is a table, whatever its rows.
+type anyTable interface {
+	about() *definition
+	columns() []column
+	changesIn(s *projections.State) change
+	queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted)
+	queueAll(batch *pgx.Batch, state *projections.State)
+	newShelf(in *shelves) anyShelf // nil: no row is looked for
+}
+
+func (t *table[R]) about() *definition { return &t.definition }
+
+func (t *table[R]) columns() []column { return columnsOf[R]() }
+
+func (t *table[R]) changesIn(s *projections.State) change {
+	changed := t.rows(s)
+	return changes[R]{t.name, changed.Inserted(), changed.Updated()}
+}
+
+// keyNames lists the columns of a table's key.
+func keyNames(columns []column) string {
+	return names(slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !c.key }))
+}
+
+// tableNames lists those that every schema has, but for checkpoint.
+func tableNames() string {
+	var list []string
+	for _, t := range derived {
+		if !t.about().extra {
+			list = append(list, t.about().name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// changesOf lists what the fold changed.
+func changesOf(s *projections.State) (all []change) {
+	for _, t := range derived {
+		all = append(all, t.changesIn(s))
+	}
+	return all
+}
