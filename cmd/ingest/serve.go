@@ -19,7 +19,9 @@ import (
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
-const startTimeout = 10 * time.Second
+// startTimeout is far more than a start takes, also on a machine that is busy with
+// something else.
+const startTimeout = 30 * time.Second
 
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	logger := c.Logger(streams.Err)

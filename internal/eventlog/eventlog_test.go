@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -228,6 +229,28 @@ func TestOneDataDirectoryHasOneLog(t *testing.T) {
 		DataDir: l.Dir, Stream: testenv.Stream, Logger: testenv.Logger(t),
 	})
 	require.ErrorIs(t, err, eventlog.ErrLocked)
+}
+
+// A server that starts after its client, or answers a busy machine late, is waited for.
+func TestAStreamIsMadeWhereTheServerComesLate(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	defer cancel()
+	addr := ports.Free(t)
+	log, err := eventlog.Connect(eventlog.Config{URL: "nats://" + addr, Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	defer log.Close()
+	config := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: 2, DuplicateWindow: time.Minute}
+	soon, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer stop()
+	require.ErrorIs(t, log.EnsureStream(soon, config, testenv.Logger(t)), eventlog.ErrDisconnected)
+	made := make(chan error, 1)
+	go func() { made <- log.EnsureStream(ctx, config, testenv.Logger(t)) }()
+	testenv.NewNATSAt(t, addr)
+	require.NoError(t, <-made)
+	info, err := log.Info(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2, info.Partitions)
 }
 
 func TestAppendFailsWhileTheLogIsAway(t *testing.T) {

@@ -138,6 +138,22 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 	return &Log{conn: conn, js: js, name: stream, away: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
 }
 
+// connected waits until there is a connection: on a busy machine the first attempt
+// may take too long.
+func (l *Log) connected(ctx context.Context) error {
+	made := l.conn.StatusChanged(nats.CONNECTED)
+	defer l.conn.RemoveStatusListener(made)
+	if l.conn.IsConnected() {
+		return nil
+	}
+	select {
+	case <-made:
+		return nil
+	case <-ctx.Done():
+		return l.away()
+	}
+}
+
 // Close ends the connection; calls under way fail.
 func (l *Log) Close() {
 	l.committer.close()

@@ -61,9 +61,12 @@ const (
 	OneServer Durability = "one_server"
 )
 
-// EnsureStream creates the stream where it is missing. Where it exists it stays
-// as it is, and what differs from config is logged.
+// EnsureStream waits for the connection and creates the stream where it is missing.
+// Where it exists it stays as it is, and what differs from config is logged.
 func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slog.Logger) error {
+	if err := l.connected(ctx); err != nil {
+		return err
+	}
 	existing, err := l.js.Stream(ctx, config.Name)
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)

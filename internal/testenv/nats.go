@@ -2,6 +2,8 @@ package testenv
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,8 +27,21 @@ type NATS struct {
 // NewNATS starts a server without any stream.
 func NewNATS(t testing.TB) *NATS {
 	t.Helper()
+	return NewNATSAt(t, "127.0.0.1:0")
+}
+
+// NewNATSAt starts a server there.
+func NewNATSAt(t testing.TB, addr string) *NATS {
+	t.Helper()
+	host, number, err := net.SplitHostPort(addr)
+	require.NoError(t, err)
+	port, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+		Host: host, Port: port, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 	})
 	require.NoError(t, err)
 	s.Start()
