@@ -100,7 +100,7 @@ func shellBlocks(t *testing.T, file string) []string {
 	for _, match := range shellBlock.FindAllSubmatch(text, -1) {
 		blocks = append(blocks, string(match[1]))
 	}
-	require.GreaterOrEqual(t, len(blocks), 3)
+	require.GreaterOrEqual(t, len(blocks), 2)
 	return blocks
 }
 
