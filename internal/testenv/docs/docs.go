@@ -70,6 +70,19 @@ func Open(root string) (*Repository, error) {
 	return r, nil
 }
 
+// Blocks are the code blocks of that language, in all documents, by where they are.
+func (r *Repository) Blocks(language string) map[string]string {
+	out := map[string]string{}
+	for _, d := range r.documents {
+		for _, b := range d.blocks {
+			if b.language == language {
+				out[b.where] = b.text
+			}
+		}
+	}
+	return out
+}
+
 var (
 	span    = regexp.MustCompile("`([^`]+)`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)

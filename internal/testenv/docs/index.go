@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -33,73 +32,6 @@ var (
 	word      = regexp.MustCompile(`\w+`)
 	fileTypes = []string{".go", ".sql", ".sh", ".md", ".conf"}
 )
-
-// Faults lists every link, path and name in the documents that the repository does
-// not have. Commands are apart, see CommandFaults.
-func (r *Repository) Faults() []string {
-	known := r.index()
-	var faults []string
-	for _, d := range r.documents {
-		for _, l := range d.links {
-			faults = append(faults, r.linkFaults(d, l)...)
-		}
-		for _, code := range d.code() {
-			for _, name := range known.missing(code.text) {
-				faults = append(faults, fmt.Sprintf("%s: there is no %s", code.where, name))
-			}
-		}
-	}
-	slices.Sort(faults)
-	return slices.Compact(faults)
-}
-
-// code is all that is code: inline, and each line of each block.
-func (d document) code() []place {
-	out := slices.Clone(d.spans)
-	for _, b := range d.blocks {
-		for line := range strings.Lines(b.text) {
-			out = append(out, place{b.where, strings.TrimSpace(line)})
-		}
-	}
-	return out
-}
-
-func (r *Repository) linkFaults(d document, l place) []string {
-	if strings.Contains(l.text, "://") || strings.HasPrefix(l.text, "mailto:") {
-		return nil
-	}
-	target, fragment, _ := strings.Cut(l.text, "#")
-	file := d.path
-	if target != "" {
-		file = path.Join(path.Dir(d.path), target)
-	}
-	if !r.has(file) {
-		return []string{fmt.Sprintf("%s: the link %s leads nowhere", l.where, l.text)}
-	}
-	if fragment == "" {
-		return nil
-	}
-	for _, other := range r.documents {
-		if other.path == file && other.anchors[fragment] {
-			return nil
-		}
-	}
-	return []string{fmt.Sprintf("%s: %s has no heading #%s", l.where, file, fragment)}
-}
-
-// has is whether there is such a file or folder.
-func (r *Repository) has(name string) bool {
-	name = strings.TrimSuffix(name, "/")
-	if _, ok := r.files[name]; ok {
-		return true
-	}
-	for file := range r.files {
-		if strings.HasPrefix(file, name+"/") {
-			return true
-		}
-	}
-	return false
-}
 
 // index is what names can be looked up in.
 type index struct {
