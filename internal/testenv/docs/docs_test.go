@@ -46,6 +46,13 @@ func TestEveryKindOfWrongNameInADocumentIsFound(t *testing.T) {
 	}
 }
 
+func TestADocumentThatNothingLinksToIsFound(t *testing.T) {
+	t.Parallel()
+	repository, err := docs.Open(setup(t, map[string]string{"docs/more/alone.md": "[itself](alone.md)"}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"no document links to docs/more/alone.md"}, repository.Faults())
+}
+
 func TestNamesThatAreThereAreNoFaults(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open(setup(t, map[string]string{"README.md": "[a](docs/other.md#a-title-and-more) [b](https://example.com/x) " +
@@ -115,6 +122,7 @@ func setup(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	all := map[string]string{
 		"Makefile":                         "run: build\n",
+		"SECURITY.md":                      "[a](docs/other.md) [b](docs/command-line.md) [c](docs/configuration.md)",
 		"docs/other.md":                    "## A title, and `more`\n",
 		"docs/command-line.md":             "```usage\nshop send [--url URL] FILE…\nshop list [--all | --one N] [--json]\n```",
 		"docs/configuration.md":            "`DATA_DIR`",

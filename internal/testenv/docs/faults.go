@@ -8,10 +8,10 @@ import (
 )
 
 // Faults lists every link, path and name in the documents that the repository does
-// not have. Commands are apart, see CommandFaults.
+// not have, and every document that nothing links to. Commands are apart, see CommandFaults.
 func (r *Repository) Faults() []string {
 	known := r.index()
-	var faults []string
+	faults := r.orphans()
 	for _, d := range r.documents {
 		for _, l := range d.links {
 			faults = append(faults, r.linkFaults(d, l)...)
@@ -24,6 +24,26 @@ func (r *Repository) Faults() []string {
 	}
 	slices.Sort(faults)
 	return slices.Compact(faults)
+}
+
+// orphans are documents below docs that no other one links to.
+func (r *Repository) orphans() []string {
+	linked := map[string]bool{}
+	for _, d := range r.documents {
+		for _, l := range d.links {
+			target, _, _ := strings.Cut(l.text, "#")
+			if file := path.Join(path.Dir(d.path), target); file != d.path {
+				linked[file] = true
+			}
+		}
+	}
+	var out []string
+	for _, d := range r.documents {
+		if strings.HasPrefix(d.path, "docs/") && !linked[d.path] {
+			out = append(out, "no document links to "+d.path)
+		}
+	}
+	return out
 }
 
 // code is all that is code: inline, and each line of each block.
