@@ -51,7 +51,12 @@ func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	require.EqualValues(t, 1, ask[int64](t, w.database, "select count(*) from portal.pro_license where user_id = 'u_77' and status = 'revoked'"), "the refund finds the payment")
 	require.EqualValues(t, 0, ask[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
 
-	explained := w.shell(t, blocks[1])
+	w.shell(t, "mkdir -p introduce\n"+blocks[1])
+	w.awaitProjected(t)
+	require.EqualValues(t, 250, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "the refund of a payment from before")
+	require.EqualValues(t, 0, ask[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
+
+	explained := w.shell(t, blocks[2])
 	require.Contains(t, explained, "sub_77")
 	require.Contains(t, explained, "introduce_balance_u_77")
 }

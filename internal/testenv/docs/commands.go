@@ -161,6 +161,11 @@ func calls(program string, at place, line string) (command, bool) {
 // commands and other flags that no usage block of command-line.md has.
 func (r *Repository) undocumented(program string, node *kong.Node) []string {
 	var out []string
+	for _, flag := range node.Flags { // of the program
+		if flag.Name != "help" && !strings.Contains(r.files[commandLine], "`--"+flag.Name+"`") {
+			out = append(out, fmt.Sprintf("%s lacks `--%s` of %s", commandLine, flag.Name, program))
+		}
+	}
 	for _, leaf := range node.Leaves(false) {
 		words := strings.Fields(leaf.FullPath())
 		listed := r.listed(program, words[1:])

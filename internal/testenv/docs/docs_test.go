@@ -62,6 +62,8 @@ func TestNamesThatAreThereAreNoFaults(t *testing.T) {
 }
 
 type grammar struct {
+	Quiet bool `name:"quiet"`
+
 	Send struct {
 		URL   string   `name:"url"`
 		Files []string `arg:""`
@@ -111,7 +113,7 @@ func TestAFlagOrVariableWithoutALineIsFound(t *testing.T) {
 	faults, err := repository.CommandFaults("shop", func() any { return &grammar{} })
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"docs/command-line.md lacks shop list", "docs/command-line.md lacks shop list --all", "docs/command-line.md lacks shop list --json",
+		"docs/command-line.md lacks `--quiet` of shop", "docs/command-line.md lacks shop list", "docs/command-line.md lacks shop list --all", "docs/command-line.md lacks shop list --json",
 		"docs/command-line.md lacks shop list --one", "docs/configuration.md lacks DATA_DIR of shop list",
 	}, faults)
 }
@@ -124,7 +126,7 @@ func setup(t *testing.T, files map[string]string) string {
 		"Makefile":                         "run: build\n",
 		"SECURITY.md":                      "[a](docs/other.md) [b](docs/command-line.md) [c](docs/configuration.md)",
 		"docs/other.md":                    "## A title, and `more`\n",
-		"docs/command-line.md":             "```usage\nshop send [--url URL] FILE…\nshop list [--all | --one N] [--json]\n```",
+		"docs/command-line.md":             "```usage\nshop send [--url URL] FILE…\nshop list [--all | --one N] [--json]\n```\n`--quiet`",
 		"docs/configuration.md":            "`DATA_DIR`",
 		"deploy/roles.sql":                 "create role payfold_portal;",
 		"internal/store/portal.sql":        "create table credits ();",
