@@ -53,6 +53,8 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 		return err == nil && balance == 250
 	})
 
+	require.Contains(t, shell(t, dir, commands[3]), "evt_first_1: applied")
+
 	running.SignalGroup(syscall.SIGINT) // Ctrl-C
 	running.Exit(t)
 	for _, address := range []string{listen, ingestAdmin, projectorAdmin} {

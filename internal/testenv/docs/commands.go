@@ -177,13 +177,28 @@ func (r *Repository) undocumented(program string, node *kong.Node) []string {
 				out = append(out, fmt.Sprintf("%s lacks %s --%s", commandLine, leaf.FullPath(), flag.Name))
 			}
 			for _, name := range flag.Envs {
-				if !strings.Contains(r.files[configuration], "`"+name+"`") {
-					out = append(out, fmt.Sprintf("%s lacks %s of %s", configuration, name, leaf.FullPath()))
-				}
+				out = append(out, r.configurationFaults(leaf.FullPath(), name, flag.Default)...)
 			}
 		}
 	}
 	return out
+}
+
+// configurationFaults: each variable has its rows in configuration.md, one of them with its default.
+func (r *Repository) configurationFaults(command, name, standard string) []string {
+	rows := ""
+	for line := range strings.Lines(r.files[configuration]) {
+		if strings.HasPrefix(line, "|") && strings.Contains(line, "`"+name+"`") {
+			rows += line
+		}
+	}
+	switch {
+	case rows == "":
+		return []string{fmt.Sprintf("%s lacks %s of %s", configuration, name, command)}
+	case standard != "" && standard != "0" && !strings.Contains(rows, "`"+standard+"`"):
+		return []string{fmt.Sprintf("%s lacks the default %s of %s", configuration, standard, name)}
+	}
+	return nil
 }
 
 // listed are all words of the usage lines of a command; nil where there is none.

@@ -69,7 +69,7 @@ type grammar struct {
 		Files []string `arg:""`
 	} `cmd:""`
 	List struct {
-		Data string `name:"data" env:"DATA_DIR"`
+		Data string `name:"data" env:"DATA_DIR" default:"./data"`
 		JSON bool   `name:"json"`
 		All  bool   `name:"all" xor:"all"`
 		One  string `name:"one" xor:"all"`
@@ -118,6 +118,14 @@ func TestAFlagOrVariableWithoutALineIsFound(t *testing.T) {
 	}, faults)
 }
 
+func TestAWrongDefaultOfAVariableIsFound(t *testing.T) {
+	repository, err := docs.Open(setup(t, map[string]string{"docs/configuration.md": "| `DATA_DIR` | `./elsewhere` |"}))
+	require.NoError(t, err)
+	faults, err := repository.CommandFaults("shop", func() any { return &grammar{} })
+	require.NoError(t, err)
+	require.Equal(t, []string{"docs/configuration.md lacks the default ./data of DATA_DIR"}, faults)
+}
+
 // setup writes a small repository, with files beside or instead of its own.
 func setup(t *testing.T, files map[string]string) string {
 	t.Helper()
@@ -127,7 +135,7 @@ func setup(t *testing.T, files map[string]string) string {
 		"SECURITY.md":                      "[a](docs/other.md) [b](docs/command-line.md) [c](docs/configuration.md)",
 		"docs/other.md":                    "## A title, and `more`\n",
 		"docs/command-line.md":             "```usage\nshop send [--url URL] FILE…\nshop list [--all | --one N] [--json]\n```\n`--quiet`",
-		"docs/configuration.md":            "`DATA_DIR`",
+		"docs/configuration.md":            "| `DATA_DIR` | `./data` |",
 		"deploy/roles.sql":                 "create role payfold_portal;",
 		"internal/store/portal.sql":        "create table credits ();",
 		"internal/webhook/handler.go":      "package webhook\n\ntype Handler struct {\n\tDir string `env:\"DATA_DIR\"`\n}\n\nvar o = x{Name: \"payfold_total\"}\n",
