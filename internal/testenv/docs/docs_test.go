@@ -18,6 +18,35 @@ func TestTheDocumentsNameOnlyWhatIsThere(t *testing.T) {
 	require.Empty(t, repository.Faults())
 }
 
+func TestTheTableOfPackagesIsThatOfTheImports(t *testing.T) {
+	t.Parallel()
+	repository, err := docs.Open("../../..")
+	require.NoError(t, err)
+	require.Empty(t, repository.ArrowFaults())
+}
+
+func TestAnArrowThatIsNotInTheTableIsFound(t *testing.T) {
+	t.Parallel()
+	imports := func(name string) string {
+		return "package x\n\nimport \"example.com/shop/internal/" + name + "\"\n"
+	}
+	repository, err := docs.Open(setup(t, map[string]string{
+		"go.mod":                "module example.com/shop\n",
+		"ARCHITECTURE.md":       "| `internal/a`, `internal/b` | what it does | c |\n| `internal/c` | as said | no other package |\n| `internal/tests` | | any |\n| `internal/webhook` | | a |\n",
+		"internal/a/a.go":       imports("c"),
+		"internal/b/b.go":       imports("a"),
+		"internal/c/c.go":       imports("a") + imports("b"),
+		"internal/c/c_test.go":  imports("tests"),
+		"internal/new/new.go":   "package new\n",
+		"internal/tests/x/x.go": imports("a"),
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"ARCHITECTURE.md has no row for internal/new", "ARCHITECTURE.md: internal/b uses a, not c",
+		"ARCHITECTURE.md: internal/c uses a, b, not no other package", "ARCHITECTURE.md: internal/webhook uses no other package, not a",
+	}, repository.ArrowFaults())
+}
+
 func TestEveryKindOfWrongNameInADocumentIsFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, fault string }{
