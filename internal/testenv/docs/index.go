@@ -26,6 +26,8 @@ var (
 	metric    = regexp.MustCompile(`Name:\s+"(payfold_[a-z_]+)"`)
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
+	created   = regexp.MustCompile(`(?i)create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
 	goName    = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)`)
 	table     = regexp.MustCompile(`\b(?:portal|payfold)\.([a-z_]+)\b`)
 	pathLike  = regexp.MustCompile(`^[\w./-]+$`)
@@ -35,32 +37,33 @@ var (
 
 // index is what names can be looked up in.
 type index struct {
-	r                                         *Repository
-	folders                                   map[string]bool            // of the root
-	variables, goals, metrics, tests, sqlWord map[string]bool            // by name
-	packages                                  map[string]map[string]bool // the words of a Go package without its tests
-	deployWords                               map[string]bool
+	r                                        *Repository
+	folders                                  map[string]bool            // of the root
+	variables, goals, metrics, tests, tables map[string]bool            // by name
+	packages                                 map[string]map[string]bool // the words of a Go package without its tests
+	deployWords                              map[string]bool
 }
 
 func (r *Repository) index() *index {
 	x := &index{
 		r: r, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
-		tests: map[string]bool{}, sqlWord: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
+		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
 	}
 	for name := range elsewhere {
 		x.variables[name] = true
 	}
 	for file, text := range r.files {
+		for _, match := range created.FindAllStringSubmatch(text, -1) {
+			x.tables[match[1]] = true
+		}
 		if folder, _, inside := strings.Cut(file, "/"); inside {
 			x.folders[folder] = true
 		}
 		switch {
 		case strings.HasSuffix(file, "_test.go"):
-			add(x.tests, goTest.FindAllString(text, -1)...)
+			x.addTests(text)
 		case strings.HasSuffix(file, ".go"):
 			x.addSource(file, text)
-		case strings.HasSuffix(file, ".sql") && strings.HasPrefix(file, "internal/"):
-			add(x.sqlWord, word.FindAllString(text, -1)...)
 		case file == "Makefile":
 			for _, match := range makeGiven.FindAllStringSubmatch(text, -1) {
 				x.variables[match[1]] = true
@@ -89,6 +92,12 @@ func (x *index) addSource(file, text string) {
 	add(x.packages[name], word.FindAllString(text, -1)...)
 }
 
+func (x *index) addTests(text string) {
+	for _, match := range testFunc.FindAllStringSubmatch(text, -1) {
+		x.tests[match[1]] = true
+	}
+}
+
 func add(set map[string]bool, names ...string) {
 	for _, name := range names {
 		set[name] = true
@@ -113,7 +122,7 @@ func (x *index) missing(code string) []string {
 		miss(x.metrics[name] || x.deployWords[name], "metric", name)
 	}
 	for _, match := range table.FindAllStringSubmatch(code, -1) {
-		miss(x.sqlWord[match[1]], "table", match[0])
+		miss(x.tables[match[1]], "table", match[0])
 	}
 	words := strings.Fields(code)
 	for i, token := range words {
