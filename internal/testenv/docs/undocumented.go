@@ -1,0 +1,75 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The documents in which every flag, and every variable, has its line.
+const (
+	commandLine   = "docs/command-line.md"
+	configuration = "docs/configuration.md"
+)
+
+// undocumented lists the variables that have no line in configuration.md, and the
+// commands and other flags that no usage block of command-line.md has.
+func (r *Repository) undocumented(program string, node *kong.Node) []string {
+	var out []string
+	for _, flag := range node.Flags { // of the program
+		if flag.Name != "help" && !strings.Contains(r.files[commandLine], "`--"+flag.Name+"`") {
+			out = append(out, fmt.Sprintf("%s lacks `--%s` of %s", commandLine, flag.Name, program))
+		}
+	}
+	for _, leaf := range node.Leaves(false) {
+		words := strings.Fields(leaf.FullPath())
+		listed := r.listed(program, words[1:])
+		if listed == nil {
+			out = append(out, fmt.Sprintf("%s lacks %s", commandLine, leaf.FullPath()))
+		}
+		for _, flag := range leaf.Flags {
+			if len(flag.Envs) == 0 && flag.Name != "help" && !slices.Contains(listed, "--"+flag.Name) {
+				out = append(out, fmt.Sprintf("%s lacks %s --%s", commandLine, leaf.FullPath(), flag.Name))
+			}
+			for _, name := range flag.Envs {
+				out = append(out, r.configurationFaults(leaf.FullPath(), name, flag.Default)...)
+			}
+		}
+	}
+	return out
+}
+
+// configurationFaults: each variable has its rows in configuration.md, one of them with its default.
+func (r *Repository) configurationFaults(command, name, standard string) []string {
+	rows := ""
+	for line := range strings.Lines(r.files[configuration]) {
+		if strings.HasPrefix(line, "|") && strings.Contains(line, "`"+name+"`") {
+			rows += line
+		}
+	}
+	switch {
+	case rows == "":
+		return []string{fmt.Sprintf("%s lacks %s of %s", configuration, name, command)}
+	case standard != "" && standard != "0" && !strings.Contains(rows, "`"+standard+"`"):
+		return []string{fmt.Sprintf("%s lacks the default %s of %s", configuration, standard, name)}
+	}
+	return nil
+}
+
+// listed are all words of the usage lines of a command; nil where there is none.
+func (r *Repository) listed(program string, path []string) []string {
+	var out []string
+	for _, d := range r.documents {
+		if d.path != commandLine {
+			continue
+		}
+		for _, c := range d.commands(program) {
+			if c.listed && len(c.args) >= len(path) && slices.Equal(c.args[:len(path)], path) {
+				out = append(append(out, program), c.args...)
+			}
+		}
+	}
+	return out
+}
