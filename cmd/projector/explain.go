@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -38,11 +35,6 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// answer is what there is to write.
-type answer interface {
-	Write(w io.Writer, asJSON bool) error
-}
-
 // Run answers; with exit status 3 where nothing is known.
 func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
@@ -51,55 +43,17 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	var found answer
+	var answer report.Answer
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		found, err = c.ask(ctx, log, tables)
+		answer, err = report.Explain(ctx, log, tables, report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit})
 		return err
 	})
-	if errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrNotPrepared) {
-		fmt.Fprintln(streams.Err, c.unknown(ctx, log, err))
+	if errors.As(err, new(report.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
+		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)
 	}
 	if err != nil {
 		return err
 	}
-	return found.Write(streams.Out, c.JSON)
-}
-
-func (c *explainCommand) ask(ctx context.Context, log *eventlog.Log, tables *store.Store) (answer, error) {
-	if c.User != "" {
-		story, err := tables.ExplainUser(ctx, strings.ToValidUTF8(c.User, "\uFFFD"), c.Limit)
-		return report.User{UserStory: story}, err
-	}
-	var story store.EventStory
-	var err error
-	if c.Seq != 0 {
-		story, err = tables.ExplainSeq(ctx, c.Seq, c.Limit)
-		if errors.Is(err, store.ErrUnknown) {
-			live, err := tables.SchemaNamed(ctx, store.LiveSchema)
-			if err != nil {
-				return nil, err
-			}
-			return report.FindPending(ctx, log, live.LogID, c.Seq)
-		}
-	} else {
-		story, err = tables.ExplainEvent(ctx, report.EventIDs(c.EventID), c.Limit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return report.NewEvent(ctx, log, story), nil
-}
-
-// unknown is the one line that says no.
-func (c *explainCommand) unknown(ctx context.Context, log *eventlog.Log, err error) string {
-	switch {
-	case errors.Is(err, store.ErrNotPrepared):
-		return err.Error()
-	case c.User != "":
-		return report.UnknownUser(c.User)
-	case c.Seq != 0:
-		return err.Error()
-	}
-	return report.UnknownEvent(ctx, log, c.EventID)
+	return answer.Write(streams.Out, c.JSON)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -24,11 +25,11 @@ type invitationsListCommand struct{ readFlags }
 // Run lists all invitations, the oldest purchase first.
 func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
-		list, err := s.Invitations(ctx)
+		list, err := invitations.List(ctx, s)
 		if err != nil {
 			return orNotPrepared(err)
 		}
-		pauses, err := s.InvitationPauses(ctx, time.Now())
+		pauses, err := invitations.Pauses(ctx, s, time.Now())
 		if err != nil {
 			return err
 		}
@@ -43,9 +44,9 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 	})
 }
 
-func printJSON(out io.Writer, list []store.Invitation) error {
+func printJSON(out io.Writer, list []invitations.Invitation) error {
 	for _, one := range list {
-		if one.Reason == nil && one.Status == store.InvitationPending {
+		if one.Reason == nil && one.Status == invitations.Pending {
 			waits := report.InvitationReason(one)
 			one.Reason = &waits
 		}
@@ -60,7 +61,7 @@ func printJSON(out io.Writer, list []store.Invitation) error {
 	return nil
 }
 
-func printTable(out io.Writer, list []store.Invitation) error {
+func printTable(out io.Writer, list []invitations.Invitation) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
 	for _, one := range list {
@@ -86,7 +87,7 @@ type invitationsRetryCommand struct {
 // is nothing of the kind.
 func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
-		repositories, err := s.RetryInvitations(ctx, c.User, time.Now())
+		repositories, err := invitations.Retry(ctx, s, c.User, time.Now())
 		if err != nil {
 			return orNotPrepared(err)
 		}
@@ -95,7 +96,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 				fmt.Fprintf(streams.Out, "%s will be invited to %s again\n", report.Clean(c.User), repository)
 				continue
 			}
-			answer := map[string]string{"user_id": c.User, "repository": repository, "status": store.InvitationPending}
+			answer := map[string]string{"user_id": c.User, "repository": repository, "status": invitations.Pending}
 			if err := json.NewEncoder(streams.Out).Encode(answer); err != nil {
 				return err
 			}

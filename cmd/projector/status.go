@@ -19,9 +19,9 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	var database store.Status
+	var database report.DatabaseStatus
 	fault := c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		database, err = tables.Status(ctx)
+		database, err = report.ReadDatabase(ctx, tables)
 		return err
 	})
 	if err := report.NewStatus(ctx, log, database, fault).Write(streams.Out, c.JSON); err != nil {

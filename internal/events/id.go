@@ -25,6 +25,15 @@ func CleanID(id string) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
+// PossibleIDs is what an event may be called in the tables that a person calls so: as it
+// is, where that is the form of an id that was not clean; else its clean id.
+func PossibleIDs(id string) []string {
+	if digest, hashed := strings.CutPrefix(id, hashPrefix); hashed && len(digest) == 2*sha256.Size && strings.Trim(digest, "0123456789abcdef") == "" {
+		return []string{id, CleanID(id)}
+	}
+	return []string{CleanID(id)}
+}
+
 func isClean(s string) bool {
 	if s == "" || len(s) > maxCleanID {
 		return false

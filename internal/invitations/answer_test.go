@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -26,7 +25,7 @@ func TestAnActiveLicenceIsInvitedOnce(t *testing.T) {
 	require.Len(t, w.github.Requests(http.MethodPut), 1)
 	require.Equal(t, "pull", w.github.Requests(http.MethodPut)[0].Permission)
 	one := w.invitation(t, "u1", "pay1")
-	require.Equal(t, store.InvitationInvited, one.Status)
+	require.Equal(t, Invited, one.Status)
 	require.Equal(t, w.github.Invitation("octo").ID, *one.InvitationID)
 }
 
@@ -36,11 +35,11 @@ func TestALicenceWithoutAGitHubUserWaitsForOne(t *testing.T) {
 	w.buy(t, "u1", "pay1", "")
 	r := w.inviter(t)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	w.requireStatus(t, "u1", "pay1", Pending)
 	require.Empty(t, w.github.Requests(""))
 	w.buy(t, "u1", "pay1", "octo")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestWhoHasAccessIsNotAskedForAgain(t *testing.T) {
@@ -49,7 +48,7 @@ func TestWhoHasAccessIsNotAskedForAgain(t *testing.T) {
 	w.github.Join("octo")
 	w.buy(t, "u1", "pay1", "octo")
 	reconcile(t, w.inviter(t))
-	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
 	require.Empty(t, w.github.Requests(http.MethodPut), "it would set a maintainer's permission to pull")
 }
 
@@ -59,7 +58,7 @@ func TestA204IsAccess(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	w.github.Script("octo", testenv.Reply{Status: 204})
 	reconcile(t, w.inviter(t))
-	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
 }
 
 func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
@@ -80,8 +79,8 @@ func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
 		require.Equal(t, 1, w.github.Sent(name))
 		require.Zero(t, w.github.Repeated(name))
 	}
-	w.requireStatus(t, "u129", "pay129", store.InvitationInvited)
-	w.requireStatus(t, "u007", "pay007", store.InvitationCollaborator)
+	w.requireStatus(t, "u129", "pay129", Invited)
+	w.requireStatus(t, "u007", "pay007", Collaborator)
 }
 
 func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
@@ -106,16 +105,16 @@ func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
 			w.clock.Advance(100 * 24 * time.Hour)
 			reconcile(t, w.inviter(t))
 			one := w.invitation(t, "u1", "pay1")
-			require.Equal(t, store.InvitationFailed, one.Status)
+			require.Equal(t, Failed, one.Status)
 			require.Contains(t, said(one.Reason), test.words)
 			require.Len(t, w.github.Requests(http.MethodPut), 1)
 
-			repositories, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+			repositories, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 			require.NoError(t, err)
 			require.Equal(t, []string{testenv.GitHubRepository}, repositories)
 			reconcile(t, r)
-			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-			repositories, err = r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+			w.requireStatus(t, "u1", "pay1", Invited)
+			repositories, err = Retry(t.Context(), r.Store, "u1", w.clock.Now())
 			require.NoError(t, err)
 			require.Empty(t, repositories, "only what will not be sent by itself")
 		})
@@ -129,8 +128,8 @@ func TestARefusalHoldsUpNobodyElse(t *testing.T) {
 	w.buy(t, "u1", "pay1", "nobody")
 	w.buy(t, "u2", "pay2", "octo")
 	reconcile(t, w.inviter(t))
-	w.requireStatus(t, "u1", "pay1", store.InvitationFailed)
-	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Failed)
+	w.requireStatus(t, "u2", "pay2", Invited)
 }
 
 func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
@@ -185,18 +184,18 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 			reconcile(t, w.inviter(t)) // another process waits as well
 			require.Len(t, w.github.Requests(""), asked)
 			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit burns no attempt")
-			_, used, err := r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+			_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
 			require.NoError(t, err)
 			require.Zero(t, used, "nor the quota")
-			pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+			pauses, err := Pauses(t.Context(), r.Store, w.clock.Now())
 			require.NoError(t, err)
 			require.Len(t, pauses, 1)
-			require.Equal(t, store.PauseLimit, pauses[0].Cause)
+			require.Equal(t, PauseLimit, pauses[0].Cause)
 
 			w.clock.Advance(2 * time.Second)
 			reconcile(t, r)
-			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-			w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+			w.requireStatus(t, "u1", "pay1", Invited)
+			w.requireStatus(t, "u2", "pay2", Invited)
 		})
 	}
 }
@@ -217,7 +216,7 @@ func TestALimitThatDoesNotSayForHowLongGrows(t *testing.T) {
 		w.clock.Advance(time.Second)
 	}
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
@@ -241,21 +240,21 @@ func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
 			r := w.inviter(t)
 			reconcile(t, r)
 			require.Len(t, w.github.Requests(""), len(replies))
-			w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+			w.requireStatus(t, "u1", "pay1", Pending)
 			w.clock.Advance(59 * time.Second)
 			reconcile(t, r)
 			require.Len(t, w.github.Requests(""), len(replies), "not hammered")
 
-			pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+			pauses, err := Pauses(t.Context(), r.Store, w.clock.Now())
 			require.NoError(t, err)
 			require.Len(t, pauses, 1)
-			require.Equal(t, store.PauseDenied, pauses[0].Cause)
+			require.Equal(t, PauseDenied, pauses[0].Cause)
 			require.Contains(t, pauses[0].Reason, strconv.Itoa(reply.Status))
 
 			w.clock.Advance(time.Hour)
 			reconcile(t, r)
-			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-			w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+			w.requireStatus(t, "u1", "pay1", Invited)
+			w.requireStatus(t, "u2", "pay2", Invited)
 		})
 	}
 }
@@ -267,11 +266,11 @@ func TestARefusedInvitationRequestPausesToo(t *testing.T) {
 		w.buy(t, "u1", "pay1", "octo")
 		w.github.Script("octo", testenv.Reply{Status: status})
 		reconcile(t, w.inviter(t))
-		w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+		w.requireStatus(t, "u1", "pay1", Pending)
 		require.Len(t, w.github.Requests(http.MethodPut), 1)
 		var outcome string
 		require.NoError(t, w.db.QueryRow(t.Context(), "select outcome from payfold.invitation_attempt").Scan(&outcome))
-		require.Equal(t, store.OutcomeNotSent, outcome)
+		require.Equal(t, OutcomeNotSent, outcome)
 	}
 }
 
@@ -298,19 +297,19 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 				r := w.inviter(t)
 				reconcile(t, r)
 				one := w.invitation(t, "u1", "pay1")
-				require.Equal(t, store.InvitationPending, one.Status)
+				require.Equal(t, Pending, one.Status)
 				require.Equal(t, 1, one.Faults)
 				require.WithinRange(t, one.DueAt, w.clock.Now().Add(time.Second), w.clock.Now().Add(1500*time.Millisecond))
-				_, used, err := r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+				_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
 				require.NoError(t, err)
 				require.Equal(t, 1, used, "an unknown outcome counts")
 
 				w.clock.Advance(2 * time.Second)
 				reconcile(t, r)
-				w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+				w.requireStatus(t, "u1", "pay1", Invited)
 				require.Equal(t, 1, w.github.Sent("octo"))
 				require.Zero(t, w.github.Repeated("octo"))
-				_, used, err = r.Store.InvitationCounts(t.Context(), r.Repository, w.clock.Now())
+				_, used, err = r.records.counts(t.Context(), r.Repository, w.clock.Now())
 				require.NoError(t, err)
 				require.Equal(t, 1, used, "once it is known that nothing was sent, it does not")
 			})
@@ -326,11 +325,11 @@ func TestATimeOutIsUnclear(t *testing.T) {
 	r := w.inviter(t)
 	r.limit = 10 * time.Second // for the look as well, on a busy machine
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+	w.requireStatus(t, "u1", "pay1", Pending)
 	r.limit = attemptTime
 	w.clock.Advance(2 * time.Second)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
 }
@@ -348,7 +347,7 @@ func TestAFaultThatSaysForHowLongIsWaitedFor(t *testing.T) {
 	require.Len(t, w.github.Requests(""), asked)
 	w.clock.Advance(time.Second)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
@@ -365,11 +364,11 @@ func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
 		reconcile(t, r)
 		w.clock.Advance(1600 * time.Millisecond)
 	}
-	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u2", "pay2", Invited)
 	w.clock.Advance(24 * time.Hour)
 	w.github.Forget()
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestWaitsGrowUpToAMost(t *testing.T) {

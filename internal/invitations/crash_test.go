@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -91,14 +90,14 @@ func TestAProcessThatDiesAtAnyStepInvitesNobodyTwiceAndLosesNobody(t *testing.T)
 				require.Equal(t, 1, w.github.Sent(name))
 				require.Zero(t, w.github.Repeated(name))
 			}
-			w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-			w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+			w.requireStatus(t, "u1", "pay1", Invited)
+			w.requireStatus(t, "u2", "pay2", Invited)
 
 			w.refund(t, "pay1")
 			w.runAndDie(t, t, steps%5)
 			w.clock.Advance(attemptOver)
 			reconcile(t, r)
-			w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+			w.requireStatus(t, "u1", "pay1", Withdrawn)
 			require.Nil(t, w.github.Invitation("octo"))
 		})
 	}
@@ -110,16 +109,16 @@ func TestAnAnswerThatComesTooLateIsNotRecorded(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
 	require.NoError(t, r.scan(t.Context(), nil))
-	late, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	late, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
 	require.NoError(t, err)
-	none, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	none, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
 	require.NoError(t, err)
 	require.Nil(t, none, "one at a time")
 	w.clock.Advance(attemptOver)
 	reconcile(t, w.inviter(t))
-	answer := store.Answer{Outcome: store.OutcomeNotSent, Next: late.Invitation}
-	require.ErrorIs(t, r.Store.RecordAnswer(t.Context(), late, answer, w.clock.Now()), store.ErrAttemptOver)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	answer := Answer{Outcome: OutcomeNotSent, Next: late.Invitation}
+	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), ErrAttemptOver)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestToldToStopItHangsUpAndTheNextOneFindsOut(t *testing.T) {
@@ -138,7 +137,7 @@ func TestToldToStopItHangsUpAndTheNextOneFindsOut(t *testing.T) {
 	one := w.invitation(t, "u1", "pay1")
 	require.Zero(t, one.Faults, "it was not GitHub's fault")
 	reconcile(t, w.inviter(t)) // at once: the attempt was ended
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
 }
@@ -166,7 +165,7 @@ func TestALicenceRevokedWhileGitHubAnswersIsWithdrawnAtOnce(t *testing.T) {
 		require.NotNil(t, w.github.Invitation("octo"), "nobody else asks about the same GitHub user")
 	}}
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
@@ -182,8 +181,8 @@ func TestBoughtAgainWhileTheWithdrawalIsUnderWay(t *testing.T) {
 		reconcile(t, other)
 	}}
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
-	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.requireStatus(t, "u1", "pay2", Invited)
 	require.NotNil(t, w.github.Invitation("octo"), "not one that is about to be cancelled")
 }
 

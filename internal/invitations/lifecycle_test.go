@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -19,7 +18,7 @@ func TestARevokedLicenceWithdrawsItsPendingInvitation(t *testing.T) {
 	reconcile(t, r)
 	w.refund(t, "pay1")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 	asked := len(w.github.Requests(""))
 	w.clock.Advance(48 * time.Hour)
@@ -37,8 +36,8 @@ func TestALicenceRevokedBeforeItWasSentAsksNothingOfGitHub(t *testing.T) {
 	w.refund(t, "pay1")
 	w.refund(t, "pay2")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
-	w.requireStatus(t, "u2", "pay2", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.requireStatus(t, "u2", "pay2", Withdrawn)
 	require.Empty(t, w.github.Requests(""))
 }
 
@@ -64,7 +63,7 @@ func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
 	w.refund(t, "pay1")
 	w.clock.Advance(2 * time.Second)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Nil(t, w.github.Invitation("octo"))
 }
@@ -80,7 +79,7 @@ func TestWhoHasAcceptedKeepsTheAccessUnlessToldOtherwise(t *testing.T) {
 		w.github.Accept(t, "octo")
 		w.refund(t, "pay1")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+		w.requireStatus(t, "u1", "pay1", Withdrawn)
 		require.Equal(t, !remove, w.github.HasAccess("octo"))
 	}
 }
@@ -96,7 +95,7 @@ func TestAcceptedAfterALostAnswerIsOursToRemove(t *testing.T) {
 	w.github.Accept(t, "octo")
 	w.clock.Advance(2 * time.Second)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
 	w.refund(t, "pay1")
 	reconcile(t, r)
 	require.False(t, w.github.HasAccess("octo"))
@@ -112,7 +111,7 @@ func TestWhoHadAccessWithoutUsIsNeverRemoved(t *testing.T) {
 	reconcile(t, r)
 	w.refund(t, "pay1")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.True(t, w.github.HasAccess("maintainer"))
 }
 
@@ -147,8 +146,8 @@ func TestOnlyAnExplicitRevocationWithdraws(t *testing.T) {
 		w.clock.Advance(24 * time.Hour)
 		reconcile(t, r)
 	}
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.requireStatus(t, "u2", "pay2", Pending)
 	require.Len(t, w.github.Requests(http.MethodPut), 1)
 	require.Empty(t, w.github.Requests(http.MethodDelete))
 }
@@ -162,16 +161,16 @@ func TestBoughtTwiceIsOneInvitation(t *testing.T) {
 	w.clock.Advance(time.Minute)
 	w.buy(t, "u1", "pay2", "octo")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay2", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
 	w.refund(t, "pay2") // the first goes on
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay2", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay2", Withdrawn)
 	require.NotNil(t, w.github.Invitation("octo"))
 	w.refund(t, "pay1") // and both
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
@@ -183,8 +182,8 @@ func TestBoughtTwiceBeforeTheFirstWasSentIsOneInvitation(t *testing.T) {
 	require.NoError(t, r.scan(t.Context(), nil))
 	w.buy(t, "u1", "pay2", "octo")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.requireStatus(t, "u1", "pay2", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
 }
@@ -199,8 +198,8 @@ func TestRefundedAndBoughtAgainIsInvitedAgain(t *testing.T) {
 	reconcile(t, r)
 	w.buy(t, "u1", "pay2", "octo")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
-	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.requireStatus(t, "u1", "pay2", Invited)
 	require.Equal(t, 2, w.github.Sent("octo"))
 	require.NotNil(t, w.github.Invitation("octo"))
 }
@@ -215,8 +214,8 @@ func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
 	reconcile(t, r)
 	w.exec(t, "update portal.payment set reversed_at = null") // a rebuild under other rules
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
-	repositories, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	repositories, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, repositories)
 	require.Equal(t, 1, w.github.Sent("octo"))
@@ -233,8 +232,8 @@ func TestAnotherNameOfTheSamePurchaseCountsWithRetryAlone(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	w.clock.Advance(time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationFailed)
-	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	w.requireStatus(t, "u1", "pay1", Failed)
+	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 	require.NoError(t, err)
 	reconcile(t, r)
 	require.NotNil(t, w.github.Invitation("octo"))
@@ -250,13 +249,13 @@ func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
 		require.Equal(t, 1+min(day/7, 1), w.github.Sent("octo"), "day %d", day)
 		w.clock.Advance(24 * time.Hour)
 	}
-	w.requireStatus(t, "u1", "pay1", store.InvitationExpired)
+	w.requireStatus(t, "u1", "pay1", Expired)
 	require.Zero(t, w.github.Repeated("octo"), "the expired one is cancelled first")
-	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
+	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 	require.NoError(t, err)
 	reconcile(t, r)
 	require.Equal(t, 3, w.github.Sent("octo"))
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
 func TestAnInvitationThatIsGoneAfterItsTimeCountsAsExpired(t *testing.T) {
@@ -282,12 +281,12 @@ func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
 	w.github.Decline(t, "hubot")
 	w.clock.Advance(24 * time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationCollaborator)
-	w.requireStatus(t, "u2", "pay2", store.InvitationDeclined)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
+	w.requireStatus(t, "u2", "pay2", Declined)
 	w.clock.Advance(100 * 24 * time.Hour)
 	reconcile(t, r)
 	require.Equal(t, 1, w.github.Sent("hubot"), "whoever declined is not asked again")
-	_, err := r.Store.RetryInvitations(t.Context(), "u2", w.clock.Now())
+	_, err := Retry(t.Context(), r.Store, "u2", w.clock.Now())
 	require.NoError(t, err)
 	reconcile(t, r)
 	require.Equal(t, 2, w.github.Sent("hubot"))
@@ -302,10 +301,10 @@ func TestAWithdrawalThatGitHubDoesNotAnswerIsTriedAgain(t *testing.T) {
 	w.refund(t, "pay1")
 	w.github.Script("", testenv.Reply{Status: 500})
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 	w.clock.Advance(2 * time.Second)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 }
 
 func TestARebuiltSchemaInvitesNobodyAgain(t *testing.T) {
@@ -340,11 +339,11 @@ func TestWithoutCredentialsInvitationsWait(t *testing.T) {
 	r.gitHub, r.Repository = nil, ""
 	reconcile(t, r)
 	one := w.invitation(t, "u1", "pay1")
-	require.Equal(t, store.InvitationPending, one.Status)
+	require.Equal(t, Pending, one.Status)
 	require.Empty(t, one.Repository)
 
 	reconcile(t, w.inviter(t)) // configured
 	one = w.invitation(t, "u1", "pay1")
-	require.Equal(t, store.InvitationInvited, one.Status)
+	require.Equal(t, Invited, one.Status)
 	require.Equal(t, testenv.GitHubRepository, one.Repository)
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/payfold/payfold/internal/store"
 )
 
 type metrics struct {
@@ -52,19 +50,19 @@ func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
 
 var (
 	statuses = []string{
-		store.InvitationPending, store.InvitationInvited, store.InvitationCollaborator, store.InvitationFailed,
-		store.InvitationExpired, store.InvitationDeclined, store.InvitationWithdrawn,
+		Pending, Invited, Collaborator, Failed,
+		Expired, Declined, Withdrawn,
 	}
-	causes = []string{store.PauseLimit, store.PauseDenied, store.PauseFault}
+	causes = []string{PauseLimit, PauseDenied, PauseFault}
 )
 
 // measure sets the gauges to what the database says.
 func (r *Reconciler) measure(ctx context.Context) error {
-	byStatus, used, err := r.Store.InvitationCounts(ctx, r.Repository, r.Now())
+	byStatus, used, err := r.records.counts(ctx, r.Repository, r.Now())
 	if err != nil {
 		return err
 	}
-	pauses, err := r.Store.InvitationPauses(ctx, r.Now())
+	pauses, err := Pauses(ctx, r.Store, r.Now())
 	if err != nil {
 		return err
 	}
@@ -91,17 +89,17 @@ func (r *Reconciler) standDown() {
 }
 
 // observe counts and says what an attempt has led to.
-func (r *Reconciler) observe(ctx context.Context, attempt *store.Attempt, done result) {
+func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result) {
 	next := done.answer.Next
 	r.metrics.attempts.WithLabelValues(attempt.Purpose, next.Status).Inc()
-	if done.answer.Outcome == store.OutcomeSent {
+	if done.answer.Outcome == OutcomeSent {
 		r.metrics.sent.Inc()
 	}
 	log := r.Logger.With("user_id", attempt.UserID, "status", next.Status, "answer", done.answer.Words)
 	if pause := done.pause; pause != nil {
 		r.metrics.problems.WithLabelValues(pause.Cause).Inc()
 		log = log.With("paused_until", pause.Until.UTC().Truncate(time.Second))
-		if pause.Cause == store.PauseDenied {
+		if pause.Cause == PauseDenied {
 			log.ErrorContext(ctx, "GitHub refuses the inviter: nothing is sent until that is repaired")
 			return
 		}
@@ -109,7 +107,7 @@ func (r *Reconciler) observe(ctx context.Context, attempt *store.Attempt, done r
 		return
 	}
 	switch {
-	case next.Status == store.InvitationFailed && attempt.Status != next.Status:
+	case next.Status == Failed && attempt.Status != next.Status:
 		log.WarnContext(ctx, "GitHub refuses an invitation; once the cause is gone: projector invitations retry")
 	case next.Status != attempt.Status:
 		log.InfoContext(ctx, "an invitation has changed")

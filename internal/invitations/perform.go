@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 	"time"
-
-	"github.com/payfold/payfold/internal/store"
 )
 
 // watchEvery is how often an invitation is looked at that waits for its user:
@@ -13,15 +11,15 @@ import (
 const watchEvery = 24 * time.Hour
 
 // invite asks GitHub to invite, unless the user has access or an invitation.
-func (r *Reconciler) invite(ctx context.Context, attempt *store.Attempt, known standing) result {
+func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known standing) result {
 	switch {
 	case known.collaborator:
-		return r.settled(attempt, store.InvitationCollaborator, "has access")
+		return r.settled(attempt, Collaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
-		return r.invited(attempt, known.pending, store.OutcomeNotSent, "found pending")
+		return r.invited(attempt, known.pending, OutcomeNotSent, "found pending")
 	case known.pending != nil: // GitHub takes no second one beside an expired one
 		if err := r.gitHub.Cancel(ctx, known.pending.id); err != nil {
-			return r.troubled(attempt, whole(err), store.OutcomeNotSent)
+			return r.troubled(attempt, whole(err), OutcomeNotSent)
 		}
 	}
 	made, err := r.gitHub.Invite(ctx, *attempt.GitHubUser)
@@ -29,37 +27,37 @@ func (r *Reconciler) invite(ctx context.Context, attempt *store.Attempt, known s
 		trouble := asProblem(err)
 		switch trouble.kind {
 		case refused:
-			return r.settled(attempt, store.InvitationFailed, trouble.words)
+			return r.settled(attempt, Failed, trouble.words)
 		case unclear:
-			return r.troubled(attempt, trouble, store.OutcomeUnknown)
+			return r.troubled(attempt, trouble, OutcomeUnknown)
 		}
-		return r.troubled(attempt, trouble, store.OutcomeNotSent)
+		return r.troubled(attempt, trouble, OutcomeNotSent)
 	}
 	if made == nil {
-		return r.settled(attempt, store.InvitationCollaborator, "had access already")
+		return r.settled(attempt, Collaborator, "had access already")
 	}
-	return r.invited(attempt, made, store.OutcomeSent, "201 "+strconv.FormatInt(made.id, 10))
+	return r.invited(attempt, made, OutcomeSent, "201 "+strconv.FormatInt(made.id, 10))
 }
 
 // watch looks how an invitation stands that waits for its user.
-func (r *Reconciler) watch(attempt *store.Attempt, known standing) result {
+func (r *Reconciler) watch(attempt *Attempt, known standing) result {
 	switch {
 	case known.collaborator:
-		return r.settled(attempt, store.InvitationCollaborator, "has access")
+		return r.settled(attempt, Collaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
-		return r.invited(attempt, known.pending, store.OutcomeNotSent, "still pending")
+		return r.invited(attempt, known.pending, OutcomeNotSent, "still pending")
 	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
-		return r.settled(attempt, store.InvitationDeclined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
+		return r.settled(attempt, Declined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
 	case attempt.Repeats == 0: // one that is gone after its time has run out as well
-		again := r.settled(attempt, store.InvitationPending, "the first one expired")
+		again := r.settled(attempt, Pending, "the first one expired")
 		again.answer.Next.Repeats = 1
 		return again
 	}
-	return r.settled(attempt, store.InvitationExpired, "two invitations expired")
+	return r.settled(attempt, Expired, "two invitations expired")
 }
 
 // withdraw takes back what a refunded purchase gave.
-func (r *Reconciler) withdraw(ctx context.Context, attempt *store.Attempt, known standing) result {
+func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known standing) result {
 	user, reason, err := *attempt.GitHubUser, "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
@@ -76,14 +74,14 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *store.Attempt, known
 		reason, err = "the access was taken back", r.gitHub.Remove(ctx, user)
 	}
 	if err != nil {
-		return r.troubled(attempt, asProblem(err), store.OutcomeNotSent)
+		return r.troubled(attempt, asProblem(err), OutcomeNotSent)
 	}
-	return r.settled(attempt, store.InvitationWithdrawn, reason)
+	return r.settled(attempt, Withdrawn, reason)
 }
 
 // invited: the invitation waits for its user.
-func (r *Reconciler) invited(attempt *store.Attempt, one *invitation, outcome, words string) result {
-	done := r.settled(attempt, store.InvitationInvited, words)
+func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, words string) result {
+	done := r.settled(attempt, Invited, words)
 	done.answer.Outcome = outcome
 	next := &done.answer.Next
 	next.Reason = nil
@@ -98,8 +96,8 @@ func (r *Reconciler) invited(attempt *store.Attempt, one *invitation, outcome, w
 }
 
 // settled is an answer after which nothing has to be repeated.
-func (r *Reconciler) settled(attempt *store.Attempt, status, reason string) result {
+func (r *Reconciler) settled(attempt *Attempt, status, reason string) result {
 	next := attempt.Invitation
 	next.Status, next.Reason, next.Faults, next.DueAt = status, &reason, 0, r.Now()
-	return result{answer: store.Answer{Outcome: store.OutcomeNotSent, Words: reason, Next: next}}
+	return result{answer: Answer{Outcome: OutcomeNotSent, Words: reason, Next: next}}
 }

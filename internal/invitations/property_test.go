@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -154,7 +153,7 @@ func (b *buyers) requireGitHub(t *rapid.T) {
 
 // requireRows: each purchase has its own invitation.
 func (b *buyers) requireRows(t *rapid.T) {
-	list, err := b.tables.Invitations(t.Context())
+	list, err := List(t.Context(), b.tables)
 	require.NoError(t, err)
 	status := map[string]string{}
 	for _, one := range list {
@@ -164,11 +163,11 @@ func (b *buyers) requireRows(t *rapid.T) {
 		is := status[paymentOf(i)]
 		switch {
 		case one.refunded:
-			require.Contains(t, []string{"", store.InvitationWithdrawn}, is, "purchase %d", i)
+			require.Contains(t, []string{"", Withdrawn}, is, "purchase %d", i)
 		case one.gitHubUser == "":
-			require.Equal(t, store.InvitationPending, is, "purchase %d", i)
+			require.Equal(t, Pending, is, "purchase %d", i)
 		default:
-			require.Contains(t, []string{store.InvitationInvited, store.InvitationCollaborator}, is, "purchase %d", i)
+			require.Contains(t, []string{Invited, Collaborator}, is, "purchase %d", i)
 		}
 	}
 }

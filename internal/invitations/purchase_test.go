@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -35,9 +34,9 @@ func TestOfThreePurchasesUnderThreeNamesTheKeptNameAloneHasAccess(t *testing.T) 
 		w.refund(t, "pay3")
 		w.refund(t, "pay1")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
-		w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
-		w.requireStatus(t, "u1", "pay3", store.InvitationWithdrawn)
+		w.requireStatus(t, "u1", "pay1", Withdrawn)
+		w.requireStatus(t, "u1", "pay2", Invited)
+		w.requireStatus(t, "u1", "pay3", Withdrawn)
 		for payment, name := range names {
 			require.Equal(t, payment == "pay2", w.github.HasAccess(name) || w.github.Invitation(name) != nil, name)
 			require.Equal(t, 1, w.github.Sent(name))
@@ -59,17 +58,17 @@ func TestAStrangersRefundedPurchaseChangesNothingOfTheVictims(t *testing.T) {
 		w.github.Accept(t, "mallory")
 		w.refund(t, "pay2")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay2", store.InvitationWithdrawn)
+		w.requireStatus(t, "u1", "pay2", Withdrawn)
 		require.False(t, w.github.HasAccess("mallory"))
 		require.Equal(t, 1, w.github.Sent("mallory"))
 		w.clock.Advance(25 * time.Hour)
 		reconcile(t, r)
 		if victims == "" {
-			w.requireStatus(t, "u1", "pay1", store.InvitationPending)
+			w.requireStatus(t, "u1", "pay1", Pending)
 			w.buy(t, "u1", "pay1", "victim")
 			reconcile(t, r)
 		}
-		w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+		w.requireStatus(t, "u1", "pay1", Invited)
 		require.NotNil(t, w.github.Invitation("victim"))
 		require.Equal(t, 1, w.github.Sent("mallory"))
 	}
@@ -82,12 +81,12 @@ func TestAPurchaseWithoutANameDoesNotBorrowThatOfAnother(t *testing.T) {
 	w.buy(t, "u1", "pay2", "")
 	r := w.inviter(t)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
-	w.requireStatus(t, "u1", "pay2", store.InvitationPending)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.requireStatus(t, "u1", "pay2", Pending)
 	require.Nil(t, w.invitation(t, "u1", "pay2").GitHubUser)
 	w.buy(t, "u1", "pay2", "hubot")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay2", Invited)
 	require.NotNil(t, w.github.Invitation("hubot"))
 }
 
@@ -106,10 +105,10 @@ func TestAKeptPurchaseThatWasNotScannedYetKeepsItsNamesAccess(t *testing.T) {
 	worked, err := r.next(t.Context())
 	require.NoError(t, err)
 	require.True(t, worked)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.True(t, w.github.HasAccess("octo"))
 	reconcile(t, r)
-	w.requireStatus(t, "u2", "pay2", store.InvitationCollaborator)
+	w.requireStatus(t, "u2", "pay2", Collaborator)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	w.refund(t, "pay2")
 	reconcile(t, r)
@@ -175,9 +174,9 @@ func TestAnUpgradeInvitesNobodyAgainAndEndsWhatWasRefunded(t *testing.T) {
 
 	reconcile(t, r)
 	for payment, status := range map[string]string{
-		"waits": store.InvitationInvited, "joined": store.InvitationCollaborator, "refunded": store.InvitationWithdrawn,
-		"declined": store.InvitationDeclined, "again": store.InvitationDeclined, "unseen": store.InvitationInvited,
-		"new": store.InvitationInvited, "nameless": store.InvitationInvited, "borrows": store.InvitationPending,
+		"waits": Invited, "joined": Collaborator, "refunded": Withdrawn,
+		"declined": Declined, "again": Declined, "unseen": Invited,
+		"new": Invited, "nameless": Invited, "borrows": Pending,
 	} {
 		w.requireStatus(t, "u1", payment, status)
 	}
@@ -199,16 +198,16 @@ func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
 	for name, sql := range rename {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, end := range []string{store.InvitationInvited, store.InvitationDeclined, store.InvitationCollaborator} {
+			for _, end := range []string{Invited, Declined, Collaborator} {
 				w := setup(t)
 				w.remove = true
 				w.buy(t, "u1", "ord", "octo")
 				r := w.inviter(t)
 				reconcile(t, r)
 				switch end {
-				case store.InvitationDeclined:
+				case Declined:
 					w.github.Decline(t, "octo")
-				case store.InvitationCollaborator:
+				case Collaborator:
 					w.github.Accept(t, "octo")
 				}
 				w.clock.Advance(24 * time.Hour)
@@ -222,7 +221,7 @@ func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
 				require.Equal(t, 1, w.github.Sent("octo"))
 				w.exec(t, "update portal.payment set reversed_at = now()")
 				reconcile(t, r)
-				w.requireStatus(t, "u1", payment, store.InvitationWithdrawn)
+				w.requireStatus(t, "u1", payment, Withdrawn)
 				require.Nil(t, w.github.Invitation("octo"))
 				require.False(t, w.github.HasAccess("octo"))
 			}
@@ -250,10 +249,10 @@ func TestTwoPaymentsThatAreFoundToBeOneHaveOneInvitation(t *testing.T) {
 			w.clock.Advance(24 * time.Hour)
 		}
 		require.Equal(t, 1, w.github.Sent("octo"))
-		list, err := r.Store.Invitations(t.Context())
+		list, err := List(t.Context(), r.Store)
 		require.NoError(t, err)
 		for _, one := range list {
-			require.Equal(t, one.PaymentID != "tran", one.Status == store.InvitationWithdrawn, "%v %v", names, one)
+			require.Equal(t, one.PaymentID != "tran", one.Status == Withdrawn, "%v %v", names, one)
 		}
 		w.deliver(t, w.event("refund.created", `"transaction":"tran"`))
 		reconcile(t, r)
@@ -282,7 +281,7 @@ func TestOnePurchaseOfTwoUsersInvitesTheOneWhoKeepsIt(t *testing.T) {
 		reconcile(t, r)
 		require.NotNil(t, w.github.Invitation(kept))
 		require.False(t, w.github.HasAccess(lost))
-		w.requireStatus(t, "of "+kept, "tran", store.InvitationInvited)
+		w.requireStatus(t, "of "+kept, "tran", Invited)
 		w.deliver(t, w.event("refund.created", `"transaction":"tran"`))
 		reconcile(t, r)
 		require.Nil(t, w.github.Invitation(kept))
@@ -300,13 +299,13 @@ func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
 		reconcile(t, r)
 		w.exec(t, "delete from portal.payment where provider_payment_id = 'ord'")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "ord", store.InvitationInvited)
+		w.requireStatus(t, "u1", "ord", Invited)
 		require.Empty(t, w.github.Requests(http.MethodDelete), "a row that is not there says nothing")
 
 		w.exec(t, "update portal.payment set order_id = 'ord', first_of_order = true")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "ord", store.InvitationWithdrawn)
-		w.requireStatus(t, "u1", "tran", store.InvitationInvited)
+		w.requireStatus(t, "u1", "ord", Withdrawn)
+		w.requireStatus(t, "u1", "tran", Invited)
 		require.NotNil(t, w.github.Invitation(names[1]))
 		require.Equal(t, names[0] == names[1], w.github.Invitation(names[0]) != nil)
 		require.Equal(t, 1, w.github.Sent(names[1]))
@@ -325,7 +324,7 @@ func TestAPurchaseThatTurnsOutToBeNoLicenceEndsItsInvitation(t *testing.T) {
 	reconcile(t, r)
 	w.exec(t, "update portal.payment set kind = 'one_time', github_username = null, github_named_at = null")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationWithdrawn)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
@@ -337,12 +336,12 @@ func TestTablesOfOlderRulesMakeItWaitAndSaySo(t *testing.T) {
 	var log lockedBuffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	_, err := r.Store.RetryInvitations(t.Context(), "u1", w.clock.Now())
-	require.ErrorIs(t, err, store.ErrOlderTables)
+	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
+	require.ErrorIs(t, err, ErrOlderTables)
 	running(t, r)
 	wait.Until(t, func() bool { return strings.Contains(log.String(), "projector rebuild --promote") })
 	require.Empty(t, w.github.Requests(""))
 	w.exec(t, "alter table portal.payment rename older to github_username")
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 	require.Equal(t, 1, strings.Count(log.String(), "projector rebuild --promote"))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -41,21 +40,21 @@ func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
 	require.NoError(t, r.scan(t.Context(), nil))
-	_, err := r.Store.ReserveAttempt(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	_, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
 	require.NoError(t, err) // and its process dies
 	w.buy(t, "u2", "pay2", "hubot")
 	reconcile(t, r)
 	require.Empty(t, w.github.Requests(http.MethodPut))
 	w.clock.Advance(23 * time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited) // in the place that was its own
-	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	w.requireStatus(t, "u1", "pay1", Invited) // in the place that was its own
+	w.requireStatus(t, "u2", "pay2", Pending)
 	w.clock.Advance(23 * time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u2", "pay2", store.InvitationPending)
+	w.requireStatus(t, "u2", "pay2", Pending)
 	w.clock.Advance(time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u2", "pay2", store.InvitationInvited)
+	w.requireStatus(t, "u2", "pay2", Invited)
 }
 
 func TestTwoInvitersThatRaceInviteEachOnceWithinTheQuota(t *testing.T) {
@@ -93,6 +92,6 @@ func TestTwoInvitersThatRaceInviteEachOnceWithinTheQuota(t *testing.T) {
 		require.Equal(t, 1, w.github.Sent(fmt.Sprint("octo", i)))
 	}
 	for i := range 3 {
-		w.requireStatus(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), store.InvitationInvited)
+		w.requireStatus(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), Invited)
 	}
 }

@@ -37,6 +37,7 @@ type Config struct {
 // do no harm.
 type Reconciler struct {
 	Config
+	records records
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
 	limit   time.Duration  // of one attempt
@@ -47,7 +48,7 @@ type Reconciler struct {
 
 // New returns a reconciler.
 func New(config Config) *Reconciler {
-	r := &Reconciler{Config: config, jitter: rand.Float64, limit: attemptTime, every: scanEvery, metrics: newMetrics(config.Registerer, config.PerDay)}
+	r := &Reconciler{Config: config, records: records{config.Store}, jitter: rand.Float64, limit: attemptTime, every: scanEvery, metrics: newMetrics(config.Registerer, config.PerDay)}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
 	}
@@ -67,7 +68,7 @@ const (
 
 // scan records what the purchases of these users ask for; nil: of all.
 func (r *Reconciler) scan(ctx context.Context, users []string) error {
-	return r.Store.ScanPurchases(ctx, r.Repository, users, r.Now())
+	return r.records.scan(ctx, r.Repository, users, r.Now())
 }
 
 // next makes one attempt: reserve, look, ask, record. It says whether there was
@@ -76,7 +77,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if r.gitHub == nil {
 		return false, nil
 	}
-	attempt, err := r.Store.ReserveAttempt(ctx, r.Repository, r.Now(), r.PerDay, attemptOver)
+	attempt, err := r.records.reserve(ctx, r.Repository, r.Now(), r.PerDay, attemptOver)
 	if err != nil || attempt == nil {
 		return false, err
 	}
@@ -92,12 +93,12 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if result.pause != nil {
-		if err := r.Store.PauseInvitations(ctx, *result.pause); err != nil {
+		if err := r.records.pause(ctx, *result.pause); err != nil {
 			return true, err
 		}
 	}
-	err = r.Store.RecordAnswer(ctx, attempt, result.answer, r.Now())
-	if errors.Is(err, store.ErrAttemptOver) {
+	err = r.records.record(ctx, attempt, result.answer, r.Now())
+	if errors.Is(err, ErrAttemptOver) {
 		r.Logger.WarnContext(ctx, "an invitation's answer came too late and is looked up again", "user_id", attempt.UserID)
 		return true, nil
 	}
@@ -110,28 +111,28 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 
 // result is what an attempt has led to.
 type result struct {
-	answer store.Answer
-	pause  *store.Pause // nil: the others go on
+	answer Answer
+	pause  *Pause // nil: the others go on
 }
 
 // perform asks GitHub what the attempt is for.
-func (r *Reconciler) perform(ctx context.Context, attempt *store.Attempt) result {
+func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 	if !githubName.MatchString(*attempt.GitHubUser) { // so GitHub has never heard of it
-		status := store.InvitationFailed
-		if attempt.Purpose == store.AttemptWithdraw {
-			status = store.InvitationWithdrawn
+		status := Failed
+		if attempt.Purpose == AttemptWithdraw {
+			status = Withdrawn
 		}
 		return r.settled(attempt, status, "not the name of a GitHub user")
 	}
 	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser)
 	if err != nil {
-		return r.troubled(attempt, whole(err), store.OutcomeNotSent)
+		return r.troubled(attempt, whole(err), OutcomeNotSent)
 	}
 	var done result
 	switch attempt.Purpose {
-	case store.AttemptInvite:
+	case AttemptInvite:
 		done = r.invite(ctx, attempt, known)
-	case store.AttemptWithdraw:
+	case AttemptWithdraw:
 		done = r.withdraw(ctx, attempt, known)
 	default:
 		done = r.watch(attempt, known)

@@ -39,7 +39,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	wait, lastLogged := minBackOff, ""
 	for {
 		began := time.Now()
-		err := r.Store.HoldInviter(ctx, right, r.serve)
+		err := r.records.lead(ctx, right, r.serve)
 		r.standDown()
 		if ctx.Err() != nil {
 			return nil
@@ -64,7 +64,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	r.strikes = 0
 	if r.gitHub != nil { // whoever starts anew may have been given other credentials
-		if err := r.Store.EndPause(ctx, r.Repository, store.PauseDenied); err != nil {
+		if err := r.records.endPause(ctx, r.Repository, PauseDenied); err != nil {
 			return err
 		}
 	}

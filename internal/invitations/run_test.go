@@ -54,9 +54,9 @@ func TestAChangedLicenceIsNoticedWithoutWaitingForAScan(t *testing.T) {
 	r.every = time.Hour
 	running(t, r)
 	w.buy(t, "u1", "pay1", "octo")
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 	w.buy(t, "u2", "pay2", "hubot")
-	w.awaitStatus(t, "u2", store.InvitationInvited)
+	w.awaitStatus(t, "u2", Invited)
 }
 
 func TestOneInvitesAtATimeAndAnotherTakesOver(t *testing.T) {
@@ -67,17 +67,17 @@ func TestOneInvitesAtATimeAndAnotherTakesOver(t *testing.T) {
 	wait.Until(t, func() bool { return w.holders(t) == 1 })
 	running(t, w.inviter(t))
 	w.buy(t, "u1", "pay1", "octo")
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 	stopFirst()
 	w.buy(t, "u2", "pay2", "hubot")
-	w.awaitStatus(t, "u2", store.InvitationInvited)
+	w.awaitStatus(t, "u2", Invited)
 	require.Equal(t, 1, w.holders(t))
 }
 
 func (w *world) holders(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ExclusiveLock' and classid = $1::bigint::oid and database = (select oid from pg_database where datname = current_database())",
-		int64(0x7061_7968)).Scan(&n))
+		int64(store.LeaderLock)).Scan(&n))
 	return n
 }
 
@@ -91,7 +91,7 @@ func TestALostSessionIsMadeAnew(t *testing.T) {
 	w.tables = w.open(t)
 	t.Cleanup(w.tables.Close)
 	w.buy(t, "u1", "pay1", "octo")
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 }
 
 func TestItWaitsForTheTables(t *testing.T) {
@@ -104,7 +104,7 @@ func TestItWaitsForTheTables(t *testing.T) {
 	running(t, r)
 	w.project(t)
 	w.buy(t, "u1", "pay1", "octo")
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 	require.NotContains(t, log.String(), "level=WARN")
 }
 
@@ -115,7 +115,7 @@ func TestWhoStartsAnewTriesRefusedCredentialsAtOnce(t *testing.T) {
 	w.github.Script("", testenv.Reply{Status: 401})
 	reconcile(t, w.inviter(t))
 	running(t, w.inviter(t))
-	w.awaitStatus(t, "u1", store.InvitationInvited)
+	w.awaitStatus(t, "u1", Invited)
 }
 
 func TestMetricsSayWhatWasSentWhatWaitsAndWhatIsLeft(t *testing.T) {
@@ -137,14 +137,14 @@ func TestMetricsSayWhatWasSentWhatWaitsAndWhatIsLeft(t *testing.T) {
 	gathered, err := durations.Gather()
 	require.NoError(t, err)
 	require.EqualValues(t, 4, gathered[0].GetMetric()[0].GetHistogram().GetSampleCount(), "attempts")
-	for status, n := range map[string]float64{store.InvitationInvited: 3, store.InvitationFailed: 1, store.InvitationPending: 2} {
+	for status, n := range map[string]float64{Invited: 3, Failed: 1, Pending: 2} {
 		require.InDelta(t, n, testutil.ToFloat64(r.metrics.state.WithLabelValues(status)), 0, status)
 	}
-	require.NoError(t, r.Store.PauseInvitations(t.Context(), store.Pause{
-		Repository: r.Repository, Until: w.clock.Now().Add(time.Hour), Cause: store.PauseLimit, Reason: "x",
+	require.NoError(t, r.records.pause(t.Context(), Pause{
+		Repository: r.Repository, Until: w.clock.Now().Add(time.Hour), Cause: PauseLimit, Reason: "x",
 	}))
 	require.NoError(t, r.measure(t.Context()))
-	require.InDelta(t, 1, testutil.ToFloat64(r.metrics.paused.WithLabelValues(store.PauseLimit)), 0)
+	require.InDelta(t, 1, testutil.ToFloat64(r.metrics.paused.WithLabelValues(PauseLimit)), 0)
 }
 
 func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
 	r.gitHub = NewGitHub(w.github.Address(), credentials, testenv.GitHubRepository, "pull", w.clock.Now)
 	w.buy(t, "u1", "pay1", "octo")
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", store.InvitationInvited)
+	w.requireStatus(t, "u1", "pay1", Invited)
 	tokens := 0
 	for _, request := range w.github.Requests(http.MethodPost) {
 		require.Equal(t, "/app/installations/42/access_tokens", request.Path)
@@ -169,7 +169,7 @@ func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
 
 func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 	t.Parallel()
-	for status, cause := range map[int]string{401: store.PauseDenied, 404: store.PauseDenied, 403: store.PauseDenied, 429: store.PauseLimit, 500: store.PauseFault} {
+	for status, cause := range map[int]string{401: PauseDenied, 404: PauseDenied, 403: PauseDenied, 429: PauseLimit, 500: PauseFault} {
 		w := setup(t)
 		private, text := newKey(t)
 		w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey, Refuses: status}
@@ -179,8 +179,8 @@ func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 		r.gitHub = NewGitHub(w.github.Address(), credentials, testenv.GitHubRepository, "pull", w.clock.Now)
 		w.buy(t, "u1", "pay1", "octo")
 		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", store.InvitationPending)
-		pauses, err := r.Store.InvitationPauses(t.Context(), w.clock.Now())
+		w.requireStatus(t, "u1", "pay1", Pending)
+		pauses, err := Pauses(t.Context(), r.Store, w.clock.Now())
 		require.NoError(t, err)
 		require.Len(t, pauses, 1)
 		require.Equal(t, cause, pauses[0].Cause, status)

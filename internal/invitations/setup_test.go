@@ -102,6 +102,13 @@ func (w *world) on(t testing.TB, s *store.Store) *Reconciler {
 	})
 }
 
+func (w *world) records(t *testing.T) records {
+	t.Helper()
+	s := w.open(t)
+	t.Cleanup(s.Close)
+	return records{s}
+}
+
 // reconcile does all that there is to do at present.
 func reconcile(t *testing.T, r *Reconciler) {
 	t.Helper()
@@ -159,11 +166,11 @@ func (w *world) buy(t require.TestingT, user, payment, gitHubUser string) {
 func (w *world) refund(t require.TestingT, payment string) { w.deliver(t, w.reversal(payment)) }
 
 // invitation is the row of a purchase.
-func (w *world) invitation(t *testing.T, user, payment string) store.Invitation {
+func (w *world) invitation(t *testing.T, user, payment string) Invitation {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), "select * from payfold.invitation where user_id = $1 and provider_payment_id = $2", user, payment)
 	require.NoError(t, err)
-	one, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[store.Invitation])
+	one, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Invitation])
 	require.NoError(t, err)
 	return one
 }

@@ -1,10 +1,6 @@
 package invitations
 
-import (
-	"time"
-
-	"github.com/payfold/payfold/internal/store"
-)
+import "time"
 
 // How long to wait after problems in a row; the first is the least.
 var (
@@ -16,33 +12,33 @@ var (
 // troubled is an answer after which the same is tried again. What concerns every
 // invitation pauses all of them. GitHub's limits are nobody's fault: the
 // invitation stays as it was.
-func (r *Reconciler) troubled(attempt *store.Attempt, trouble *problem, outcome string) result {
+func (r *Reconciler) troubled(attempt *Attempt, trouble *problem, outcome string) result {
 	now, next := r.Now(), attempt.Invitation
 	next.DueAt = now
-	pause := &store.Pause{Repository: r.Repository, Reason: trouble.words}
+	pause := &Pause{Repository: r.Repository, Reason: trouble.words}
 	r.strikes++
 	switch trouble.kind {
 	case limited:
-		pause.Cause = store.PauseLimit
+		pause.Cause = PauseLimit
 		pause.Until = trouble.until
 		if !pause.Until.After(now) {
 			pause.Until = now.Add(r.wait(afterLimit, r.strikes))
 		}
 	case denied:
-		pause.Cause = store.PauseDenied
+		pause.Cause = PauseDenied
 		pause.Until = now.Add(r.wait(afterDenial, r.strikes))
 	default:
 		// One that fails again and again must not hold up the others.
 		next.Faults++
 		next.DueAt = now.Add(r.wait(afterFault, next.Faults))
 		next.Reason = &trouble.words
-		pause.Cause = store.PauseFault
+		pause.Cause = PauseFault
 		pause.Until = now.Add(r.wait(afterFault, r.strikes))
 		if trouble.until.After(pause.Until) {
 			pause.Until = trouble.until
 		}
 	}
-	return result{store.Answer{Outcome: outcome, Words: trouble.words, Next: next}, pause}
+	return result{Answer{Outcome: outcome, Words: trouble.words, Next: next}, pause}
 }
 
 type backOff struct{ least, most time.Duration }

@@ -23,6 +23,17 @@ type ProcessedEvent struct {
 	ReceivedAt        time.Time `db:"received_at"`
 }
 
+// Subscription is the id in subscription_state that the event is about, empty for none.
+func (e ProcessedEvent) Subscription() string {
+	switch {
+	case e.SubscriptionID != "":
+		return e.SubscriptionID
+	case e.Kind == KindSubscription && e.UserID != "" && !IsReversal(e.EventType):
+		return ImplicitSubscription(e.UserID)
+	}
+	return ""
+}
+
 // DuplicateEvent is a later message with the id of an earlier event.
 type DuplicateEvent struct {
 	StreamSeq int64  `db:"stream_seq,key"`

@@ -1,7 +1,7 @@
 // Package report answers people's questions: how the work stands (Status), what
-// an event did and why (Event), what a user has and from what (User).
+// an event did and why, what a user has and from what (Explain).
 //
-//	store.Status, store.EventStory, … + what the log says ──▶ text or one JSON object
+//	the tables at one moment + what the log says ──▶ text or one JSON object
 //
 // Texts come from outside: nothing that a terminal could take for a command is
 // ever written raw, neither as text nor as JSON. Bodies, signatures and secrets

@@ -8,12 +8,11 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // Event is what an event did and why.
 type Event struct {
-	store.EventStory
+	EventStory
 	copies    []copyOf
 	logSilent string // why the copies could not be compared
 }
@@ -28,9 +27,9 @@ type copyOf struct {
 // mostCompared bounds the copies that are looked up in the log, one question each.
 const mostCompared = 100
 
-// NewEvent adds to the story what the log has of the copies. Where the log does
+// newEvent adds to the story what the log has of the copies. Where the log does
 // not answer, or is another one, that is missing.
-func NewEvent(ctx context.Context, log Log, story store.EventStory) Event {
+func newEvent(ctx context.Context, log Log, story EventStory) Event {
 	out := Event{EventStory: story}
 	for _, seq := range story.Copies.Items {
 		out.copies = append(out.copies, copyOf{Seq: seq})
@@ -79,21 +78,21 @@ func (e Event) object() any {
 		copies = []copyOf{}
 	}
 	return struct {
-		Event     row              `json:"event"`
-		Why       string           `json:"why"`
-		Copies    []copyOf         `json:"copies"`
-		More      int64            `json:"earlier_copies"`
-		Payment   row              `json:"payment"`
-		Others    part             `json:"other_events_of_payment"`
-		Ledger    lines            `json:"credit_ledger"`
-		Reversals []any            `json:"reversals"`
-		Before    int64            `json:"earlier_reversals"`
-		Credits   row              `json:"credits"`
-		State     row              `json:"subscription_state"`
-		Shown     row              `json:"subscription"`
-		License   row              `json:"pro_license"`
-		Disorder  []store.Disorder `json:"disorder"`
-		Poison    *store.Poison    `json:"poison"`
+		Event     row        `json:"event"`
+		Why       string     `json:"why"`
+		Copies    []copyOf   `json:"copies"`
+		More      int64      `json:"earlier_copies"`
+		Payment   row        `json:"payment"`
+		Others    part       `json:"other_events_of_payment"`
+		Ledger    lines      `json:"credit_ledger"`
+		Reversals []any      `json:"reversals"`
+		Before    int64      `json:"earlier_reversals"`
+		Credits   row        `json:"credits"`
+		State     row        `json:"subscription_state"`
+		Shown     row        `json:"subscription"`
+		License   row        `json:"pro_license"`
+		Disorder  []Disorder `json:"disorder"`
+		Poison    *Poison    `json:"poison"`
 	}{
 		row{e.EventStory.Event},
 		why(e.EventStory.Event, e.Around), copies, e.EventStory.Copies.Earlier,
@@ -117,8 +116,8 @@ type Pending struct {
 	Partition  int       `json:"partition"`
 }
 
-// NewPending tells of a message that the tables do not have.
-func NewPending(m events.Message) Pending {
+// newPending tells of a message that the tables do not have.
+func newPending(m events.Message) Pending {
 	e := events.Decode(m)
 	return Pending{m.Seq, e.ID, e.Type, e.OccurredAt, e.ReceivedAt, m.Partition}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 func (e Event) text(p *page) {
@@ -94,7 +93,7 @@ func sharedName(shared string) string {
 
 // eventsText is a list of events, each with what it did; user is the one whose
 // list it is.
-func eventsText(p *page, list []projections.ProcessedEvent, user string, around store.Around) {
+func eventsText(p *page, list []projections.ProcessedEvent, user string, around Around) {
 	for _, e := range list {
 		p.line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))
 		of := ""

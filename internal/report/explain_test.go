@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/report"
 )
 
 // all is more than any list of the month has.
@@ -28,16 +27,16 @@ func TestWhatEachEventOfAMonthDidAndWhy(t *testing.T) {
 			continue
 		}
 		told[event.ID] = true
-		story, err := shop.store.ExplainEvent(ctx, []string{event.ID}, all)
+		story, err := readEvent(ctx, shop.store, []string{event.ID}, all)
 		require.NoError(t, err, event.ID)
 		file := event.ID
 		if len(file) > 60 {
 			file = "not_plain"
 		}
 		var text, object bytes.Buffer
-		require.NoError(t, report.NewEvent(ctx, shop.log, story).Write(&text, false))
+		require.NoError(t, newEvent(ctx, shop.log, story).Write(&text, false))
 		requireGolden(t, file+".txt", text.Bytes())
-		require.NoError(t, report.NewEvent(ctx, shop.log, story).Write(&object, true))
+		require.NoError(t, newEvent(ctx, shop.log, story).Write(&object, true))
 		requireHarmless(t, object.Bytes())
 		require.True(t, json.Valid(object.Bytes()))
 		require.Equal(t, 1, bytes.Count(object.Bytes(), []byte("\n")), "one object on one line")
@@ -64,13 +63,13 @@ func TestAUserIsToldOfWithTheInvitationsOfEachPurchase(t *testing.T) {
 	_, err = db.Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
 		values ('u1', 'acme/tool', 'tx_1', 'octo', 'pending', $1, $1, $1), ('u2', 'acme/tool', 'tx_2', 'hubot', 'failed', $1, $1, $1)`, received)
 	require.NoError(t, err)
-	story, err := shop.store.ExplainUser(ctx, "u1", 10)
+	story, err := readUser(ctx, shop.store, "u1", 10)
 	require.NoError(t, err)
 	var text, object bytes.Buffer
-	require.NoError(t, report.User{UserStory: story}.Write(&text, false))
+	require.NoError(t, User{UserStory: story}.Write(&text, false))
 	require.Regexp(t, `INVITATIONS of this user's purchases\n.*\n +tx_1 +octo +acme/tool +pending +2021-03-01 12:00:00Z +waits for its turn`, text.String())
 	require.NotContains(t, text.String(), "hubot")
-	require.NoError(t, report.User{UserStory: story}.Write(&object, true))
+	require.NoError(t, User{UserStory: story}.Write(&object, true))
 	require.Contains(t, object.String(), `"invitations":[{"user_id":"u1","repository":"acme/tool","provider_payment_id":"tx_1"`)
 }
 
@@ -79,19 +78,19 @@ func TestWhatAUserHasAndFromWhat(t *testing.T) {
 	bodies := month(t)
 	ctx, shop := setup(t, len(bodies), bodies...)
 	for user, file := range map[string]string{"u_anna": "user_anna", "u_bob": "user_bob", "u\x1b]0;pwned\a \u202e": "user_not_plain"} {
-		story, err := shop.store.ExplainUser(ctx, user, all)
+		story, err := readUser(ctx, shop.store, user, all)
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), story.At, time.Minute)
 		story.At = received
 		var text, object bytes.Buffer
-		require.NoError(t, report.User{UserStory: story}.Write(&text, false))
+		require.NoError(t, User{UserStory: story}.Write(&text, false))
 		requireGolden(t, file+".txt", text.Bytes())
-		require.NoError(t, report.User{UserStory: story}.Write(&object, true))
+		require.NoError(t, User{UserStory: story}.Write(&object, true))
 		requireGolden(t, file+".json", indented(t, object.Bytes()))
 	}
-	story, err := shop.store.ExplainUser(ctx, "u_anna", 2)
+	story, err := readUser(ctx, shop.store, "u_anna", 2)
 	require.NoError(t, err)
 	var text bytes.Buffer
-	require.NoError(t, report.User{UserStory: story}.Write(&text, false))
+	require.NoError(t, User{UserStory: story}.Write(&text, false))
 	requireGolden(t, "user_anna_bounded.txt", text.Bytes())
 }

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/payfold/payfold/internal/store"
+import "github.com/payfold/payfold/internal/invitations"
 
 func (u User) invitationsText(p *page) {
 	if len(u.Invitations) == 0 {
@@ -18,11 +18,11 @@ func (u User) invitationsText(p *page) {
 
 // InvitationReason is what is recorded, or why one waits that nothing was recorded
 // for; a dash where there is nothing to say.
-func InvitationReason(one store.Invitation) string {
+func InvitationReason(one invitations.Invitation) string {
 	switch {
 	case optional(one.Reason) != "":
 		return *one.Reason
-	case one.Status != store.InvitationPending:
+	case one.Status != invitations.Pending:
 		return "-"
 	case one.GitHubUser == nil:
 		return "waits for a GitHub user"

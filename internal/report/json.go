@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-
-	"github.com/payfold/payfold/internal/store"
 )
 
 // row is a row of a table as a JSON object of its columns; an empty text and the
@@ -72,7 +70,7 @@ func rows[R any](list []R) []any {
 	return out
 }
 
-func partOf[R any](list store.Part[R]) part { return part{rows(list.Items), list.Earlier} }
+func partOf[R any](list Part[R]) part { return part{rows(list.Items), list.Earlier} }
 
 // lines is a bounded ledger in JSON: earlier_sum and the items' deltas come to sum.
 type lines struct {
@@ -81,6 +79,6 @@ type lines struct {
 	Sum        int64 `json:"sum"`
 }
 
-func linesOf(ledger store.Lines) lines {
+func linesOf(ledger Lines) lines {
 	return lines{partOf(ledger.Part), ledger.EarlierSum, ledger.Sum}
 }

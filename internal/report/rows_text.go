@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 func paymentText(p *page, payment projections.Payment) {
@@ -41,7 +40,7 @@ func money(amount *int64, currency string) string {
 }
 
 // ledgerText lists lines with the balance after each, so that they add up.
-func ledgerText(p *page, ledger store.Lines) {
+func ledgerText(p *page, ledger Lines) {
 	balance := ledger.EarlierSum
 	var rows [][]string
 	if ledger.Earlier > 0 {

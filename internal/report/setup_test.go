@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 		require.False(t, duplicate)
 	}
 	var err error
-	s.store, err = store.Open(ctx, store.Config{DSN: s.dsn, Owner: "test", LeaseTime: 10 * time.Second})
+	s.store, err = store.Open(ctx, store.Config{DSN: s.dsn, Owner: "test", LeaseTime: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(s.store.Close)
 	info, err := s.log.Info(ctx)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // Log is what is asked of the log.
@@ -23,12 +22,12 @@ type Log interface {
 
 // Status is how the work stands. What is away is missing, and says why.
 type Status struct {
-	Log           *LogStatus    `json:"log"`
-	LogFault      string        `json:"log_fault,omitempty"`
-	Database      *store.Status `json:"database"`
-	DatabaseFault string        `json:"database_fault,omitempty"`
-	Lag           *Lag          `json:"lag"` // null where one of both is away
-	Partitions    []Partition   `json:"partitions"`
+	Log           *LogStatus      `json:"log"`
+	LogFault      string          `json:"log_fault,omitempty"`
+	Database      *DatabaseStatus `json:"database"`
+	DatabaseFault string          `json:"database_fault,omitempty"`
+	Lag           *Lag            `json:"lag"` // null where one of both is away
+	Partitions    []Partition     `json:"partitions"`
 }
 
 // LogStatus is the log as its server tells.
@@ -48,11 +47,13 @@ type Lag struct {
 	Seconds float64    `json:"seconds"`            // since then, by the database's clock
 }
 
-// Partition is where one stands.
+// Partition is one of the log's: how far the live tables have it, and what waits.
 type Partition struct {
-	store.Partition
-	Waiting *uint64    `json:"waiting"` // messages that are not applied; null where the log is away
-	Oldest  *time.Time `json:"oldest_received_at"`
+	Number   int        `json:"partition"`
+	Position int64      `json:"position"`       // every message of it up to there is applied
+	Owner    string     `json:"owner"`          // empty: nobody holds a lease that has not expired
+	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; null where the log is away
+	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
 }
 
 // logTime bounds the questions to the log, which may have gone silent.
@@ -64,15 +65,13 @@ const askAtOnce = 8
 // NewStatus puts together what the database said (or why it did not) and what
 // the log says. The log is asked after the database, so that what arrives in
 // between counts as waiting.
-func NewStatus(ctx context.Context, log Log, database store.Status, fault error) Status {
+func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault error) Status {
 	out := Status{Partitions: []Partition{}}
 	if fault != nil {
 		out.DatabaseFault = fault.Error()
 	} else {
 		out.Database = &database
-		for _, p := range database.Partitions {
-			out.Partitions = append(out.Partitions, Partition{Partition: p})
-		}
+		out.Partitions = append(out.Partitions, database.Partitions...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()

@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
@@ -16,7 +15,7 @@ func TestStatusSaysWhatAnAnswerOf200HasSurvived(t *testing.T) {
 	ctx := t.Context()
 	server := testenv.NewNATS(t)
 	server.CreateStream(ctx, t, 4)
-	status := report.NewStatus(ctx, server.Log(t), store.Status{}, store.ErrNotPrepared)
+	status := NewStatus(ctx, server.Log(t), DatabaseStatus{}, store.ErrNotPrepared)
 	require.Empty(t, status.LogFault)
 	text, object := forms(t, status)
 	require.Contains(t, text, "1: WARNING: a power cut of its server may take what was answered 200")
@@ -28,12 +27,12 @@ func TestStatusSaysWhatAnAnswerOf200HasSurvived(t *testing.T) {
 	config.MaxMsgs = 5
 	_, err = server.JetStream.UpdateStream(ctx, config)
 	require.NoError(t, err)
-	text, object = forms(t, report.NewStatus(ctx, server.Log(t), store.Status{}, store.ErrNotPrepared))
+	text, object = forms(t, NewStatus(ctx, server.Log(t), DatabaseStatus{}, store.ErrNotPrepared))
 	require.Contains(t, text, "not as it should be: the stream does not keep every event as it is for ever: max_msgs is 5, must be -1")
 	require.Contains(t, object, `"log_fault":"the stream does not keep`)
 }
 
-func forms(t *testing.T, status report.Status) (text, object string) {
+func forms(t *testing.T, status Status) (text, object string) {
 	t.Helper()
 	var out, raw bytes.Buffer
 	require.NoError(t, status.Write(&out, false))

@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // steady is a status of the store whose times do not depend on when it was asked.
-func steady(ctx context.Context, t *testing.T, s shop) store.Status {
+func steady(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
 	t.Helper()
-	status, err := s.store.Status(ctx)
+	status, err := ReadDatabase(ctx, s.store)
 	require.NoError(t, err)
 	status.At = received.Add(time.Hour)
 	status.Live.CreatedAt, status.Schemas[0].CreatedAt = received, received
@@ -50,15 +50,15 @@ func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
 	require.NoError(t, err)
 
 	database := steady(ctx, t, shop)
-	database.Disorder = store.Noted[store.Disorder]{Count: 11, Newest: []store.Disorder{
+	database.Disorder = Noted[Disorder]{Count: 11, Newest: []Disorder{
 		{StreamSeq: 4, EventID: "evt_pack", LaterSeq: 9, LaterEventID: "evt_refund_pending", Shared: "payment", NoticedAt: database.At},
 	}}
 	since := received.Add(-time.Hour)
-	database.Waiting = store.WaitingStatus{
+	database.Waiting = WaitingStatus{
 		Waiting: store.Waiting{Payments: 11, Since: &since, Seconds: 7200},
 		Oldest:  []store.WaitingPayment{{ProviderPaymentID: "tran_7", Kind: "subscription", SubscriptionID: "sub_7", EventID: "evt_no_user", OccurredAt: since}},
 	}
-	status := report.NewStatus(ctx, shop.log.Reader(t), database, nil)
+	status := NewStatus(ctx, shop.log.Reader(t), database, nil)
 	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
 	require.Equal(t, received.Add(20*time.Minute), *status.Lag.Oldest)
 	require.InDelta(t, 40*60, status.Lag.Seconds, 0.001)
@@ -69,7 +69,7 @@ func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
 }
 
 // requireStatus compares both forms with golden files; the log's id is random.
-func requireStatus(t *testing.T, file string, status report.Status) {
+func requireStatus(t *testing.T, file string, status Status) {
 	t.Helper()
 	var text, object bytes.Buffer
 	require.NoError(t, status.Write(&text, false))
@@ -90,19 +90,19 @@ func TestStatusWorksWhateverIsAway(t *testing.T) {
 	ctx, shop := setup(t, 2, month(t)[:2]...)
 	database := steady(ctx, t, shop)
 
-	status := report.NewStatus(ctx, shop.log, store.Status{}, errors.New("the database does not answer: \x1b[2J"))
+	status := NewStatus(ctx, shop.log, DatabaseStatus{}, errors.New("the database does not answer: \x1b[2J"))
 	require.NotNil(t, status.Log)
 	requireStatus(t, "status_without_database", status)
 
 	foreign := database
 	foreign.Live.LogID = "another"
-	status = report.NewStatus(ctx, shop.log, foreign, nil)
-	require.Equal(t, report.ErrForeignLog.Error(), status.LogFault)
+	status = NewStatus(ctx, shop.log, foreign, nil)
+	require.Equal(t, ErrForeignLog.Error(), status.LogFault)
 	require.Nil(t, status.Lag)
 
 	longer := database
-	longer.Partitions = []store.Partition{{Number: 0, Position: 3}}
-	status = report.NewStatus(ctx, shop.log, longer, nil)
+	longer.Partitions = []Partition{{Number: 0, Position: 3}}
+	status = NewStatus(ctx, shop.log, longer, nil)
 	require.Contains(t, status.LogFault, "has lost messages")
 	require.Nil(t, status.Lag)
 
@@ -110,7 +110,7 @@ func TestStatusWorksWhateverIsAway(t *testing.T) {
 	reader := shop.log.Reader(t)
 	shop.log.Stop(t)
 	for status.Log != nil { // the reader has to notice
-		status = report.NewStatus(ctx, reader, database, nil)
+		status = NewStatus(ctx, reader, database, nil)
 	}
 	status.LogFault = "not connected to the log" // whatever it was in the moment of the stop
 	requireStatus(t, "status_without_log", status)
@@ -121,43 +121,43 @@ func TestWhatIsNotInTheTablesMayBeInTheLog(t *testing.T) {
 	ctx, shop := setup(t, 2, month(t)[:3]...)
 	info, err := shop.log.Info(ctx)
 	require.NoError(t, err)
-	_, err = shop.store.ExplainSeq(ctx, 3, all)
+	_, err = readMessage(ctx, shop.store, 3, all)
 	require.ErrorIs(t, err, store.ErrUnknown)
-	pending, err := report.FindPending(ctx, shop.log, info.LogID, 3)
+	pending, err := findPending(ctx, shop.log, info.LogID, 3)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, pending.Write(&text, false))
 	requireGolden(t, "pending.txt", text.Bytes())
-	_, err = report.FindPending(ctx, shop.log, info.LogID, 4)
+	_, err = findPending(ctx, shop.log, info.LogID, 4)
 	require.ErrorIs(t, err, store.ErrUnknown)
-	_, err = report.FindPending(ctx, shop.log, "another", 3)
-	require.ErrorIs(t, err, report.ErrForeignLog)
+	_, err = findPending(ctx, shop.log, "another", 3)
+	require.ErrorIs(t, err, ErrForeignLog)
 	require.NotErrorIs(t, err, store.ErrUnknown)
-	require.Contains(t, report.UnknownEvent(ctx, shop.log, "e\x1b"), "no event sha256:")
-	require.Contains(t, report.UnknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
+	require.Contains(t, unknownEvent(ctx, shop.log, "e\x1b"), "no event sha256:")
+	require.Contains(t, unknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
 }
 
 func TestAnIdIsFoundAsTheProviderAndAsTheTablesHaveIt(t *testing.T) {
 	t.Parallel()
 	bodies := month(t)
 	ctx, shop := setup(t, len(bodies), bodies...)
-	stored := report.EventIDs("evil \x1b[31m")[0]
+	stored := events.PossibleIDs("evil \x1b[31m")[0]
 	for _, id := range []string{"evil \x1b[31m", stored, "evt_pack"} {
-		_, err := shop.store.ExplainEvent(ctx, report.EventIDs(id), all)
+		_, err := readEvent(ctx, shop.store, events.PossibleIDs(id), all)
 		require.NoError(t, err, id)
 	}
-	require.Len(t, report.EventIDs("sha256:00"), 1, "no form that the tables have")
+	require.Len(t, events.PossibleIDs("sha256:00"), 1, "no form that the tables have")
 }
 
 func TestCopiesAreTimedWhereTheLogAnswers(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 6, month(t)[:6]...)
-	story, err := shop.store.ExplainEvent(ctx, []string{"evt_pack"}, all)
+	story, err := readEvent(ctx, shop.store, []string{"evt_pack"}, all)
 	require.NoError(t, err)
 	story.LogID = "another"
 	var text bytes.Buffer
-	require.NoError(t, report.NewEvent(ctx, shop.log, story).Write(&text, false))
+	require.NoError(t, newEvent(ctx, shop.log, story).Write(&text, false))
 	require.Contains(t, text.String(), "it arrived 2 times more")
-	require.Contains(t, text.String(), report.ErrForeignLog.Error())
+	require.Contains(t, text.String(), ErrForeignLog.Error())
 	require.NotContains(t, text.String(), "ANOTHER")
 }

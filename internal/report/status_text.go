@@ -119,7 +119,7 @@ func partitionRow(p Partition, last int) []string {
 	return []string{number, digits(p.Position), waiting, oldest, owner}
 }
 
-func outcomesText(p *page, s *store.Status) {
+func outcomesText(p *page, s *DatabaseStatus) {
 	p.section("EVENTS")
 	var total int64
 	var rows [][]string
@@ -131,7 +131,7 @@ func outcomesText(p *page, s *store.Status) {
 	p.table("outcome,reason,count", rows)
 }
 
-func waitingText(p *page, w store.WaitingStatus) {
+func waitingText(p *page, w WaitingStatus) {
 	if w.Payments == 0 {
 		p.section("WAITING FOR THEIR USER: none")
 		return
@@ -147,7 +147,7 @@ func waitingText(p *page, w store.WaitingStatus) {
 	}
 }
 
-func troubleText(p *page, s *store.Status) {
+func troubleText(p *page, s *DatabaseStatus) {
 	if s.Disorder.Count == 0 {
 		p.section("DISORDER: none")
 	} else {

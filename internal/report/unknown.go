@@ -3,27 +3,17 @@ package report
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
-// EventIDs is what the tables may call the event that a person calls so: as it
-// is, where that is the form of an id that was not plain; else its clean id.
-func EventIDs(id string) []string {
-	if digest, hashed := strings.CutPrefix(id, "sha256:"); hashed && len(digest) == 64 && strings.Trim(digest, "0123456789abcdef") == "" {
-		return []string{id, events.CleanID(id)}
-	}
-	return []string{events.CleanID(id)}
-}
-
-// UnknownEvent says, in a line, that the tables have nothing of an event, and
+// unknownEvent says, in a line, that the tables have nothing of an event, and
 // how it may be there nevertheless.
-func UnknownEvent(ctx context.Context, log Log, id string) string {
+func unknownEvent(ctx context.Context, log Log, id string) string {
 	ctx, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()
-	text := fmt.Sprintf("no event %s is in the tables", Clean(EventIDs(id)[0]))
+	text := fmt.Sprintf("no event %s is in the tables", Clean(events.PossibleIDs(id)[0]))
 	info, err := log.Info(ctx)
 	if err != nil {
 		return text + fmt.Sprintf("; the log is away (%s), so it may be there, not applied yet", Clean(err.Error()))
@@ -31,12 +21,12 @@ func UnknownEvent(ctx context.Context, log Log, id string) string {
 	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether something waits, projector explain --seq N tells of one message", info.Last)
 }
 
-// UnknownUser says, in a line, that the tables have nothing of a user.
-func UnknownUser(user string) string { return "no event and no table names user " + name(user) }
+// unknownUser says, in a line, that the tables have nothing of a user.
+func unknownUser(user string) string { return "no event and no table names user " + name(user) }
 
-// FindPending looks for a message that the tables, folded from log logID, do not
+// findPending looks for a message that the tables, folded from log logID, do not
 // have. The error is store.ErrUnknown where the log does not have it either.
-func FindPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
+func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
 	ctx, cancel := context.WithTimeout(ctx, logTime)
 	defer cancel()
 	info, err := log.Info(ctx)
@@ -52,5 +42,5 @@ func FindPending(ctx context.Context, log Log, logID string, seq uint64) (Pendin
 	if err != nil {
 		return Pending{}, err
 	}
-	return NewPending(message), nil
+	return newPending(message), nil
 }

@@ -4,12 +4,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // User is what a user has, and from what.
-type User struct{ store.UserStory }
+type User struct{ UserStory }
 
 // Write writes it for a person, or as one JSON object.
 func (u User) Write(w io.Writer, asJSON bool) error {
@@ -35,7 +35,7 @@ func (t told) MarshalJSON() ([]byte, error) {
 	return append(append(append(columns[:len(columns)-1], `,"why":`...), sentence...), '}'), nil
 }
 
-func toldOf(list store.Part[projections.ProcessedEvent], around store.Around) part {
+func toldOf(list Part[projections.ProcessedEvent], around Around) part {
 	out := part{Items: make([]any, len(list.Items)), Earlier: list.Earlier}
 	for i, e := range list.Items {
 		out.Items[i] = told{row{e}, why(e, around)}
@@ -45,19 +45,19 @@ func toldOf(list store.Part[projections.ProcessedEvent], around store.Around) pa
 
 func (u User) object() any {
 	return struct {
-		User          string             `json:"user_id"`
-		At            time.Time          `json:"at"`
-		Spendable     int64              `json:"spendable"`
-		Credits       row                `json:"credits"`
-		Packs         lines              `json:"one_time_ledger"`
-		Subscription  store.Spendable    `json:"subscription_credits"`
-		Grants        lines              `json:"subscription_ledger"`
-		Shown         row                `json:"subscription"`
-		Subscriptions part               `json:"subscription_states"`
-		License       row                `json:"pro_license"`
-		Invitations   []store.Invitation `json:"invitations,omitempty"`
-		Payments      part               `json:"payments"`
-		Events        part               `json:"events"`
+		User          string                   `json:"user_id"`
+		At            time.Time                `json:"at"`
+		Spendable     int64                    `json:"spendable"`
+		Credits       row                      `json:"credits"`
+		Packs         lines                    `json:"one_time_ledger"`
+		Subscription  Spendable                `json:"subscription_credits"`
+		Grants        lines                    `json:"subscription_ledger"`
+		Shown         row                      `json:"subscription"`
+		Subscriptions part                     `json:"subscription_states"`
+		License       row                      `json:"pro_license"`
+		Invitations   []invitations.Invitation `json:"invitations,omitempty"`
+		Payments      part                     `json:"payments"`
+		Events        part                     `json:"events"`
 	}{
 		u.UserStory.User, u.At, u.spendable(),
 		row{u.Credits},

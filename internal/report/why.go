@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // why says what an event did and why, in sentences. Rows show how things are
 // now, so it says no more of the moment of the event than they prove.
-func why(e projections.ProcessedEvent, around store.Around) string {
+func why(e projections.ProcessedEvent, around Around) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
 		_, named := around.Payments[e.ProviderPaymentID]
@@ -31,7 +30,7 @@ func why(e projections.ProcessedEvent, around store.Around) string {
 	return ""
 }
 
-func ignored(e projections.ProcessedEvent, around store.Around) string {
+func ignored(e projections.ProcessedEvent, around Around) string {
 	if r, known := around.Reversals[e.EventID]; known {
 		return fmt.Sprintf("The provider says it is %s, so nothing is taken back.", name(r.Status))
 	}
@@ -41,9 +40,9 @@ func ignored(e projections.ProcessedEvent, around store.Around) string {
 	return "Events of this type change nothing."
 }
 
-func stale(e projections.ProcessedEvent, around store.Around) string {
+func stale(e projections.ProcessedEvent, around Around) string {
 	text := "Its subscription knew of something newer already, so its status and period stay as they are."
-	s, known := around.Subscriptions[store.SubscriptionOf(e)]
+	s, known := around.Subscriptions[e.Subscription()]
 	switch {
 	case known && s.Status == "canceled" && !e.OccurredAt.Before(s.OccurredAt):
 		text = "Its subscription is canceled, which is final, so its status and period stay as they are."
@@ -54,7 +53,7 @@ func stale(e projections.ProcessedEvent, around store.Around) string {
 	return text + " Only what was empty was filled in." + granted(e, around)
 }
 
-func duplicatePayment(e projections.ProcessedEvent, around store.Around) string {
+func duplicatePayment(e projections.ProcessedEvent, around Around) string {
 	text := "Another event had claimed its payment before, so it grants nothing again."
 	if p, known := around.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
 		text = fmt.Sprintf("%s (seq %d) had claimed its payment before, so it grants nothing again.", name(p.EventID), p.StreamSeq)
@@ -66,7 +65,7 @@ func duplicatePayment(e projections.ProcessedEvent, around store.Around) string 
 }
 
 // granted says what an event's ledger lines come to.
-func granted(e projections.ProcessedEvent, around store.Around) (text string) {
+func granted(e projections.ProcessedEvent, around Around) (text string) {
 	switch sum := around.Wrote[e.EventID]; {
 	case sum > 0:
 		text = fmt.Sprintf(" It granted %s.", count(sum, "credit"))
@@ -83,7 +82,7 @@ func granted(e projections.ProcessedEvent, around store.Around) (text string) {
 	return text
 }
 
-func applied(e projections.ProcessedEvent, around store.Around) string {
+func applied(e projections.ProcessedEvent, around Around) string {
 	p, known := around.Payments[e.ProviderPaymentID]
 	switch {
 	case projections.IsReversal(e.EventType):
@@ -117,18 +116,18 @@ func applied(e projections.ProcessedEvent, around store.Around) string {
 
 // statusSaid is the status a lifecycle event set: its type says it, but for the
 // update, of which the state tells as long as nothing newer came.
-func statusSaid(e projections.ProcessedEvent, around store.Around) string {
+func statusSaid(e projections.ProcessedEvent, around Around) string {
 	status := strings.TrimPrefix(e.EventType, "subscription.")
 	if status != "update" {
 		return name(status)
 	}
-	if s, known := around.Subscriptions[store.SubscriptionOf(e)]; known && s.EventID == e.EventID {
+	if s, known := around.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
 		return name(s.Status)
 	}
 	return "the status it brought"
 }
 
-func reversed(e projections.ProcessedEvent, p projections.Payment, around store.Around) string {
+func reversed(e projections.ProcessedEvent, p projections.Payment, around Around) string {
 	r := around.Reversals[e.EventID]
 	what := "The refund"
 	if r.Cause == "chargeback" {

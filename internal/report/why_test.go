@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 func TestEveryReasonIsExplained(t *testing.T) {
@@ -27,11 +26,11 @@ func TestEveryReasonIsExplained(t *testing.T) {
 func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
 	t.Parallel()
 	amount, paid := int64(100), int64(101)
-	payment := func(p projections.Payment) store.Around {
+	payment := func(p projections.Payment) Around {
 		p.ProviderPaymentID = "p1"
-		return store.Around{Payments: map[string]projections.Payment{"p1": p}}
+		return Around{Payments: map[string]projections.Payment{"p1": p}}
 	}
-	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) store.Around {
+	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) Around {
 		around := payment(p)
 		around.Reversals, around.Wrote = map[string]projections.Reversal{"e1": r}, map[string]int64{"e1": wrote}
 		return around
@@ -39,10 +38,10 @@ func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
 	claimed := projections.Payment{UserID: "u1", Kind: projections.KindPro}
 	for want, c := range map[string]struct {
 		e      projections.ProcessedEvent
-		around store.Around
+		around Around
 	}{
 		"It set the subscription's state and claimed no payment: the subscription.paid that follows it does.": {
-			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, store.Around{},
+			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Around{},
 		},
 		"It set the subscription's state. Its payment waits, unclaimed, until an event says whose the subscription is.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "applied"}, payment(projections.Payment{EventID: "e1"}),
@@ -52,7 +51,7 @@ func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
 			payment(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1"}),
 		},
 		"It set the subscription to the status it brought.": {
-			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, store.Around{},
+			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, Around{},
 		},
 		"e2 (seq 2) had claimed its payment before, without saying its credits. Anything the payment lacked was filled in from it. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "duplicate_payment"},
@@ -74,7 +73,7 @@ func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
 			reversal(projections.Payment{UserID: "u1", Kind: projections.KindOneTime}, projections.Reversal{Cause: "refund", Amount: &amount}, 0),
 		},
 		"Events of this type tell of subscriptions; this one is of kind pro.": {
-			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, store.Around{},
+			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, Around{},
 		},
 	} {
 		c.e.EventID, c.e.ProviderPaymentID = "e1", "p1"
@@ -100,7 +99,7 @@ func TestNothingATerminalActsOnIsWrittenRaw(t *testing.T) {
 func TestACorrectionIsExplained(t *testing.T) {
 	t.Parallel()
 	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
-	text := why(e, store.Around{Corrected: map[string]store.Correction{"e3": {Undone: 200, GivenBack: 1}}})
+	text := why(e, Around{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
 	require.Contains(t, text, "a correction took back 200 credits granted too much")
 	require.Contains(t, text, "a correction gave back 1 credit.")
 }

@@ -110,22 +110,9 @@ func (s *Store) queueChanges(writes *pgx.Batch, state *projections.State) {
 	for _, c := range changesOf(state) {
 		c.queue(writes)
 	}
-	if buyers := licenseBuyers(state); s.schema == LiveSchema && len(buyers) > 0 {
-		writes.Queue(notifyLicenses, namesOf(buyers))
+	if s.schema == LiveSchema {
+		queueLicensesChanged(writes, state)
 	}
-}
-
-// licenseBuyers are the users of the licences' payments that the fold has changed.
-func licenseBuyers(state *projections.State) []string {
-	users := set{}
-	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
-		for _, payment := range changed {
-			if payment.Kind == projections.KindPro {
-				users.add(payment.UserID)
-			}
-		}
-	}
-	return users.list()
 }
 
 // fold turns a panic of the rules into a refusal of that event.

@@ -43,7 +43,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 func (s *Store) freeze(ctx context.Context, tx pgx.Tx) (*Snapshot, error) {
-	all, err := schemas(ctx, tx)
+	all, err := SchemasIn(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

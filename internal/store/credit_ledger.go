@@ -10,7 +10,8 @@ import (
 //go:embed credit_ledger.sql
 var creditLedgerDDL string
 
-var ledgerLines = &table[projections.LedgerLine]{
+// LedgerLines is what credits came and went, and why.
+var LedgerLines = &Table[projections.LedgerLine]{
 	definition: definition{
 		name: "credit_ledger", ddl: creditLedgerDDL, key: ofEvent, insertOnly: true,
 		lookups: []lookup{{

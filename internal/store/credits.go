@@ -9,7 +9,8 @@ import (
 //go:embed credits.sql
 var creditsDDL string
 
-var creditBalances = &table[projections.Credits]{
+// CreditBalances is the balance of each user's packs.
+var CreditBalances = &Table[projections.Credits]{
 	definition: definition{
 		name: "credits", ddl: creditsDDL, key: ofUser, nameIn: []string{"user_id"},
 		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},

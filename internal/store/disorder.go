@@ -70,6 +70,12 @@ func outOfOrder(ctx context.Context, q querier, schema string) ([]uint64, error)
 	return out, nil
 }
 
+// CountOutOfOrder is how many such records there are.
+func CountOutOfOrder(ctx context.Context, tx pgx.Tx, schema string) (count int64, err error) {
+	err = tx.QueryRow(ctx, "select count(*) from ("+outOfOrderSQL+") d", schema).Scan(&count)
+	return count, err
+}
+
 func optional(text string) *string {
 	if text == "" {
 		return nil

@@ -9,7 +9,8 @@ import (
 //go:embed duplicate_event.sql
 var duplicateEventDDL string
 
-var duplicateEvents = &table[projections.DuplicateEvent]{
+// DuplicateEvents is the other messages with the id of an event.
+var DuplicateEvents = &Table[projections.DuplicateEvent]{
 	definition: definition{
 		name: "duplicate_event", ddl: duplicateEventDDL, key: ofMessage, insertOnly: true,
 		indexes: []indexOn{primary("stream_seq")},

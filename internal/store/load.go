@@ -83,7 +83,7 @@ func (l *loader) queueSeen(batch *pgx.Batch, ids []string) {
 
 // queueLoad asks for the rows that the table's lookups find in this step. What these
 // lead to is wanted in the next.
-func (t *table[R]) queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted) {
+func (t *Table[R]) queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted) {
 	tail := ""
 	if l.alone == nil && !t.insertOnly {
 		tail = " order by " + keyNames(t.columns()) + " for update"
@@ -114,11 +114,11 @@ func (t *table[R]) queueLoad(l *loader, batch *pgx.Batch, at step, asked func(na
 	}
 }
 
-func (t *table[R]) queueAll(batch *pgx.Batch, state *projections.State) {
+func (t *Table[R]) queueAll(batch *pgx.Batch, state *projections.State) {
 	t.query(batch, "true", "", nil, func(row R) { t.put(state, row) })
 }
 
-func (t *table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
+func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
 	sql := fmt.Sprintf("select %s from %s where %s%s", names(t.columns()), t.name, where, tail)
 	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
 		found, err := pgx.CollectRows(rows, scan[R])

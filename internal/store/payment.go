@@ -1,7 +1,10 @@
 package store
 
 import (
+	"context"
 	_ "embed"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
 )
@@ -9,7 +12,8 @@ import (
 //go:embed payment.sql
 var paymentDDL string
 
-var payments = &table[projections.Payment]{
+// Payments is every payment and who claimed it.
+var Payments = &Table[projections.Payment]{
 	definition: definition{
 		name: "payment", ddl: paymentDDL, key: ofPayment,
 		nameIn: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
@@ -60,6 +64,14 @@ var payments = &table[projections.Payment]{
 			{ofUser, r.OtherUserID},
 		}
 	},
+}
+
+// PaymentsNamed reads the payments with one of these names, or that such a one was
+// merged into, in the order of the log.
+func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
+	return Payments.Rows(ctx, tx, `
+		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
+		order by stream_seq`, names)
 }
 
 // Each condition by its own index: an "or" of them is answered by walking through

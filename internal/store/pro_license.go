@@ -9,7 +9,8 @@ import (
 //go:embed pro_license.sql
 var proLicenseDDL string
 
-var licenses = &table[projections.ProLicense]{
+// Licenses is the licence of each user.
+var Licenses = &Table[projections.ProLicense]{
 	definition: definition{
 		name: "pro_license", ddl: proLicenseDDL, key: ofUser, nameIn: []string{"user_id"},
 		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},

@@ -9,8 +9,9 @@ import (
 //go:embed processed_event.sql
 var processedEventDDL string
 
-// Whether an event was seen before is asked for by its id; see loader.load.
-var processedEvents = &table[projections.ProcessedEvent]{
+// ProcessedEvents is what became of every event. Whether an event was seen before is
+// asked for by its id; see loader.load.
+var ProcessedEvents = &Table[projections.ProcessedEvent]{
 	definition: definition{
 		name: "processed_event", ddl: processedEventDDL, key: ofEvent, insertOnly: true,
 		nameIn: []string{"event_id"},

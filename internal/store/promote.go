@@ -12,11 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// promoteLock is shared by every batch on the live tables and held alone by a
-// promotion: a transaction open across the renaming would write half into each
-// schema. Readers never touch it.
-const promoteLock = 0x7061_7966_6f6c_6403
-
 // ErrNotPromoted says why a promotion was refused; nothing was changed.
 var ErrNotPromoted = errors.New("not promoted")
 

@@ -119,7 +119,7 @@ func readPromotion(ctx context.Context, tx pgx.Tx, into *Promoted) error {
 	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(promoteLock)); err != nil {
 		return err
 	}
-	all, err := schemas(ctx, tx)
+	all, err := SchemasIn(ctx, tx)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 //go:embed revenue_daily.sql
 var revenueDailyDDL string
 
-// revenueByDay is few rows, which come whole; see loadExtras.
-var revenueByDay = &table[projections.RevenueDay]{
+// RevenueByDay is few rows, which come whole; see loadExtras.
+var RevenueByDay = &Table[projections.RevenueDay]{
 	definition: definition{name: "revenue_daily", ddl: revenueDailyDDL, extra: true},
 	rows:       func(s *projections.State) rows[projections.RevenueDay] { return &s.Revenue },
 	put:        (*projections.State).LoadRevenue,

@@ -9,7 +9,8 @@ import (
 //go:embed reversal.sql
 var reversalDDL string
 
-var reversals = &table[projections.Reversal]{
+// Reversals is every refund and dispute.
+var Reversals = &Table[projections.Reversal]{
 	definition: definition{
 		name: "reversal", ddl: reversalDDL, key: ofEvent, insertOnly: true,
 		lookups: []lookup{{step: ofUsers, where: "provider_payment_id = any($1)", by: []nameKind{itself}}},

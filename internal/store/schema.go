@@ -54,7 +54,7 @@ func CheckName(name string) error {
 // Schemas lists the sets of derived tables, by name.
 func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
 	for range maxMoves { // one of them may go or be renamed meanwhile
-		if list, err = schemas(ctx, s.pool); !NotPrepared(err) {
+		if list, err = SchemasIn(ctx, s.pool); !NotPrepared(err) {
 			break
 		}
 	}
@@ -67,7 +67,8 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func schemas(ctx context.Context, q querier) ([]Schema, error) {
+// SchemasIn is Schemas in a transaction; one that goes or is renamed meanwhile is an error.
+func SchemasIn(ctx context.Context, q querier) ([]Schema, error) {
 	var none bool
 	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
 		return nil, err
@@ -197,8 +198,6 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 const keepSession = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
 
 const (
-	commandLock = 0x7061_7966 // the first key of advisory locks on schemas, by their names
-	indexLock   = 0x7061_7967 // the same for those who make a schema's indexes
-	lockWait    = 10 * time.Second
-	lockTry     = 100 * time.Millisecond
+	lockWait = 10 * time.Second
+	lockTry  = 100 * time.Millisecond
 )

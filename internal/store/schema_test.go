@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -22,8 +23,10 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, LiveSchema, list[0].Name)
-	_, err = s.Status(ctx)
-	require.NoError(t, err)
+	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := SchemasIn(ctx, tx)
+		return err
+	}))
 	require.ErrorIs(t, next.Drop(ctx), ErrNoSchema)
 	require.NoError(t, next.Prepare(ctx, "log-2", partitions, anyMode), "made anew")
 	again, err := s.SchemaNamed(ctx, "portal_next")

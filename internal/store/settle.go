@@ -146,7 +146,7 @@ func (c *Connected) remove(batch *pgx.Batch, schema string, records *int64) {
 			continue
 		}
 		removal := batch.Queue(fmt.Sprintf("delete from %s where %s = any($1)", t.about().name, t.columns()[0].name), keys[t.about().key])
-		if t == anyTable(processedEvents) || t == anyTable(duplicateEvents) {
+		if t == anyTable(ProcessedEvents) || t == anyTable(DuplicateEvents) {
 			removal.Exec(count)
 		}
 	}

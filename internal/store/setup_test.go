@@ -34,7 +34,7 @@ func setup(t *testing.T) (context.Context, *Store) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
-	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: 10 * time.Second})
+	s, err := Open(ctx, Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	require.NoError(t, s.Prepare(ctx, "log-1", partitions, anyMode))

@@ -14,7 +14,7 @@ import (
 // than half of what they are as values, and nothing that the garbage collector
 // has to look through. Not for concurrent use.
 type shelf[R any] struct {
-	*table[R]
+	*Table[R]
 	in      *shelves
 	number  uint32 // there
 	columns []column
@@ -38,11 +38,11 @@ type shelved struct {
 	changed bool   // save writes it: as a new row, or where it is stored as an update
 }
 
-func (t *table[R]) newShelf(in *shelves) anyShelf {
+func (t *Table[R]) newShelf(in *shelves) anyShelf {
 	if t.names == nil {
 		return nil
 	}
-	s := &shelf[R]{table: t, in: in, number: uint32(len(in.all)), columns: columnsOf[R](), bytes: arena{from: in.memory}}
+	s := &shelf[R]{Table: t, in: in, number: uint32(len(in.all)), columns: columnsOf[R](), bytes: arena{from: in.memory}}
 	s.keys = slices.IndexFunc(s.columns, func(c column) bool { return !c.key })
 	return s
 }

@@ -115,14 +115,17 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 // Close waits for calls under way and closes the connections.
 func (s *Store) Close() { s.pool.Close() }
 
+// Schema is the name of the schema.
+func (s *Store) Schema() string { return s.schema }
+
+// Pool is the connections to the database; search_path is the schema.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
 
 // ErrOtherLog: the tables were folded from another log.
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
-
-// schemaLock keeps two projectors from creating the tables at once.
-const schemaLock = 0x7061_7966_6f6c_6401
 
 // Prepare creates what is missing of both schemas, and refuses tables that were
 // folded from another log (ErrOtherLog) or under other rules (ErrFoldID).

@@ -9,7 +9,8 @@ import (
 //go:embed subscription.sql
 var subscriptionDDL string
 
-var currentSubscriptions = &table[projections.Subscription]{
+// CurrentSubscriptions is the one subscription of each user that is shown.
+var CurrentSubscriptions = &Table[projections.Subscription]{
 	definition: definition{
 		name: "subscription", ddl: subscriptionDDL, key: ofUser, nameIn: []string{"user_id"},
 		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []nameKind{ofUser}}},

@@ -9,7 +9,8 @@ import (
 //go:embed subscription_state.sql
 var subscriptionStateDDL string
 
-var subscriptionStates = &table[projections.SubscriptionState]{
+// SubscriptionStates is every subscription, also those of nobody yet.
+var SubscriptionStates = &Table[projections.SubscriptionState]{
 	definition: definition{
 		name: "subscription_state", ddl: subscriptionStateDDL, key: ofSubscription,
 		nameIn: []string{"subscription_id", "user_id"},

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,10 +11,10 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// table declares one derived table: how it is made, how its rows are found, and what
+// Table declares one derived table: how it is made, how its rows are found, and what
 // belongs to them. All that reads or writes rows follows from it: load, save, the rows
 // that a rebuild keeps, verify and settle.
-type table[R any] struct {
+type Table[R any] struct {
 	definition
 
 	// rows is what a state has of the table; put adds a row as the database has it.
@@ -81,8 +83,8 @@ type lookup struct {
 // the user's row of subscription comes before the user's subscriptions, because who
 // adds one of these writes that row, too.
 var derived = []anyTable{
-	processedEvents, duplicateEvents, currentSubscriptions, creditBalances, licenses, subscriptionStates, payments, reversals, ledgerLines,
-	revenueByDay,
+	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, CreditBalances, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
+	RevenueByDay,
 }
 
 // anyTable is a table, whatever its rows.
@@ -95,14 +97,39 @@ type anyTable interface {
 	newShelf(in *shelves) anyShelf // nil: no row is looked for
 }
 
-func (t *table[R]) about() *definition { return &t.definition }
+func (t *Table[R]) about() *definition { return &t.definition }
 
-func (t *table[R]) columns() []column { return columnsOf[R]() }
+func (t *Table[R]) columns() []column { return columnsOf[R]() }
 
-func (t *table[R]) changesIn(s *projections.State) change {
+func (t *Table[R]) changesIn(s *projections.State) change {
 	changed := t.rows(s)
 	return changes[R]{t.name, changed.Inserted(), changed.Updated()}
 }
+
+// Rows reads the rows that tail (where, order by, limit) says.
+func (t *Table[R]) Rows(ctx context.Context, tx pgx.Tx, tail string, args ...any) ([]R, error) {
+	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", names(t.columns()), t.name, tail), args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.name, err)
+	}
+	found, err := pgx.CollectRows(rows, scan[R])
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.name, err)
+	}
+	return found, nil
+}
+
+// Row reads one row, nil where there is none.
+func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any) (*R, error) {
+	found, err := t.Rows(ctx, tx, tail, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// Name is that of the table.
+func (t *Table[R]) Name() string { return t.name }
 
 // keyNames lists the columns of a table's key.
 func keyNames(columns []column) string {

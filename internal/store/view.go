@@ -22,10 +22,10 @@ var (
 // in a row are rare.
 const maxMoves = 3
 
-// view calls read in a read-only transaction of which every statement sees the
+// View calls read in a read-only transaction of which every statement sees the
 // same moment. Where a promotion or a drop comes between two statements, which
 // would show two sets of tables, all is read again; so read begins anew each time.
-func (s *Store) view(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
+func (s *Store) View(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
 	for attempt := 1; ; attempt++ {
 		err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 			before, err := s.tables(ctx, tx)
@@ -80,26 +80,4 @@ func (s *Store) tables(ctx context.Context, q querier) (oid Tables, err error) {
 func NotPrepared(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") // undefined table, invalid schema name
-}
-
-// rowsOf reads rows of a derived table.
-func rowsOf[R any](ctx context.Context, tx pgx.Tx, table, tail string, args ...any) ([]R, error) {
-	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", names(columnsOf[R]()), table, tail), args...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
-	found, err := pgx.CollectRows(rows, scan[R])
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
-	return found, nil
-}
-
-// rowOf reads one row of a derived table, nil where there is none.
-func rowOf[R any](ctx context.Context, tx pgx.Tx, table, tail string, args ...any) (*R, error) {
-	found, err := rowsOf[R](ctx, tx, table, tail, args...)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return &found[0], nil
 }

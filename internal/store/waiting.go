@@ -47,6 +47,19 @@ func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
 	return out, nil
 }
 
+// WaitingIn counts them within a transaction, and lists the oldest, the oldest first.
+func WaitingIn(ctx context.Context, tx pgx.Tx, atMost int) (counted Waiting, oldest []WaitingPayment, err error) {
+	if err := readWaiting(ctx, tx, &counted); err != nil {
+		return counted, nil, err
+	}
+	rows, err := tx.Query(ctx, listWaiting, atMost)
+	if err != nil {
+		return counted, nil, err
+	}
+	oldest, err = pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingPayment])
+	return counted, oldest, err
+}
+
 func readWaiting(ctx context.Context, tx pgx.Tx, into *Waiting) error {
 	return tx.QueryRow(ctx, waitingSQL).Scan(&into.Payments, &into.Since, &into.Seconds)
 }

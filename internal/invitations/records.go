@@ -1,4 +1,4 @@
-package store
+package invitations
 
 import (
 	"context"
@@ -9,17 +9,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/store"
 )
 
 // Statuses of an invitation.
 const (
-	InvitationPending      = "pending"      // GitHub has not been asked yet, or is to be asked again
-	InvitationInvited      = "invited"      // GitHub has sent it, and it waits for the user
-	InvitationCollaborator = "collaborator" // the user has access
-	InvitationFailed       = "failed"       // GitHub refused it
-	InvitationExpired      = "expired"      // two of them ran out
-	InvitationDeclined     = "declined"     // it is gone, and the user has no access
-	InvitationWithdrawn    = "withdrawn"    // the purchase was refunded; final
+	Pending      = "pending"      // GitHub has not been asked yet, or is to be asked again
+	Invited      = "invited"      // GitHub has sent it, and it waits for the user
+	Collaborator = "collaborator" // the user has access
+	Failed       = "failed"       // GitHub refused it
+	Expired      = "expired"      // two of them ran out
+	Declined     = "declined"     // it is gone, and the user has no access
+	Withdrawn    = "withdrawn"    // the purchase was refunded; final
 )
 
 // Invitation is the state of one purchase's invitation to one repository. Its
@@ -56,13 +58,17 @@ var withdrawUnsent string
 // ErrOlderTables: the live tables do not say which GitHub user a purchase names.
 var ErrOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
 
-// ScanPurchases records what the purchases of some users (nil: of all) ask for: an
+// records is what the database keeps of invitations: what purchases ask for, what GitHub
+// was asked, and what it said. Safe for concurrent use.
+type records struct{ tables *store.Store }
+
+// scan records what the purchases of some users (nil: of all) ask for: an
 // invitation for each kept one that has none, a GitHub user that has become known,
 // payments that have another name now, and refunds. Scanning again changes nothing.
 // What was recorded while no repository was configured gives way to the first one
 // that is.
-func (s *Store) ScanPurchases(ctx context.Context, repository string, users []string, now time.Time) error {
-	err := s.asInviter(ctx, repository, func(tx pgx.Tx) error {
+func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
+	err := r.alone(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
@@ -87,35 +93,40 @@ func orOlderTables(err error) error {
 	return err
 }
 
-// inviterLock is the first key of the advisory locks on repositories.
-const inviterLock = 0x7061_7967
-
-// asInviter runs one short transaction; all that concern a repository come one
-// after the other, whichever process they are of.
-func (s *Store) asInviter(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", inviterLock, repository); err != nil {
-			return fmt.Errorf("wait for other inviters: %w", err)
+// alone runs one short transaction; all that concern a repository come one after the
+// other, whichever process they are of.
+func (r records) alone(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, r.tables.Pool(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", store.InvitationLock, repository); err != nil {
+			return fmt.Errorf("wait for others that invite: %w", err)
 		}
 		return work(tx)
 	})
 }
 
-// Invitations lists all of them, the oldest purchase first.
-func (s *Store) Invitations(ctx context.Context) ([]Invitation, error) {
-	return invitations(ctx, s.pool, "true")
+// List returns all of them, the oldest purchase first.
+func List(ctx context.Context, tables *store.Store) ([]Invitation, error) {
+	return list(ctx, tables.Pool(), "true")
 }
 
-func invitations(ctx context.Context, q querier, where string, args ...any) ([]Invitation, error) {
-	rows, err := q.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
+// OfUser returns a user's, the oldest purchase first.
+func OfUser(ctx context.Context, tx pgx.Tx, user string) ([]Invitation, error) {
+	return list(ctx, tx, "user_id = $1", user)
+}
+
+func list(ctx context.Context, from interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, where string, args ...any,
+) ([]Invitation, error) {
+	rows, err := from.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
 		from payfold.invitation where `+where+` order by activated_at, user_id, repository, provider_payment_id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}
-	return list, nil
+	return all, nil
 }

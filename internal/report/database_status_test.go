@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"testing"
@@ -6,33 +6,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
 )
 
 func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
-	_, err := s.Apply(ctx, anyMode, []events.Event{event(t, 7, pack("e7", "p1", "u1", 5))}, Advance{LogID: "log-1", From: from(1, 0), To: 7})
-	require.NoError(t, err)
-	_, err = s.Apply(ctx, anyMode, []events.Event{
-		event(t, 1, pack("e1", "p1", "u1", 5)), event(t, 2, pack("e1", "p1", "u1", 5)),
-		event(t, 3, `{"id":"e3","eventType":"customer.created","object":{}}`),
-		event(t, 4, `{"id":"e4","eventType":"checkout.completed","object":{"metadata":{"kind":"one_time"}}}`),
-		event(t, 5, pack("e5", "p5", "u2", 1)),
-	}, Advance{LogID: "log-1", From: from(0, 0), To: 5})
-	require.NoError(t, err)
-	_, err = s.pool.Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 5, $1)", errMoved.Error())
+	ctx, s := folded(t)
+	apply(ctx, t, s, 1, 7, pack("e7", "p1", "u1", 5))
+	apply(ctx, t, s, 0, 1, pack("e1", "p1", "u1", 5), pack("e1", "p1", "u1", 5),
+		`{"id":"e3","eventType":"customer.created","object":{}}`,
+		`{"id":"e4","eventType":"checkout.completed","object":{"metadata":{"kind":"one_time"}}}`,
+		pack("e5", "p5", "u2", 1))
+	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 5, $1)", "no such text")
 	require.NoError(t, err)
 	_, err = s.Heartbeat(ctx)
 	require.NoError(t, err)
 	_, err = s.Take(ctx, []int{0, 2})
 	require.NoError(t, err)
-	_, err = s.pool.Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
+	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
 	require.NoError(t, err)
 
-	status, err := s.Status(ctx)
+	status, err := ReadDatabase(ctx, s)
 	require.NoError(t, err)
-	require.Equal(t, []Partition{{0, 5, "test"}, {1, 7, ""}, {2, 0, ""}, {3, 0, ""}}, status.Partitions, "an expired lease is nobody's")
+	require.Equal(t, []Partition{{Position: 5, Owner: "test"}, {Number: 1, Position: 7}, {Number: 2}, {Number: 3}}, status.Partitions, "an expired lease is nobody's")
 	require.Equal(t, []OutcomeCount{
 		{"applied", "", 2}, {"duplicate_payment", "", 1}, {"ignored", "", 1}, {"rejected", "missing_user", 1},
 	}, status.Outcomes)
@@ -40,17 +36,17 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 	require.EqualValues(t, 1, status.Disorder.Count)
 	require.Equal(t, Disorder{1, "e1", 7, "e7", "user", status.Disorder.Newest[0].NoticedAt}, status.Disorder.Newest[0])
 	require.EqualValues(t, 1, status.Poison.Count)
-	require.Equal(t, Poison{5, "e5", errMoved.Error(), status.Poison.Newest[0].FoundAt}, status.Poison.Newest[0])
+	require.Equal(t, Poison{5, "e5", "no such text", status.Poison.Newest[0].FoundAt}, status.Poison.Newest[0])
 	require.Len(t, status.Members, 1)
 	require.Equal(t, Member{"test", status.Members[0].LastSeen, 1}, status.Members[0])
 	require.WithinDuration(t, time.Now(), status.Members[0].LastSeen, time.Minute)
 	require.Equal(t, time.UTC, status.Members[0].LastSeen.Location())
 	require.Equal(t, "portal", status.Live.Name)
-	require.Equal(t, []Schema{status.Live}, status.Schemas)
+	require.Equal(t, []store.Schema{status.Live}, status.Schemas)
 	require.Equal(t, anyMode.FoldID(), status.Live.FoldID)
 
 	for id, in := range map[string]int{"e1": 1, "e7": 1, "e5": 0} {
-		story, err := s.ExplainEvent(ctx, []string{id}, 10)
+		story, err := readEvent(ctx, s, []string{id}, 10)
 		require.NoError(t, err)
 		require.Len(t, story.Disorder, in, "of %s, the earlier as the later one", id)
 		require.Equal(t, id == "e5", story.Poison != nil)
@@ -59,13 +55,13 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 
 func TestThereIsNoStatusBeforeAProjectorCame(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
+	ctx, s := folded(t)
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
-		_, err := s.pool.Exec(ctx, sql)
+		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
-		_, err = s.Status(ctx)
-		require.ErrorIs(t, err, ErrNotPrepared, sql)
-		_, err = s.ExplainUser(ctx, "u1", 10)
-		require.ErrorIs(t, err, ErrNotPrepared, sql)
+		_, err = ReadDatabase(ctx, s)
+		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
+		_, err = readUser(ctx, s, "u1", 10)
+		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 	}
 }

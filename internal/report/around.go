@@ -1,13 +1,15 @@
-package store
+package report
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // Part is the newest of a list, in the order of the log.
@@ -36,19 +38,17 @@ type Around struct {
 // Correction is what an event's ledger lines of entry correction come to.
 type Correction struct{ Undone, GivenBack int64 }
 
-// around reads it in four statements, however many events there are.
-func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Around, error) {
+// readAround reads it in four statements, however many events there are.
+func readAround(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Around, error) {
 	out := Around{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
 		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
 	}
-	ids, payments, subscriptions := set{}, set{}, set{}
+	ids, payments, subscriptions := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range events {
-		ids.add(e.EventID)
-		payments.add(e.ProviderPaymentID)
-		subscriptions.add(SubscriptionOf(e))
+		ids[e.EventID], payments[e.ProviderPaymentID], subscriptions[e.Subscription()] = true, true, true
 	}
-	found, err := paymentsNamed(ctx, tx, payments.list())
+	found, err := store.PaymentsNamed(ctx, tx, slices.Collect(maps.Keys(payments)))
 	if err != nil {
 		return out, err
 	}
@@ -63,14 +63,14 @@ func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent)
 		}
 		out.Payments[p.ProviderPaymentID] = p
 	}
-	states, err := rowsOf[projections.SubscriptionState](ctx, tx, "subscription_state", "where subscription_id = any($1)", subscriptions.list())
+	states, err := store.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", slices.Collect(maps.Keys(subscriptions)))
 	if err != nil {
 		return out, err
 	}
 	for _, state := range states {
 		out.Subscriptions[state.SubscriptionID] = state
 	}
-	reversals, err := rowsOf[projections.Reversal](ctx, tx, "reversal", "where event_id = any($1)", ids.list())
+	reversals, err := store.Reversals.Rows(ctx, tx, "where event_id = any($1)", slices.Collect(maps.Keys(ids)))
 	if err != nil {
 		return out, err
 	}
@@ -80,7 +80,7 @@ func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent)
 	rows, err := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
 		coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint,
 		coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint
-		from credit_ledger where event_id = any($1) group by 1`, ids.list())
+		from credit_ledger where event_id = any($1) group by 1`, slices.Collect(maps.Keys(ids)))
 	if err != nil {
 		return out, fmt.Errorf("sum the ledger lines: %w", err)
 	}
@@ -94,44 +94,27 @@ func around(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent)
 	return out, err
 }
 
-// SubscriptionOf is the id in subscription_state that an event is about, empty for none.
-func SubscriptionOf(e projections.ProcessedEvent) string {
-	switch {
-	case e.SubscriptionID != "":
-		return e.SubscriptionID
-	case e.Kind == projections.KindSubscription && e.UserID != "" && !projections.IsReversal(e.EventType):
-		return projections.ImplicitSubscription(e.UserID)
-	}
-	return ""
-}
-
-func paymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
-	return rowsOf[projections.Payment](ctx, tx, "payment", `
-		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
-		order by stream_seq`, names)
-}
-
-// part reads the newest rows of a derived table that where selects; args are the
-// arguments of where.
-func part[R any](ctx context.Context, tx pgx.Tx, table, where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
+// newestOf reads the newest rows of a table that where selects; args are the arguments
+// of where.
+func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
 	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
-	if out.Items, err = rowsOf[R](ctx, tx, table, tail, append(slices.Clone(args), limit)...); err != nil {
+	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
 		return out, err
 	}
 	slices.Reverse(out.Items)
 	if len(out.Items) < limit {
 		return out, nil
 	}
-	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table, where), args...).Scan(&out.Earlier); err != nil {
-		return out, fmt.Errorf("count %s: %w", table, err)
+	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table.Name(), where), args...).Scan(&out.Earlier); err != nil {
+		return out, fmt.Errorf("count %s: %w", table.Name(), err)
 	}
 	out.Earlier -= int64(len(out.Items))
 	return out, nil
 }
 
-// lines reads the newest lines of the ledger that where selects.
-func lines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
-	out.Part, err = part[projections.LedgerLine](ctx, tx, "credit_ledger", where, "stream_seq desc, event_id desc, line desc", limit, args...)
+// newestLines reads the newest lines of the ledger that where selects.
+func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
+	out.Part, err = newestOf(ctx, tx, store.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
 	if err != nil {
 		return out, err
 	}

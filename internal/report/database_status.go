@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -7,27 +7,22 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
 )
 
-// Status is what the database knows of the work, at one moment.
-type Status struct {
+// DatabaseStatus is what the database knows of the work, at one moment.
+type DatabaseStatus struct {
 	At         time.Time       `json:"at"` // by the database's clock
-	Live       Schema          `json:"live"`
-	Partitions []Partition     `json:"-"` // Status of package report adds what waits
+	Live       store.Schema    `json:"live"`
+	Partitions []Partition     `json:"-"` // Status adds what waits
 	Members    []Member        `json:"members"`
 	Outcomes   []OutcomeCount  `json:"outcomes"`
 	Duplicates int64           `json:"duplicates"` // messages with the id of an earlier event
 	Waiting    WaitingStatus   `json:"waiting_for_user"`
 	Disorder   Noted[Disorder] `json:"disorder"`
 	Poison     Noted[Poison]   `json:"poison"`
-	Schemas    []Schema        `json:"schemas"`
-}
-
-// Partition is one of the log's, as the live tables have it.
-type Partition struct {
-	Number   int    `json:"partition"`
-	Position int64  `json:"position"` // every message of it up to there is applied
-	Owner    string `json:"owner"`    // empty: nobody holds a lease that has not expired
+	Schemas    []store.Schema  `json:"schemas"`
 }
 
 // Member is a projector that shares the work.
@@ -46,8 +41,8 @@ type OutcomeCount struct {
 
 // WaitingStatus is what waits, and the oldest of it, the oldest first.
 type WaitingStatus struct {
-	Waiting
-	Oldest []WaitingPayment `json:"oldest"`
+	store.Waiting
+	Oldest []store.WaitingPayment `json:"oldest"`
 }
 
 // Noted is how many there are, and the newest, the newest first.
@@ -89,60 +84,57 @@ var listDisorder string
 //go:embed list_poison.sql
 var listPoison string
 
-// Status reads all of it in one transaction. It counts every event, so it takes
-// a second for some millions of them. ErrNotPrepared where there is nothing yet.
-func (s *Store) Status(ctx context.Context) (out Status, err error) {
-	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		out = Status{}
-		return s.readStatus(ctx, tx, &out)
+// ReadDatabase reads all of it in one transaction. It counts every event, so it takes
+// a second for some millions of them. store.ErrNotPrepared where there is nothing yet.
+func ReadDatabase(ctx context.Context, tables *store.Store) (out DatabaseStatus, err error) {
+	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		out = DatabaseStatus{}
+		return out.read(ctx, tx, tables.Schema())
 	})
 	return out, err
 }
 
-func (s *Store) readStatus(ctx context.Context, tx pgx.Tx, out *Status) (err error) {
-	if out.Schemas, err = schemas(ctx, tx); err != nil {
+func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (err error) {
+	if out.Schemas, err = store.SchemasIn(ctx, tx); err != nil {
 		return err
 	}
 	for _, schema := range out.Schemas {
-		if schema.Name == s.schema {
+		if schema.Name == live {
 			out.Live = schema
 		}
 	}
 	if out.Live.Name == "" {
-		return ErrNotPrepared
+		return store.ErrNotPrepared
 	}
 	for _, read := range []struct {
 		what string
 		from func() error
 	}{
 		{"the clock", func() error { return tx.QueryRow(ctx, "select now()").Scan(&out.At) }},
-		{"the partitions", func() error { return list(ctx, tx, &out.Partitions, statusPartitions) }},
-		{"the members", func() error { return list(ctx, tx, &out.Members, statusMembers) }},
+		{"the partitions", func() error { return readList(ctx, tx, &out.Partitions, statusPartitions) }},
+		{"the members", func() error { return readList(ctx, tx, &out.Members, statusMembers) }},
 		{"the outcomes", func() error {
-			return list(ctx, tx, &out.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
+			return readList(ctx, tx, &out.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
 		}},
 		{"the duplicates", func() error {
 			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
 		}},
 		{"the payments that wait for their user", func() error {
-			if err := readWaiting(ctx, tx, &out.Waiting.Waiting); err != nil {
-				return err
-			}
-			return list(ctx, tx, &out.Waiting.Oldest, listWaiting, newest)
+			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingIn(ctx, tx, newest)
+			return err
 		}},
 		{"the disorder", func() error {
-			err := tx.QueryRow(ctx, "select count(*) from ("+outOfOrderSQL+") d", s.schema).Scan(&out.Disorder.Count)
-			if err != nil {
+			if out.Disorder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
 				return err
 			}
-			return list(ctx, tx, &out.Disorder.Newest, listDisorder, s.schema, nil, newest)
+			return readList(ctx, tx, &out.Disorder.Newest, listDisorder, live, nil, newest)
 		}},
 		{"the poison", func() error {
 			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Poison.Count)
 			if err != nil {
 				return err
 			}
-			return list(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, newest)
+			return readList(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, newest)
 		}},
 	} {
 		if err := read.from(); err != nil {
@@ -152,9 +144,9 @@ func (s *Store) readStatus(ctx context.Context, tx pgx.Tx, out *Status) (err err
 	return nil
 }
 
-// list reads rows whose columns are T's fields, in order; never nil, so that
+// readList reads rows whose columns are T's fields, in order; never nil, so that
 // JSON has [].
-func list[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
+func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package store
+package invitations
 
 import (
 	"context"
@@ -25,7 +25,6 @@ type Attempt struct {
 const (
 	AttemptInvite   = "invite"
 	AttemptWithdraw = "withdraw"
-	AttemptWatch    = "watch"
 )
 
 // Outcomes of an attempt. Sent and unknown ones count for the quota.
@@ -41,11 +40,11 @@ var endAttempts string
 //go:embed reserve_attempt.sql
 var reserveAttempt string
 
-// ReserveAttempt takes what GitHub is to be asked next; nil where there is
+// reserve takes what GitHub is to be asked next; nil where there is
 // nothing, where the quota is used up, or while a pause lasts. Attempts without
 // an answer that are older than lasts count as over, with an unknown outcome.
-func (s *Store) ReserveAttempt(ctx context.Context, repository string, now time.Time, perDay int, lasts time.Duration) (reserved *Attempt, err error) {
-	err = s.asInviter(ctx, repository, func(tx pgx.Tx) error {
+func (r records) reserve(ctx context.Context, repository string, now time.Time, perDay int, lasts time.Duration) (reserved *Attempt, err error) {
+	err = r.alone(ctx, repository, func(tx pgx.Tx) error {
 		var paused bool
 		err := tx.QueryRow(ctx, "select exists (select from payfold.invitation_pause where repository = $1 and paused_until > $2)", repository, now).Scan(&paused)
 		if err != nil || paused {
@@ -84,9 +83,9 @@ type Answer struct {
 // was recorded, and somebody else asks GitHub what happened.
 var ErrAttemptOver = errors.New("the attempt was over before its answer")
 
-// RecordAnswer ends an attempt and writes the invitation's next state.
-func (s *Store) RecordAnswer(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
-	return s.asInviter(ctx, attempt.Repository, func(tx pgx.Tx) error {
+// record ends an attempt and writes the invitation's next state.
+func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
+	return r.alone(ctx, attempt.Repository, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $2, answer = $3, answered_at = $4
 			where attempt_id = $1 and outcome is null`, attempt.ID, answer.Outcome, answer.Words, now)
 		if err != nil {

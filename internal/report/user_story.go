@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // UserStory is what the tables know of one user, at one moment.
@@ -24,7 +26,7 @@ type UserStory struct {
 	Subscriptions Part[projections.SubscriptionState]
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
-	Invitations   []Invitation // as they are now, whatever the tables are of
+	Invitations   []invitations.Invitation // as they are now, whatever the tables are of
 	Around
 }
 
@@ -44,16 +46,16 @@ var userPayments string
 //go:embed spendable.sql
 var spendable string
 
-// ExplainUser tells of a user; of lists at most limit items. ErrUnknown where
+// readUser reads of a user; of lists at most limit items. store.ErrUnknown where
 // no event named the user and no table has a row.
-func (s *Store) ExplainUser(ctx context.Context, user string, limit int) (out UserStory, err error) {
-	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
+func readUser(ctx context.Context, tables *store.Store, user string, limit int) (out UserStory, err error) {
+	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = UserStory{User: user}
 		if err := out.read(ctx, tx, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
 		}
 		if out.empty() {
-			return ErrUnknown
+			return store.ErrUnknown
 		}
 		return nil
 	})
@@ -69,41 +71,41 @@ func (o *UserStory) read(ctx context.Context, tx pgx.Tx, limit int) (err error) 
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
-	if o.Events, err = part[projections.ProcessedEvent](ctx, tx, "processed_event", "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
+	if o.Events, err = newestOf(ctx, tx, store.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
 		return err
 	}
-	if o.Payments, err = part[projections.Payment](ctx, tx, "payment", "provider_payment_id in ("+userPayments+")",
+	if o.Payments, err = newestOf(ctx, tx, store.Payments, "provider_payment_id in ("+userPayments+")",
 		"stream_seq desc, provider_payment_id", limit, o.User); err != nil {
 		return err
 	}
-	if o.Subscriptions, err = part[projections.SubscriptionState](ctx, tx, "subscription_state", "user_id = $1",
+	if o.Subscriptions, err = newestOf(ctx, tx, store.SubscriptionStates, "user_id = $1",
 		"stream_seq desc, subscription_id", limit, o.User); err != nil {
 		return err
 	}
 	if err := o.readCredits(ctx, tx, limit); err != nil {
 		return err
 	}
-	if o.Shown, err = rowOf[projections.Subscription](ctx, tx, "subscription", "where user_id = $1", o.User); err != nil {
+	if o.Shown, err = store.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
-	if o.License, err = rowOf[projections.ProLicense](ctx, tx, "pro_license", "where user_id = $1", o.User); err != nil {
+	if o.License, err = store.Licenses.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
-	if o.Invitations, err = invitations(ctx, tx, "user_id = $1", o.User); err != nil {
+	if o.Invitations, err = invitations.OfUser(ctx, tx, o.User); err != nil {
 		return err
 	}
-	o.Around, err = around(ctx, tx, o.Events.Items)
+	o.Around, err = readAround(ctx, tx, o.Events.Items)
 	return err
 }
 
 func (o *UserStory) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {
-	if o.Credits, err = rowOf[projections.Credits](ctx, tx, "credits", "where user_id = $1", o.User); err != nil {
+	if o.Credits, err = store.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
-	if o.Packs, err = lines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {
+	if o.Packs, err = newestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {
 		return err
 	}
-	if o.Grants, err = lines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindSubscription); err != nil {
+	if o.Grants, err = newestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindSubscription); err != nil {
 		return err
 	}
 	now := &o.Subscription

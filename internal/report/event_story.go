@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // EventStory is what the tables know of one event, at one moment.
@@ -29,48 +30,48 @@ type EventStory struct {
 	Around
 }
 
-// ExplainEvent tells of the event with the first of these ids that is known;
-// of lists at most limit items. ErrUnknown where none of them is.
-func (s *Store) ExplainEvent(ctx context.Context, ids []string, limit int) (out EventStory, err error) {
-	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
+// readEvent reads of the event with the first of these ids that is known;
+// of lists at most limit items. store.ErrUnknown where none of them is.
+func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int) (out EventStory, err error) {
+	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, id := range ids {
-			event, err := rowOf[projections.ProcessedEvent](ctx, tx, "processed_event", "where event_id = $1", id)
+			event, err := store.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
 			if err != nil {
 				return err
 			}
 			if event != nil {
-				out, err = s.tellEvent(ctx, tx, *event, limit)
+				out, err = tellEvent(ctx, tx, tables.Schema(), *event, limit)
 				return err
 			}
 		}
-		return ErrUnknown
+		return store.ErrUnknown
 	})
 	return out, err
 }
 
-// ExplainSeq is ExplainEvent for the message at seq, be it the event's first or a copy.
-func (s *Store) ExplainSeq(ctx context.Context, seq uint64, limit int) (out EventStory, err error) {
-	err = s.view(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		event, err := rowOf[projections.ProcessedEvent](ctx, tx, "processed_event",
+// readMessage is readEvent for the message at seq, be it the event's first or a copy.
+func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int) (out EventStory, err error) {
+	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		event, err := store.ProcessedEvents.Row(ctx, tx,
 			"where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)", int64(seq))
 		if err != nil {
 			return err
 		}
 		if event == nil {
-			return ErrUnknown
+			return store.ErrUnknown
 		}
-		out, err = s.tellEvent(ctx, tx, *event, limit)
+		out, err = tellEvent(ctx, tx, tables.Schema(), *event, limit)
 		return err
 	})
 	return out, err
 }
 
-func (s *Store) tellEvent(ctx context.Context, tx pgx.Tx, e projections.ProcessedEvent, limit int) (out EventStory, err error) {
+func tellEvent(ctx context.Context, tx pgx.Tx, schema string, e projections.ProcessedEvent, limit int) (out EventStory, err error) {
 	out = EventStory{Event: e}
 	steps := []func(context.Context, pgx.Tx, int) error{
-		out.readOrigin(s.schema), out.readPayment, out.readUser,
+		out.readOrigin(schema), out.readPayment, out.readUser,
 		func(ctx context.Context, tx pgx.Tx, _ int) (err error) {
-			out.Around, err = around(ctx, tx, append(slices.Clone(out.Others.Items), e))
+			out.Around, err = readAround(ctx, tx, append(slices.Clone(out.Others.Items), e))
 			return err
 		},
 	}
@@ -87,12 +88,12 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 	return func(ctx context.Context, tx pgx.Tx, limit int) error {
 		err := tx.QueryRow(ctx, "select log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.LogID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrNotPrepared
+			return store.ErrNotPrepared
 		}
 		if err != nil {
 			return err
 		}
-		copies, err := part[projections.DuplicateEvent](ctx, tx, "duplicate_event", "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
+		copies, err := newestOf(ctx, tx, store.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
 		if err != nil {
 			return err
 		}
@@ -102,11 +103,11 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 			o.Copies.Items = append(o.Copies.Items, c.StreamSeq)
 			messages = append(messages, c.StreamSeq)
 		}
-		if err := list(ctx, tx, &o.Disorder, listDisorder, schema, messages, limit); err != nil {
+		if err := readList(ctx, tx, &o.Disorder, listDisorder, schema, messages, limit); err != nil {
 			return err
 		}
 		var poison []Poison
-		if err := list(ctx, tx, &poison, listPoison, o.LogID, messages[:1], 1); err != nil || len(poison) == 0 {
+		if err := readList(ctx, tx, &poison, listPoison, o.LogID, messages[:1], 1); err != nil || len(poison) == 0 {
 			return err
 		}
 		o.Poison = &poison[0]
@@ -117,12 +118,12 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 // readPayment reads the payment the event names, by any of its names.
 func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	e := o.Event
-	o.Ledger, err = lines(ctx, tx, "event_id = $1", limit, e.EventID)
+	o.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, e.EventID)
 	if err != nil || e.ProviderPaymentID == "" {
 		return err
 	}
 	names := []string{e.ProviderPaymentID}
-	found, err := paymentsNamed(ctx, tx, names)
+	found, err := store.PaymentsNamed(ctx, tx, names)
 	if err != nil {
 		return err
 	}
@@ -136,25 +137,25 @@ func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err
 		if p.FirstOfOrder || p.MergedID != "" {
 			names = append(names, p.OrderID, p.MergedID)
 		}
-		o.Reversals, err = part[projections.Reversal](ctx, tx, "reversal", "provider_payment_id = any($1)", "stream_seq desc", limit, names)
+		o.Reversals, err = newestOf(ctx, tx, store.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}
 		if p.UserID != "" {
-			o.Ledger, err = lines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit, []string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
+			o.Ledger, err = newestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit, []string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	o.Others, err = part[projections.ProcessedEvent](ctx, tx, "processed_event", "provider_payment_id = any($1) and event_id <> $2",
+	o.Others, err = newestOf(ctx, tx, store.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
 		"stream_seq desc", limit, names, e.EventID)
 	return err
 }
 
 // readUser reads what the event's user has now of what the event is about.
 func (o *EventStory) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) {
-	user, subscription := o.Event.UserID, SubscriptionOf(o.Event)
+	user, subscription := o.Event.UserID, o.Event.Subscription()
 	if o.Payment != nil {
 		if user == "" {
 			user = o.Payment.UserID
@@ -164,13 +165,13 @@ func (o *EventStory) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error)
 		}
 	}
 	if subscription != "" {
-		if o.Subscription, err = rowOf[projections.SubscriptionState](ctx, tx, "subscription_state", "where subscription_id = $1", subscription); err != nil {
+		if o.Subscription, err = store.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
 			return err
 		}
 		if user == "" && o.Subscription != nil {
 			user = o.Subscription.UserID
 		}
-		if o.Shown, err = rowOf[projections.Subscription](ctx, tx, "subscription", "where user_id = $1", user); err != nil {
+		if o.Shown, err = store.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
 			return err
 		}
 	}
@@ -180,9 +181,9 @@ func (o *EventStory) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error)
 	}
 	switch kind {
 	case projections.KindOneTime:
-		o.Credits, err = rowOf[projections.Credits](ctx, tx, "credits", "where user_id = $1", user)
+		o.Credits, err = store.CreditBalances.Row(ctx, tx, "where user_id = $1", user)
 	case projections.KindPro:
-		o.License, err = rowOf[projections.ProLicense](ctx, tx, "pro_license", "where user_id = $1", user)
+		o.License, err = store.Licenses.Row(ctx, tx, "where user_id = $1", user)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package store
+package invitations
 
 import (
 	"context"
@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
 )
 
 //go:embed retry_invitations.sql
 var retryInvitations string
 
-// RetryInvitations takes up a user's invitations again that will not be sent by
+// Retry takes up a user's invitations again that will not be sent by
 // themselves, and returns their repositories. See retry_invitations.sql.
-func (s *Store) RetryInvitations(ctx context.Context, user string, now time.Time) ([]string, error) {
+func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, retryInvitations, user, now)
 		if err != nil {
 			return err
@@ -24,7 +26,7 @@ func (s *Store) RetryInvitations(ctx context.Context, user string, now time.Time
 		if repositories, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, notifyLicenses, namesOf([]string{user}))
+		_, err = tx.Exec(ctx, store.NotifyLicenses, store.LicensesPayload([]string{user}))
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package store
+package invitations
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
 )
 
 // Causes of a pause.
@@ -23,9 +25,9 @@ type Pause struct {
 	Reason     string    `json:"reason" db:"reason"`
 }
 
-// PauseInvitations makes every process wait. A pause is never made shorter.
-func (s *Store) PauseInvitations(ctx context.Context, pause Pause) error {
-	_, err := s.pool.Exec(ctx, `insert into payfold.invitation_pause (repository, paused_until, cause, reason) values ($1, $2, $3, $4)
+// pause makes every process wait. A pause is never made shorter.
+func (r records) pause(ctx context.Context, pause Pause) error {
+	_, err := r.tables.Pool().Exec(ctx, `insert into payfold.invitation_pause (repository, paused_until, cause, reason) values ($1, $2, $3, $4)
 		on conflict (repository) do update set paused_until = excluded.paused_until, cause = excluded.cause, reason = excluded.reason
 		where invitation_pause.paused_until < excluded.paused_until`,
 		pause.Repository, pause.Until, pause.Cause, pause.Reason)
@@ -35,18 +37,18 @@ func (s *Store) PauseInvitations(ctx context.Context, pause Pause) error {
 	return nil
 }
 
-// EndPause ends a pause of that cause, if there is one.
-func (s *Store) EndPause(ctx context.Context, repository, cause string) error {
-	_, err := s.pool.Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", repository, cause)
+// endPause ends a pause of that cause, if there is one.
+func (r records) endPause(ctx context.Context, repository, cause string) error {
+	_, err := r.tables.Pool().Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", repository, cause)
 	if err != nil {
 		return fmt.Errorf("end a pause: %w", err)
 	}
 	return nil
 }
 
-// InvitationPauses lists the pauses in force.
-func (s *Store) InvitationPauses(ctx context.Context, now time.Time) ([]Pause, error) {
-	rows, err := s.pool.Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
+// Pauses lists the pauses in force.
+func Pauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, error) {
+	rows, err := tables.Pool().Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
 		where paused_until > $1 order by 1`, now)
 	if err != nil {
 		return nil, fmt.Errorf("list the pauses: %w", err)
@@ -58,9 +60,9 @@ func (s *Store) InvitationPauses(ctx context.Context, now time.Time) ([]Pause, e
 	return pauses, nil
 }
 
-// InvitationCounts says how many invitations to a repository have each status,
+// counts says how many invitations to a repository have each status,
 // and how many attempts of the last 24 hours count for its quota.
-func (s *Store) InvitationCounts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
+func (r records) counts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
 	byStatus = map[string]int{}
 	batch := &pgx.Batch{}
 	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", repository).
@@ -76,7 +78,7 @@ func (s *Store) InvitationCounts(ctx context.Context, repository string, now tim
 	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
 		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'`, repository, now).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
-	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
+	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
 		return nil, 0, fmt.Errorf("count the invitations: %w", err)
 	}
 	return byStatus, used, nil

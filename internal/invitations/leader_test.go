@@ -1,0 +1,153 @@
+package invitations
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+func TestMoreUsersThanANotificationHoldsAreAnyUsers(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	long := strings.Repeat("é", 127)
+	require.Empty(t, store.LicensesPayload(slices.Repeat([]string{long}, 40)))
+	require.NoError(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+		for _, users := range [][]string{{"u\"\n1", "u2"}, slices.Repeat([]string{long}, 40), slices.Repeat([]string{long}, 31), {}} {
+			_, err := r.tables.Pool().Exec(ctx, store.NotifyLicenses, store.LicensesPayload(users))
+			require.NoError(t, err)
+			heard := <-changed
+			if len(users) == 40 {
+				require.Nil(t, heard)
+				continue
+			}
+			require.Equal(t, users, heard)
+		}
+		return nil
+	}))
+}
+
+func TestNotificationsThatNobodyTakesBecomeOneOfAnyUser(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	require.NoError(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+		_, err := r.tables.Pool().Exec(ctx, "select pg_notify($1, format('[\"u%s\"]', n)) from generate_series(1, 1000) n", store.LicensesChanged)
+		require.NoError(t, err)
+		wait.Until(t, func() bool { return len(changed) == cap(changed) })
+		for heard := range changed {
+			if heard == nil {
+				break
+			}
+		}
+		return nil
+	}))
+}
+
+func TestOneInviterAtATime(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	var order []string
+	first, second := make(chan struct{}), make(chan error, 1)
+	err := r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error {
+		go func() {
+			second <- r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error {
+				order = append(order, "second")
+				return nil
+			})
+		}()
+		other := r.lead(ctx, "acme/other", func(context.Context, <-chan []string) error {
+			close(first)
+			return nil
+		})
+		<-first
+		order = append(order, "first")
+		return other
+	})
+	require.NoError(t, err)
+	require.NoError(t, <-second)
+	require.Equal(t, []string{"first", "second"}, order)
+}
+
+func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	err := r.lead(ctx, "acme/tool", func(working context.Context, _ <-chan []string) error {
+		_, err := r.tables.Pool().Exec(ctx, `select pg_terminate_backend(pid) from pg_locks join pg_database d on d.oid = database
+			where datname = current_database() and locktype = 'advisory' and classid = $1::bigint::oid and pid <> pg_backend_pid()`, int64(store.LeaderLock))
+		require.NoError(t, err)
+		<-working.Done()
+		return nil
+	})
+	require.ErrorContains(t, err, "listen for changed purchases")
+}
+
+// A session that only hears is idle to Postgres, however much it hears.
+func TestAnInviterThatAlwaysHearsSomethingShowsThatItLives(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	session, err := pgx.ConnectConfig(ctx, leaderSession(r.tables))
+	require.NoError(t, err)
+	defer session.Close(ctx)
+	require.NoError(t, becomeLeader(ctx, session, "acme/tool"))
+	listening, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed := make(chan []string, 100)
+	ended := make(chan error, 1)
+	pid := session.PgConn().PID()
+	go func() { ended <- listen(listening, session, changed, 100*time.Millisecond) }()
+	var shown time.Time // by the session, the last time
+	for signs := 0; signs < 4; {
+		_, err := r.tables.Pool().Exec(ctx, store.NotifyLicenses, `["u1"]`)
+		require.NoError(t, err)
+		select {
+		case <-changed:
+		case err := <-ended:
+			require.NoError(t, err, "the session has ended")
+		}
+		var at time.Time
+		require.NoError(t, r.tables.Pool().QueryRow(ctx, "select query_start from pg_stat_activity where pid = $1", pid).Scan(&at))
+		if at.After(shown) {
+			shown = at
+			signs++
+		}
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+func TestAFrozenInvitersSessionEnds(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	require.NoError(t, r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error { return nil }))
+	config := leaderSession(r.tables)
+	require.Equal(t, strconv.FormatInt(leaderTimeout.Milliseconds(), 10), config.RuntimeParams["idle_session_timeout"])
+	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "one that lives shows it in time")
+}
+
+func TestAPauseIsNeverMadeShorter(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), setup(t).records(t)
+	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	long := Pause{Repository: "acme/tool", Until: now.Add(time.Hour), Cause: PauseLimit, Reason: "told"}
+	require.NoError(t, r.pause(ctx, long))
+	require.NoError(t, r.pause(ctx, Pause{Repository: "acme/tool", Until: now.Add(time.Second), Cause: PauseFault, Reason: "x"}))
+	pauses, err := Pauses(ctx, r.tables, now)
+	require.NoError(t, err)
+	require.Len(t, pauses, 1)
+	require.Equal(t, long.Cause, pauses[0].Cause)
+	require.NoError(t, r.endPause(ctx, "acme/tool", PauseDenied))
+	pauses, err = Pauses(ctx, r.tables, now)
+	require.NoError(t, err)
+	require.Len(t, pauses, 1, "a limit outlives the process that met it")
+	pauses, err = Pauses(ctx, r.tables, now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Empty(t, pauses)
+}
