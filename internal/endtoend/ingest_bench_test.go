@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,20 +47,21 @@ func BenchmarkIngest(b *testing.B) {
 			return testenv.StartCommand(b, exec.Command(peer, append(arguments, "-secret", secret)...), nil)
 		}
 	}
-	ingest := func(variant ...string) func(b *testing.B) *testenv.Program {
+	ingest := func(b *testing.B) *testenv.Program {
+		return testenv.Start(b, "ingest", []string{
+			"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0",
+			"ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
+			"PUBLISH_TIMEOUT=4500ms", // a busy machine may stand still for seconds
+		})
+	}
+	// withLog is ingest's handler and a log, in peer, with the settings of ingest's main.
+	withLog := func(arguments ...string) func(b *testing.B) *testenv.Program {
 		return func(b *testing.B) *testenv.Program {
-			env := append([]string{
-				"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0",
-				"ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
-				"PUBLISH_TIMEOUT=4500ms", // a busy machine may stand still for seconds
-			}, variant...)
-			if len(variant) == 0 {
-				return testenv.Start(b, "ingest", env)
-			}
-			return testenv.StartVariant(b, "ingest", env)
+			command := exec.Command(peer, append(arguments, "-log", b.TempDir(), "-secret", secret)...)
+			return testenv.StartCommand(b, command, []string{"GOGC=200", "GOMAXPROCS=" + strconv.Itoa(runtime.GOMAXPROCS(0)+1)})
 		}
 	}
-	const always, slow = "SYNC_VARIANT=always", "FLUSH_DELAY=1ms"
+	const always, slow = "-sync=always", "-slower=1ms"
 	contenders := []*contender{
 		{name: "nothing stored", connections: connections, deliveries: 8000, start: serve()},
 		{name: "Postgres handler", connections: connections, deliveries: 3000, start: serve("-database", database), parent: postmaster},
@@ -67,12 +69,12 @@ func BenchmarkIngest(b *testing.B) {
 			name: "Postgres handler, tuned", connections: connections, deliveries: 5000, parent: postmaster,
 			start: serve("-database", fmt.Sprintf("%s&pool_max_conns=%d", database, connections)), // no other pool is quicker
 		},
-		{name: "one by one", connections: connections, deliveries: 4000, start: ingest(always)},
-		{name: "ingest", connections: connections, deliveries: 8000, start: ingest()},
-		{name: "one by one, flush 1 ms slower", connections: connections, deliveries: 600, start: ingest(always, slow)},
-		{name: "ingest, flush 1 ms slower", connections: connections, deliveries: 4000, start: ingest(slow)},
-		{name: "one by one, one connection", connections: 1, deliveries: 500, start: ingest(always)},
-		{name: "ingest, one connection", connections: 1, deliveries: 500, start: ingest()},
+		{name: "one by one", connections: connections, deliveries: 4000, start: withLog(always)},
+		{name: "ingest", connections: connections, deliveries: 8000, start: ingest},
+		{name: "one by one, flush 1 ms slower", connections: connections, deliveries: 600, start: withLog(always, slow)},
+		{name: "ingest, flush 1 ms slower", connections: connections, deliveries: 4000, start: withLog(slow)},
+		{name: "one by one, one connection", connections: 1, deliveries: 500, start: withLog(always)},
+		{name: "ingest, one connection", connections: 1, deliveries: 500, start: ingest},
 	}
 	deliveries := prepared(9000)
 	for range rounds {

@@ -36,8 +36,8 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
 	m := message(d, l.name, partitions)
-	variant.around(func() { duplicate, err = l.committer.append(ctx, m) })
-	if err == nil { // it may be another stream than it was, or another server's
+	duplicate, err = l.committer.append(ctx, m)
+	if err == nil { // the stream may have been replaced meanwhile, or the server
 		_, err = l.writable(ctx)
 	}
 	if err != nil {

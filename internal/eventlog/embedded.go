@@ -44,6 +44,10 @@ type EmbeddedConfig struct {
 	Address string // of TCP beside the socket, empty for none; the bound address is written beside the token
 	Stream  string
 	Logger  *slog.Logger
+
+	// SyncBlock makes the bytes of a block durable. By default it is fdatasync; benchmarks
+	// inject a slower disk.
+	SyncBlock func(*os.File) error
 }
 
 // ErrLocked: another process holds the log of this data directory.
@@ -78,6 +82,9 @@ func (s *Server) start(ctx context.Context) error {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
 	s.store = blockstore.New(root, writerAccount, s.config.Stream)
+	if s.config.SyncBlock != nil {
+		s.store.SyncBlock = s.config.SyncBlock
+	}
 	if err := s.recover(ctx); err != nil {
 		return err
 	}
@@ -85,7 +92,7 @@ func (s *Server) start(ctx context.Context) error {
 	if s.token, err = ensureToken(tokenFile(s.config.DataDir), s.config.Logger); err != nil {
 		return err
 	}
-	if err := s.run(variant.always); err != nil {
+	if err := s.run(false); err != nil {
 		return err
 	}
 	if err := s.decide(); err != nil {
@@ -102,9 +109,6 @@ func (s *Server) start(ctx context.Context) error {
 // decide keeps the server that syncs nothing where the flush is sure to find
 // what it writes, and replaces it by one that syncs always where it is not.
 func (s *Server) decide() error {
-	if variant.always || variant.never {
-		return s.keepSynced()
-	}
 	err := s.probe()
 	if err == nil {
 		return s.store.Resume()
@@ -114,10 +118,6 @@ func (s *Server) decide() error {
 	if err := s.run(true); err != nil {
 		return err
 	}
-	return s.keepSynced()
-}
-
-func (s *Server) keepSynced() error {
 	s.synced = true
 	return s.store.Trust()
 }
@@ -160,7 +160,7 @@ func (s *Server) Connect() (*Log, error) {
 	if s.synced {
 		flush = s.store.FlushFolders
 	}
-	log, err := connect("nats://embedded.invalid", s.config.Stream, variant.wrap(flush), s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.secret))
+	log, err := connect("nats://embedded.invalid", s.config.Stream, flush, s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.secret))
 	if err != nil {
 		return nil, err
 	}

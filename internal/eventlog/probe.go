@@ -16,11 +16,9 @@ const (
 	probeTimeout = 10 * time.Second
 )
 
-// probe finds out, in a stream of its own, whether the server keeps its messages
-// where flush syncs them, and has written them when it acknowledges them.
-//
-// The stream stays until the next start: where the server deletes one it removes
-// folders behind its answer, and another stream may be about to use them.
+// probe makes a stream for blockstore's Probe. It stays until the next start, because
+// the server removes the folders of a deleted stream after it has answered, while
+// another stream may already use them.
 func (s *Server) probe() error {
 	conn, err := nats.Connect(s.nats.ClientURL(), nats.InProcessServer(s.nats), nats.Token(s.secret))
 	if err != nil {
@@ -38,15 +36,8 @@ func (s *Server) probe() error {
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	store := s.store.Of(blockstore.ProbeStream)
-	for range 2 {
-		body := []byte(randomToken())
-		if _, err := js.Publish(ctx, probeSubject, body); err != nil {
-			return fmt.Errorf("publish to the probe: %w", err)
-		}
-		if err := store.Holds(body); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.store.Probe(func(body []byte) error {
+		_, err := js.Publish(ctx, probeSubject, body)
+		return err
+	})
 }

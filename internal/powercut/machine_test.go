@@ -34,9 +34,9 @@ type machine struct {
 	*world
 	t       *testing.T
 	random  *rand.Rand
-	env     []string
 	dir     string
 	disk    *powercut.Disk
+	ignored string // the disk ignores fsyncs of files with this suffix
 	unmount func() error
 	ingest  *testenv.Program
 	blocks  int // of the log, when it was looked at last
@@ -45,10 +45,10 @@ type machine struct {
 // blocksPerDisk bounds what a disk grows to, in memory: a block has 8 MB.
 const blocksPerDisk = 20
 
-func newMachine(t *testing.T, random *rand.Rand, env ...string) *machine {
+func newMachine(t *testing.T, random *rand.Rand) *machine {
 	m := &machine{
 		world: newWorld(&testenv.Provider{Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}, random.Uint64()),
-		t:     t, random: random, env: env, dir: t.TempDir(), disk: powercut.New(),
+		t:     t, random: random, dir: t.TempDir(), disk: powercut.New(),
 	}
 	m.mount()
 	t.Cleanup(m.powerOff)
@@ -77,15 +77,10 @@ func (m *machine) powerOff() {
 
 // start starts ingest and waits until it receives; the error tells why it does not.
 func (m *machine) start(cut <-chan struct{}) error {
-	env := append([]string{
+	m.ingest = testenv.Start(m.t, "ingest", []string{
 		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
 		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s",
-	}, m.env...)
-	if len(m.env) > 0 {
-		m.ingest = testenv.StartVariant(m.t, "ingest", env)
-	} else {
-		m.ingest = testenv.Start(m.t, "ingest", env)
-	}
+	})
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Patience)
 	defer cancel()
 	go func() {
@@ -161,6 +156,7 @@ func (m *machine) endCut(total *tally) {
 	m.powerOff()
 	total.cuts++
 	m.disk = m.disk.Survivor(m.random)
+	m.disk.IgnoreSyncs(m.ignored)
 	m.mount()
 }
 

@@ -171,7 +171,8 @@ func (n *node) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) 
 }
 
 func (n *node) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	return n.disk.change(func() syscall.Errno { return n.disk.sync(n.file) })
+	name, _ := n.Parent() // without the disk's lock: the FUSE library has a lock of its own
+	return n.disk.change(func() syscall.Errno { return n.disk.sync(n.file, name) })
 }
 
 // Statfs says that there is room: Limit tells only who writes.

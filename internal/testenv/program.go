@@ -20,12 +20,9 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-var (
-	programs = sync.OnceValues(func() (string, error) { return build() })
-	variants = sync.OnceValues(func() (string, error) { return build("-tags", "synctest") })
-)
+var programs = sync.OnceValues(build)
 
-func build(flags ...string) (string, error) {
+func build() (string, error) {
 	dir, err := os.MkdirTemp("", "payfold-bin-")
 	if err != nil {
 		return "", err
@@ -33,7 +30,7 @@ func build(flags ...string) (string, error) {
 	built.Lock()
 	built.dirs = append(built.dirs, dir)
 	built.Unlock()
-	command := append([]string{"build", "-o", dir}, append(append(flags, buildFlags...), "github.com/payfold/payfold/cmd/...")...)
+	command := append([]string{"build", "-o", dir}, append(buildFlags, "github.com/payfold/payfold/cmd/...")...)
 	if output, err := exec.Command("go", command...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, output)
 	}
@@ -75,14 +72,6 @@ func Binary(t testing.TB, program string) string {
 	dir, err := programs()
 	require.NoError(t, err)
 	return filepath.Join(dir, program)
-}
-
-// StartVariant is Start for a build that heeds SYNC_VARIANT and FLUSH_DELAY.
-func StartVariant(t testing.TB, program string, env []string) *Program {
-	t.Helper()
-	dir, err := variants()
-	require.NoError(t, err)
-	return StartCommand(t, exec.Command(filepath.Join(dir, program)), env)
 }
 
 // StartCommand starts any command in the same way, in a process group of its own.

@@ -1,5 +1,6 @@
 // Command peer serves what the benchmark of ingest is compared with: the handler
-// one would write without payfold, and ingest's own with nothing stored.
+// one would write without payfold, and ingest's own handler with nothing stored, with
+// one fsync for each delivery, or on a slower disk.
 package main
 
 import (
@@ -28,39 +29,59 @@ import (
 func main() {
 	database := flag.String("database", "", "store into this Postgres; empty: nowhere")
 	secret := flag.String("secret", "", "the signing secret")
+	var l logFlags
+	flag.StringVar(&l.dir, "log", "", "store into a log in this folder")
+	flag.StringVar(&l.sync, "sync", "group", "group: as ingest does; always: one fsync for each delivery")
+	flag.DurationVar(&l.slower, "slower", 0, "makes each fsync of a block take so much longer")
 	flag.Parse()
-	if err := run(*database, *secret); err != nil {
+	if err := run(*database, *secret, l); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(database, secret string) error {
+func run(database, secret string, l logFlags) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server, err := newServer(database, secret, l)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("msg=\"receiving deliveries\" listen_addr=%s\n", listener.Addr())
 	if database == "" {
-		return nothingStored(secret).Serve(webhook.Listen(listener, 4096, prometheus.NewRegistry()))
-	}
-	server, err := intoPostgres(database, secret)
-	if err != nil {
-		return err
+		listener = webhook.Listen(listener, 4096, prometheus.NewRegistry())
 	}
 	return server.Serve(listener)
+}
+
+func newServer(database, secret string, l logFlags) (*http.Server, error) {
+	switch {
+	case database != "":
+		return intoPostgres(database, secret)
+	case l.dir != "":
+		log, err := l.open()
+		return withHandler(secret, log), err
+	}
+	return withHandler(secret, nowhere{}), nil
+}
+
+// appender stores deliveries.
+type appender interface {
+	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)
 }
 
 type nowhere struct{}
 
 func (nowhere) Append(context.Context, events.Delivery) (bool, error) { return false, nil }
 
-func nothingStored(secret string) *http.Server {
+func withHandler(secret string, log appender) *http.Server {
 	logger := slog.New(slog.DiscardHandler)
 	return webhook.NewServer(webhook.New(webhook.Config{
 		Secrets: []webhook.Secret{webhook.NewSecret(secret)}, MaxBodyBytes: 512 << 10, MaxInFlight: 1024,
-		PublishTimeout: 3 * time.Second, Logger: logger, Registerer: prometheus.NewRegistry(),
-	}, nowhere{}), logger)
+		PublishTimeout: 4500 * time.Millisecond, Logger: logger, Registerer: prometheus.NewRegistry(),
+	}, log), logger)
 }
 
 func intoPostgres(database, secret string) (*http.Server, error) {

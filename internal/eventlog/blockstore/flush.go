@@ -93,7 +93,7 @@ func (s *Store) Flush(seq uint64) error {
 		if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
 			return missing
 		}
-		if err := syncData(s.file); err != nil {
+		if err := s.SyncBlock(s.file); err != nil {
 			return fmt.Errorf("fsync %s: %w", s.file.Name(), err)
 		}
 		if missing != nil {

@@ -1,7 +1,6 @@
 package blockstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +20,9 @@ import (
 // nothing. Whatever it acknowledged and somebody was told lies at or below the
 // durable watermark.
 type Store struct {
+	// SyncBlock makes a block's bytes durable: fdatasync. Set it before Recover, or never.
+	SyncBlock func(*os.File) error
+
 	root    string // of the server
 	account string
 	stream  string
@@ -39,16 +41,13 @@ const (
 	indexFile   = "index.db"
 )
 
-// ProbeStream is no log: a server's start proves with it where messages are kept.
-const ProbeStream = "PAYFOLD_PROBE"
-
 // ErrNoBlock: the server has not stored anything yet. It leaves the flush as it was.
 var ErrNoBlock = errors.New("no message block")
 
 // New describes the blocks of one stream below the server's root; it touches nothing.
 func New(root, account, stream string) *Store {
 	folder := filepath.Join(root, "jetstream", account, "streams", stream)
-	return &Store{root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
+	return &Store{SyncBlock: SyncData, root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
 }
 
 // Of is the store of another stream of the same server.
@@ -59,22 +58,6 @@ func (s *Store) Root() string { return s.root }
 
 // Remove deletes the stream, which no server may have open.
 func (s *Store) Remove() error { return os.RemoveAll(s.folder) }
-
-// Holds says whether the newest block ends with a message of that body.
-func (s *Store) Holds(body []byte) error {
-	blocks, err := s.blocks()
-	if err != nil {
-		return err
-	}
-	content, err := os.ReadFile(s.block(newestOf(blocks)))
-	if err != nil {
-		return err
-	}
-	if len(content) < checksumLength || !bytes.HasSuffix(content[:len(content)-checksumLength], body) {
-		return fmt.Errorf("%s does not end with the newest message", s.block(newestOf(blocks)))
-	}
-	return nil
-}
 
 func (s *Store) block(number int) string {
 	return filepath.Join(s.dir, strconv.Itoa(number)+blockSuffix)

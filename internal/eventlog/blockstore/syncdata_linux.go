@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// syncData makes a file's bytes and its length durable, but not its times, which
+// SyncData makes a file's bytes and its length durable, but not its times, which
 // would cost a second write.
-func syncData(file *os.File) error {
+func SyncData(file *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(file.Fd())); !errors.Is(err, syscall.EINTR) {
 			return err

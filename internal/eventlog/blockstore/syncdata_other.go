@@ -4,4 +4,5 @@ package blockstore
 
 import "os"
 
-func syncData(file *os.File) error { return file.Sync() }
+// SyncData makes a file durable.
+func SyncData(file *os.File) error { return file.Sync() }

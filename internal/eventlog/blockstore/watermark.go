@@ -148,7 +148,7 @@ func (f *watermarkFile) set(w Watermark) error {
 		if err := f.write(); err != nil {
 			return err
 		}
-		if err := syncData(f.file); err != nil {
+		if err := SyncData(f.file); err != nil {
 			return fmt.Errorf("fsync the durable watermark: %w", err)
 		}
 	}

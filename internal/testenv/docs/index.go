@@ -12,8 +12,6 @@ var elsewhere = map[string]string{
 	"GOMEMLIMIT": "the Go runtime reads it",
 	"GOMAXPROCS": "the Go runtime reads it",
 	"GOGC":       "the Go runtime reads it",
-
-	"SYNC_VARIANT": "builds for the tests of power cuts read it",
 }
 
 var (
