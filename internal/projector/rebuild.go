@@ -22,7 +22,7 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with what is folded
-	Stretch  uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
+	Chunk    uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
 	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
 
 	upto     positions                          // what lies beyond is left out; nil: nothing does
@@ -32,9 +32,9 @@ type Rebuild struct {
 	poisoned poisoned
 }
 
-// stretchEvents is how much of the log is folded in memory before it is committed,
+// chunkEvents is how much of the log is folded in memory before it is committed,
 // and what a rebuild that is killed does again: about ten seconds of work.
-const stretchEvents = 1_000_000
+const chunkEvents = 1_000_000
 
 // Run goes on from where the tables stand up to that message of the log. After
 // an error they stand at some message before it, whole, and Run goes on there.
@@ -66,7 +66,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 	}
 }
 
-func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Stretch, stretchEvents) }
+func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, chunkEvents) }
 
 // decode leaves out what the tables hold, and what lies beyond upto.
 func (r *Rebuild) decode(at positions) decoder {
@@ -85,7 +85,7 @@ func (r *Rebuild) decode(at positions) decoder {
 	}
 }
 
-// run commits stretch after stretch of that many messages and returns where the
+// run commits chunk after chunk of that many messages and returns where the
 // last one began.
 func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, err error) {
 	info, err := r.Log.Info(ctx)
@@ -104,7 +104,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	s := stretch{bulk: bulk, begin: max(at.least(), info.First-1)} // a log that was adopted begins late
+	s := chunk{bulk: bulk, begin: max(at.least(), info.First-1)} // a log that was adopted begins late
 	r.Progress(min(s.begin, until), until)
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
@@ -131,8 +131,8 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	return s.begin, err
 }
 
-// stretch is what was folded since the last commit.
-type stretch struct {
+// chunk is what was folded since the last commit.
+type chunk struct {
 	bulk   *store.Bulk
 	begin  uint64 // up to where the tables stand
 	end    uint64 // the last message that was folded; 0 before the first
@@ -140,7 +140,7 @@ type stretch struct {
 	failed error  // of bulk, which is of no use after one
 }
 
-func (s *stretch) fold(ctx context.Context, some []*batch) error {
+func (s *chunk) fold(ctx context.Context, some []*batch) error {
 	batches := make([][]events.Event, len(some))
 	for i, b := range some {
 		batches[i] = b.events
@@ -152,8 +152,8 @@ func (s *stretch) fold(ctx context.Context, some []*batch) error {
 	return s.failed
 }
 
-// save commits the stretch, if there is one, and begins the next.
-func (r *Rebuild) save(ctx context.Context, s *stretch) error {
+// save commits the chunk, if there is one, and begins the next.
+func (r *Rebuild) save(ctx context.Context, s *chunk) error {
 	if s.failed != nil || s.end <= s.begin {
 		return s.failed
 	}

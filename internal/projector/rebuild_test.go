@@ -37,9 +37,9 @@ func (w *world) open(ctx context.Context, t *testing.T, schema string) *store.St
 	return database
 }
 
-func (w *world) rebuild(t *testing.T, into *store.Store, stretch uint64) projector.Rebuild {
+func (w *world) rebuild(t *testing.T, into *store.Store, chunk uint64) projector.Rebuild {
 	return projector.Rebuild{
-		Log: w.log.Reader(t), Store: into, Rules: anyRules, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Stretch: stretch,
+		Log: w.log.Reader(t), Store: into, Rules: anyRules, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Chunk: chunk,
 	}
 }
 
@@ -132,18 +132,18 @@ func (w *world) live(ctx context.Context, t *testing.T, count int) (stop func() 
 	return stop
 }
 
-func TestAnyStretchAndAnyStopGivesTheLiveTables(t *testing.T) {
+func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 	t.Parallel()
 	ctx, w := setup(t)
 	w.live(ctx, t, 700)
 	info, err := w.log.Info(ctx)
 	require.NoError(t, err)
-	for _, stretch := range []uint64{0, 7, 333} {
-		schema := fmt.Sprintf("by_%d", stretch)
+	for _, chunk := range []uint64{0, 7, 333} {
+		schema := fmt.Sprintf("by_%d", chunk)
 		into := w.open(ctx, t, schema)
 		for stops := 0; ; stops++ {
 			stopped, stop := context.WithCancel(ctx)
-			rebuild := w.rebuild(t, into, stretch)
+			rebuild := w.rebuild(t, into, chunk)
 			var left atomic.Int64
 			left.Store(rand.Int64N(40))
 			rebuild.Progress = func(_, _ uint64) {
@@ -189,8 +189,8 @@ func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
 // many, and rejected in every fold from then on.
 func TestARebuildFindsWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, stretch := range []uint64{0, 50} {
-		t.Run(fmt.Sprint("stretch ", stretch), func(t *testing.T) {
+	for _, chunk := range []uint64{0, 50} {
+		t.Run(fmt.Sprint("chunk ", chunk), func(t *testing.T) {
 			t.Parallel()
 			ctx, w := setup(t)
 			w.log.Fill(t, 400, shopSecret)
@@ -204,7 +204,7 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 				end $$;
 				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
 			require.NoError(t, err)
-			rebuild := w.rebuild(t, into, stretch)
+			rebuild := w.rebuild(t, into, chunk)
 			require.NoError(t, rebuild.Run(ctx, w.head(ctx, t)))
 			require.EqualValues(t, w.head(ctx, t), w.number(ctx, t, "select (select count(*) from portal_next.processed_event) + (select count(*) from portal_next.duplicate_event)"))
 			refused := w.number(ctx, t, "select count(*) from payfold.poison")
@@ -212,7 +212,7 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 			require.LessOrEqual(t, refused, int64(3))
 			require.Equal(t, refused, w.number(ctx, t, "select count(*) from portal_next.processed_event where reason = 'internal'"))
 			w.live(ctx, t, 1)
-			rest := w.rebuild(t, into, stretch)
+			rest := w.rebuild(t, into, chunk)
 			require.NoError(t, rest.Run(ctx, w.head(ctx, t)))
 			other := w.open(ctx, t, "other")
 			again := w.rebuild(t, other, 0)

@@ -1,25 +1,25 @@
 package store
 
-// arena is bytes in chunks, so that it grows without being copied.
+// arena is bytes in segments, so that it grows without being copied.
 type arena struct {
-	chunks [][]byte
-	from   *memory
+	segments [][]byte
+	from     *memory
 }
 
-type place struct{ chunk, from, length uint32 }
+type place struct{ segment, from, length uint32 }
 
 func (a *arena) put(b []byte) place {
-	last := len(a.chunks) - 1
-	if last < 0 || cap(a.chunks[last])-len(a.chunks[last]) < len(b) {
-		a.chunks = append(a.chunks, a.from.chunk(len(b)))
+	last := len(a.segments) - 1
+	if last < 0 || cap(a.segments[last])-len(a.segments[last]) < len(b) {
+		a.segments = append(a.segments, a.from.segment(len(b)))
 		last++
 	}
-	p := place{uint32(last), uint32(len(a.chunks[last])), uint32(len(b))}
-	a.chunks[last] = append(a.chunks[last], b...)
+	p := place{uint32(last), uint32(len(a.segments[last])), uint32(len(b))}
+	a.segments[last] = append(a.segments[last], b...)
 	return p
 }
 
-func (a *arena) at(p place) []byte { return a.chunks[p.chunk][p.from : p.from+p.length] }
+func (a *arena) at(p place) []byte { return a.segments[p.segment][p.from : p.from+p.length] }
 
 // replace puts b where p was, if there is room.
 func (a *arena) replace(p place, b []byte) place {
@@ -30,13 +30,13 @@ func (a *arena) replace(p place, b []byte) place {
 	return p
 }
 
-// memory gives out chunks. The next is made ready beside the fold: to touch memory
+// memory gives out segments. The next is made ready beside the fold: to touch memory
 // for the first time may take as long as to fill it.
 type memory struct{ ready chan []byte }
 
 const (
-	chunkSize = 1 << 20
-	pageSize  = 4 << 10
+	segmentSize = 1 << 20
+	pageSize    = 4 << 10
 )
 
 func newMemory() *memory {
@@ -45,38 +45,38 @@ func newMemory() *memory {
 	return m
 }
 
-// chunk has room for that many bytes at least.
-func (m *memory) chunk(least int) []byte {
-	if least > chunkSize {
+// segment has room for that many bytes at least.
+func (m *memory) segment(least int) []byte {
+	if least > segmentSize {
 		return make([]byte, 0, least)
 	}
-	chunk := <-m.ready
+	segment := <-m.ready
 	go m.prepare()
-	return chunk
+	return segment
 }
 
 func (m *memory) prepare() {
-	chunk := make([]byte, chunkSize)
-	for i := 0; i < chunkSize; i += pageSize {
-		chunk[i] = 0
+	segment := make([]byte, segmentSize)
+	for i := 0; i < segmentSize; i += pageSize {
+		segment[i] = 0
 	}
-	m.ready <- chunk[:0]
+	m.ready <- segment[:0]
 }
 
-// chunked is a slice that grows without being copied.
-type chunked[T any] struct {
-	chunks [][]T
-	length uint32
+// segmented is a slice that grows without being copied.
+type segmented[T any] struct {
+	segments [][]T
+	length   uint32
 }
 
-const rowsOfChunk = 1 << 13
+const rowsOfSegment = 1 << 13
 
-func (l *chunked[T]) at(i uint32) *T { return &l.chunks[i/rowsOfChunk][i%rowsOfChunk] }
+func (l *segmented[T]) at(i uint32) *T { return &l.segments[i/rowsOfSegment][i%rowsOfSegment] }
 
-func (l *chunked[T]) add(one T) (at uint32) {
+func (l *segmented[T]) add(one T) (at uint32) {
 	at = l.length
-	if at%rowsOfChunk == 0 {
-		l.chunks = append(l.chunks, make([]T, rowsOfChunk))
+	if at%rowsOfSegment == 0 {
+		l.segments = append(l.segments, make([]T, rowsOfSegment))
 	}
 	l.length++
 	*l.at(at) = one

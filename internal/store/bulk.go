@@ -16,31 +16,31 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Bulk folds long stretches of the log into tables that nobody else writes. The
-// rows are those that Apply would leave; the way there differs: what a stretch has
+// Bulk folds long chunks of the log into tables that nobody else writes. The
+// rows are those that Apply would leave; the way there differs: what a chunk has
 // seen stays in memory, rows that are only ever added go out while the fold goes
-// on, and all of a stretch is one transaction.
+// on, and all of a chunk is one transaction.
 //
-// Not for concurrent use. After an error it is of no use but to be closed, and
-// the tables are as the last Save left them.
+// Not for concurrent use. After an error only Close may be called, and the tables are
+// as the last Save left them.
 type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	loader        loader
-	stretch       *stretch           // nil between Save and the next Fold
-	rows          *shelves           // of the stretch
+	chunk         *chunk             // nil between Save and the next Fold
+	rows          *rowCache          // of the chunk
 	state         *projections.State // of the last batch
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
 	refused       Refused
-	memory        int // for the rows of a stretch
+	memory        int // for the rows of a chunk
 	together      int // batches are written
 }
 
 // NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
 // may change refused until Close.
 func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint64, refused Refused) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, memory: stretchMemory(), together: copiedTogether, loader: loader{schema: s.schema, alone: newAlone()}}
+	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, loader: loader{schema: s.schema, filter: newKeyFilter()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -54,7 +54,7 @@ func (s *Store) NewBulk(ctx context.Context, rules projections.Rules, until uint
 	if err := b.check(ctx); err != nil {
 		return nil, err
 	}
-	return b, b.loader.alone.resume(ctx, b.reads.Conn(), b.least(), until)
+	return b, b.loader.filter.resume(ctx, b.reads.Conn(), b.least(), until)
 }
 
 func (b *Bulk) check(ctx context.Context) error {
@@ -109,9 +109,9 @@ func (b *Bulk) least() uint64 {
 
 // Close gives up what is not saved.
 func (b *Bulk) Close() {
-	if b.stretch != nil {
-		_ = b.stretch.flush()
-		_ = b.stretch.tx.Rollback(context.Background())
+	if b.chunk != nil {
+		_ = b.chunk.flush()
+		_ = b.chunk.tx.Rollback(context.Background())
 	}
 	for _, connection := range []*pgxpool.Conn{b.reads, b.writes} {
 		if connection != nil {
@@ -127,7 +127,7 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	if b.loader.alone.any {
+	if b.loader.filter.any {
 		if err := b.load(ctx, slices.Concat(batches...)); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	return nil
 }
 
-// load puts what the tables have of the events on the shelves.
+// load puts what the tables have of the events into the row cache.
 func (b *Bulk) load(ctx context.Context, some []events.Event) error {
 	if len(some) == 0 {
 		return nil
@@ -175,20 +175,20 @@ func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 		}
 	}
 	b.rows.keep(b.state)
-	return refusal(b.stretch.write(addedIn(b.state)))
+	return refusal(b.chunk.write(addedIn(b.state)))
 }
 
-// expected is how many events a long first stretch comes to, for the size of its maps.
+// expected is how many events a long first chunk comes to, for the size of its maps.
 func (b *Bulk) expected() int {
-	if b.loader.alone.any {
+	if b.loader.filter.any {
 		return 0
 	}
-	until := b.loader.alone.until
+	until := b.loader.filter.until
 	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
 }
 
-// Full says that a stretch has come to the memory that it may take, and is to be saved.
-func (b *Bulk) Full() bool { return b.stretch != nil && b.rows.size()+b.loader.alone.size > b.memory }
+// Full says that a chunk has come to the memory that it may take, and is to be saved.
+func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.size()+b.loader.filter.size > b.memory }
 
 // mostMemory is more than a million events of a real shop come to, which are each about
 // eventMemory.
@@ -197,9 +197,9 @@ const (
 	eventMemory = 512
 )
 
-// stretchMemory is what the rows of a stretch may take: half of GOMEMLIMIT where that is
+// chunkMemory is what the rows of a chunk may take: half of GOMEMLIMIT where that is
 // less, for reading ahead and writing take some, too.
-func stretchMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
+func chunkMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
 
 // Save commits everything folded and moves the partitions that are not there yet
 // on to position, whose message has that digest. ErrFenced where somebody else
@@ -208,38 +208,38 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	stretch, rows := b.stretch, b.rows
+	chunk, rows := b.chunk, b.rows
 	var learning sync.WaitGroup // while Postgres has the work
-	learning.Go(func() { b.loader.alone.learn(rows, position) })
+	learning.Go(func() { b.loader.filter.learn(rows, position) })
 	defer learning.Wait()
-	if err := stretch.flush(); err != nil {
+	if err := chunk.flush(); err != nil {
 		return refusal(err)
 	}
-	if err := rows.save(ctx, stretch.tx, stretch.fresh); err != nil {
+	if err := rows.save(ctx, chunk.tx, chunk.fresh); err != nil {
 		return refusal(err)
 	}
 	for _, t := range derived {
 		if !t.about().extra {
 			continue
 		}
-		if err := t.changesIn(b.state).copy(ctx, stretch.tx); err != nil {
+		if err := t.changesIn(b.state).copy(ctx, chunk.tx); err != nil {
 			return refusal(err)
 		}
 	}
 	if err := b.moveCheckpoints(ctx, position, digest); err != nil {
 		return err
 	}
-	if err := b.refused.record(ctx, stretch.tx, b.logID, func(seq uint64) bool { return seq <= position }); err != nil {
+	if err := b.refused.record(ctx, chunk.tx, b.logID, func(seq uint64) bool { return seq <= position }); err != nil {
 		return err
 	}
-	if err := stretch.tx.Commit(ctx); err != nil {
+	if err := chunk.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	b.stretch, b.rows = nil, nil
+	b.chunk, b.rows = nil, nil
 	for partition, at := range b.positions {
 		b.positions[partition] = max(at, position)
 	}
-	b.loader.alone.renew()
+	b.loader.filter.renew()
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (b *Bulk) moveCheckpoints(ctx context.Context, position uint64, digest []by
 	behind := maps.Clone(b.positions)
 	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= position })
 	partitions, expected := inColumns(behind)
-	moved, err := b.stretch.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest, b.logID)
+	moved, err := b.chunk.tx.Exec(ctx, advanceCheckpoints, partitions, expected, int64(position), digest, b.logID)
 	if err != nil {
 		return fmt.Errorf("move the checkpoints: %w", err)
 	}
@@ -278,12 +278,12 @@ func (b *Bulk) lockCheckpoints(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// begin opens a stretch unless one is open.
+// begin opens a chunk unless one is open.
 func (b *Bulk) begin(ctx context.Context) error {
-	if b.stretch != nil {
+	if b.chunk != nil {
 		return nil
 	}
-	if b.loader.alone.any {
+	if b.loader.filter.any {
 		if err := makeIndexes(ctx, b.loader.schema, false, b.writes, b.reads); err != nil {
 			return err
 		}
@@ -293,14 +293,14 @@ func (b *Bulk) begin(ctx context.Context) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err = b.lockCheckpoints(ctx, tx); err == nil {
-		b.stretch, err = beginStretch(ctx, tx, !b.loader.alone.any, b.together)
+		b.chunk, err = beginChunk(ctx, tx, !b.loader.filter.any, b.together)
 	}
 	if err != nil {
 		_ = tx.Rollback(ctx)
 		return err
 	}
-	b.rows, b.state = newShelves(b.expected()), projections.NewState()
-	if b.loader.alone.any {
+	b.rows, b.state = newRowCache(b.expected()), projections.NewState()
+	if b.loader.filter.any {
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
 		}

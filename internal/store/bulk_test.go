@@ -16,8 +16,8 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// However the log is split into batches and stretches, what is folded in bulk
-// is what one fold gives, also where Apply went first or a stretch was given up.
+// However the log is split into batches and chunks, what is folded in bulk
+// is what one fold gives, also where Apply went first or a chunk was given up.
 func TestBulkGivesTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -120,7 +120,7 @@ func requireRevenue(ctx context.Context, t require.TestingT, s *Store) {
 }
 
 // Partitions that stand at different places are each folded from there, and none
-// goes back, whatever the stretches and whether few events are missing or most.
+// goes back, whatever the chunks and whether few events are missing or most.
 func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -152,7 +152,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 		require.NoError(r, err)
 		defer bulk.Close()
 		require.Equal(r, at, bulk.positions)
-		size := rapid.IntRange(1, len(log)).Draw(r, "stretch")
+		size := rapid.IntRange(1, len(log)).Draw(r, "chunk")
 		for begin := 0; begin < len(log); begin += size {
 			end := min(begin+size, len(log))
 			for i := begin; i < end; i++ {
@@ -207,8 +207,8 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 	require.EqualValues(t, 70, number(ctx, t, s, "select balance from credits"))
 }
 
-// Memory is bounded in bytes: a stretch of long texts ends sooner.
-func TestAStretchIsFullWhateverItsEvents(t *testing.T) {
+// Memory is bounded in bytes: a chunk of long texts ends sooner.
+func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 	t.Parallel()
 	full := func(length int) (count int) {
 		ctx, s := setup(t)
@@ -233,8 +233,8 @@ func TestAStretchIsFullWhateverItsEvents(t *testing.T) {
 	require.InDelta(t, 16<<20/2000, long, 16<<20/2000/2)
 }
 
-// Ctrl-C in the middle of a stretch is an error, never a loss or a panic.
-func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
+// Ctrl-C in the middle of a chunk is an error, never a loss or a panic.
+func TestAChunkThatIsCancelledSavesNothing(t *testing.T) {
 	t.Parallel()
 	whole, s := setup(t)
 	for range 20 {
@@ -256,10 +256,10 @@ func TestAStretchThatIsCancelledSavesNothing(t *testing.T) {
 }
 
 // Not parallel: the limit is the process's.
-func TestAStretchTakesHalfOfTheMemoryLimit(t *testing.T) {
+func TestAChunkTakesHalfOfTheMemoryLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(100 << 20)
 	defer debug.SetMemoryLimit(before)
-	require.Equal(t, 50<<20, stretchMemory())
+	require.Equal(t, 50<<20, chunkMemory())
 	debug.SetMemoryLimit(math.MaxInt64) // GOMEMLIMIT is not set
-	require.Equal(t, 512<<20, stretchMemory())
+	require.Equal(t, 512<<20, chunkMemory())
 }

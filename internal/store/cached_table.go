@@ -10,181 +10,143 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// shelf keeps rows of one table in memory, as the bytes that COPY takes in: less
-// than half of what they are as values, and nothing that the garbage collector
+// cachedTable is the rows of one table in a rowCache, as the bytes that COPY takes in:
+// less than half of what they are as values, and nothing that the garbage collector
 // has to look through. Not for concurrent use.
-type shelf[R any] struct {
-	*Table[R]
-	in      *shelves
-	number  uint32 // there
-	columns []column
-	keys    int // how many of the columns are the key; they come first
-
-	places  chunked[shelved]
-	bytes   arena
-	loaded  []uint32 // the rows of this turn, in order
-	encoded []byte   // for the next row
+type cachedTable struct {
+	anyTable
+	in     *rowCache
+	number uint32 // there
+	keys   int    // how many of the columns are the key; they come first
+	rows   segmented[cachedRow]
+	bytes  arena
+	loaded []uint32 // the rows that were loaded for this batch, in order
 }
 
-// rowNames are up to five. The first is one that the row never loses; rows with the
-// same key have it in common.
-type rowNames [5]string
-
-// shelved is where a row is.
-type shelved struct {
+// cachedRow is where a row is.
+type cachedRow struct {
 	place
-	turn    uint32 // in which it was loaded last
+	batch   uint32 // for which it was loaded last
 	stored  bool   // the table has it, or gets it beside save
 	changed bool   // save writes it: as a new row, or where it is stored as an update
 }
 
-func (t *Table[R]) newShelf(in *shelves) anyShelf {
-	if t.names == nil {
-		return nil
+func newCachedTable(in *rowCache, t anyTable) *cachedTable {
+	return &cachedTable{
+		anyTable: t, in: in, number: uint32(len(in.tables)), bytes: arena{from: in.memory},
+		keys: slices.IndexFunc(t.columns(), func(c column) bool { return !c.key }),
 	}
-	s := &shelf[R]{Table: t, in: in, number: uint32(len(in.all)), columns: columnsOf[R](), bytes: arena{from: in.memory}}
-	s.keys = slices.IndexFunc(s.columns, func(c column) bool { return !c.key })
-	return s
 }
 
-// load puts a row that was found by name, and all that belongs to it.
-func (s *shelf[R]) load(state *projections.State, at uint32, name string) {
-	if row := s.places.at(at); row.turn != s.in.turn {
-		row.turn = s.in.turn
-		s.loaded = append(s.loaded, at)
-		value := s.value(at)
-		s.put(state, value)
-		if s.links == nil {
+// load puts a row that was found by name into the state, and all that belongs to it.
+func (c *cachedTable) load(state *projections.State, at uint32, name string) {
+	row := c.rows.at(at)
+	if row.batch == c.in.batch {
+		return
+	}
+	row.batch = c.in.batch
+	c.loaded = append(c.loaded, at)
+	for _, to := range c.putRow(state, c.bytes.at(row.place)) {
+		if to.name != name {
+			c.in.loadNamed(state, to.name)
+		}
+	}
+}
+
+// take adds the rows that the table has. Those that are here already stay.
+func (c *cachedTable) take(state *projections.State) {
+	c.eachRow(state, func(row []byte, names rowNames) {
+		if !c.has(row, names) {
+			c.add(row, names, cachedRow{stored: true})
+		}
+	})
+}
+
+// keep adds what the fold changed. Rows that never change are written to the table
+// without being saved from here.
+func (c *cachedTable) keep(state *projections.State) {
+	insertOnly := c.about().insertOnly
+	c.eachChangedRow(state, func(row []byte, names rowNames, loaded bool, place int) {
+		if !loaded {
+			c.add(row, names, cachedRow{stored: insertOnly, changed: !insertOnly})
 			return
 		}
-		for _, to := range s.links(&value) {
-			if to.name != name {
-				s.in.loadNamed(state, to.name)
-			}
+		at := c.loaded[place]
+		cached := c.rows.at(at)
+		before := c.bytes.at(cached.place)
+		if !bytes.HasPrefix(before, c.keyOf(row)) {
+			panic("a row of " + c.about().name + " is not where it was loaded from")
 		}
-	}
+		c.rename(at, before, names)
+		cached.place, cached.changed = c.bytes.replace(cached.place, row), true
+	})
 }
 
-func (s *shelf[R]) value(at uint32) R {
-	return valueOf[R](s.columns, s.bytes.at(s.places.at(at).place))
-}
+func (c *cachedTable) keyOf(row []byte) []byte { return row[:keyEnd(row, c.keys)] }
 
-// take puts the rows that the table has. Those that are here already stay.
-func (s *shelf[R]) take(state *projections.State) {
-	rows := s.rows(state).Rows()
-	for i := range rows {
-		s.encode(&rows[i])
-		if _, here := s.find(&rows[i]); !here {
-			s.add(&rows[i], shelved{stored: true})
-		}
-	}
-}
-
-// keep puts what the fold changed. Rows that never change are written to the table
-// without being saved from here.
-func (s *shelf[R]) keep(state *projections.State) {
-	changed := s.rows(state)
-	if !s.insertOnly {
-		changed.EachChanged(s.keepRow)
-		return
-	}
-	added := changed.Inserted()
-	for i := range added {
-		s.encode(&added[i])
-		s.add(&added[i], shelved{stored: true})
-	}
-}
-
-// keepRow puts a row that is new, or one that was loaded in this turn, as the place-th, and changed.
-func (s *shelf[R]) keepRow(row *R, loaded bool, place int) {
-	s.encode(row)
-	if !loaded {
-		s.add(row, shelved{changed: true})
-		return
-	}
-	at := s.loaded[place]
-	as := s.places.at(at)
-	if !bytes.HasPrefix(s.bytes.at(as.place), s.key()) {
-		panic("a row of " + s.name + " is not where it was loaded from")
-	}
-	s.rename(at, row)
-	as.place, as.changed = s.bytes.replace(as.place, s.encoded), true
-}
-
-func (s *shelf[R]) encode(row *R) { s.encoded = appendRow(s.encoded[:0], s.columns, row) }
-
-// key is that of the row that was encoded last.
-func (s *shelf[R]) key() []byte { return s.encoded[:keyEnd(s.encoded, s.keys)] }
-
-// add puts the row that was encoded last.
-func (s *shelf[R]) add(row *R, as shelved) {
-	as.place = s.bytes.put(s.encoded)
-	at := s.places.add(as)
-	names := s.names(row)
+func (c *cachedTable) add(row []byte, names rowNames, as cachedRow) {
+	as.place = c.bytes.put(row)
+	at := c.rows.add(as)
 	for i, name := range names {
 		if !slices.Contains(names[:i], name) {
-			s.in.list(name, s.number, at)
+			c.in.list(name, c.number, at)
 		}
 	}
 }
 
 // rename lists a row under the names that it did not have before.
-func (s *shelf[R]) rename(at uint32, row *R) {
-	now := s.names(row)
+func (c *cachedTable) rename(at uint32, before []byte, now rowNames) {
 	if now == (rowNames{now[0]}) {
 		return
 	}
-	before := s.value(at)
-	had := s.names(&before)
+	had := c.namesOf(before)
 	for _, name := range now {
 		if !slices.Contains(had[:], name) {
-			s.in.list(name, s.number, at)
+			c.in.list(name, c.number, at)
 		}
 	}
 }
 
-// find looks for the row with the key of the one that was encoded last.
-func (s *shelf[R]) find(row *R) (at uint32, found bool) {
-	key := s.key()
-	for e := s.in.byName[hashOf(s.names(row)[0])]; e != 0; e = s.in.entry(e).next {
-		one := s.in.entry(e)
-		if one.shelf == s.number && bytes.HasPrefix(s.bytes.at(s.places.at(one.row).place), key) {
-			return one.row, true
+// has says whether a row with the same key is here.
+func (c *cachedTable) has(row []byte, names rowNames) bool {
+	key := c.keyOf(row)
+	for e := c.in.byName[hashOf(names[0])]; e != 0; e = c.in.entry(e).next {
+		one := c.in.entry(e)
+		if one.table == c.number && bytes.HasPrefix(c.bytes.at(c.rows.at(one.row).place), key) {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 // save writes what the table has not got.
-func (s *shelf[R]) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	if s.insertOnly {
+func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+	if c.about().insertOnly {
 		return nil
 	}
 	next := uint32(0)
 	some := func(out []byte) []byte {
-		for end := len(out) + copyAtOnce; next < s.places.length && len(out) < end; next++ {
-			if row := s.places.at(next); row.changed && !row.stored {
-				out = append(out, s.bytes.at(row.place)...)
+		for end := len(out) + copyAtOnce; next < c.rows.length && len(out) < end; next++ {
+			if row := c.rows.at(next); row.changed && !row.stored {
+				out = append(out, c.bytes.at(row.place)...)
 			}
 		}
 		return out
 	}
-	if err := copyIn(ctx, tx, s.name, s.columns, fresh, some); err != nil {
+	if err := copyIn(ctx, tx, c.about().name, c.columns(), fresh, some); err != nil {
 		return err
 	}
-	return updateIn(ctx, tx, s.name, s.updated)
+	return c.updateRows(ctx, tx, c.changed)
 }
 
-// updated yields the rows that the table has in another form.
-func (s *shelf[R]) updated(yield func(R) bool) {
-	for at := range s.places.length {
-		if row := s.places.at(at); row.changed && row.stored && !yield(s.value(at)) {
+// changed yields the rows that the table has in another form.
+func (c *cachedTable) changed(yield func(row []byte) bool) {
+	for at := range c.rows.length {
+		if row := c.rows.at(at); row.changed && row.stored && !yield(c.bytes.at(row.place)) {
 			return
 		}
 	}
 }
 
-func (s *shelf[R]) endTurn() { s.loaded = s.loaded[:0] }
-
-// size is what it takes, about.
-func (s *shelf[R]) size() int { return chunkSize*len(s.bytes.chunks) + 20*int(s.places.length) }
+// size is the memory that it takes, about.
+func (c *cachedTable) size() int { return segmentSize*len(c.bytes.segments) + 20*int(c.rows.length) }

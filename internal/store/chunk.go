@@ -10,8 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// stretch is what one transaction of a Bulk is about to commit.
-type stretch struct {
+// chunk is what one transaction of a Bulk is about to commit.
+type chunk struct {
 	tx      pgx.Tx
 	fresh   bool            // the tables are empty and nobody's but this transaction's
 	rows    chan []change   // of batches; as many as are written at once may wait meanwhile
@@ -21,8 +21,8 @@ type stretch struct {
 	closed  bool
 }
 
-func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*stretch, error) {
-	s := &stretch{tx: tx, fresh: fresh, rows: make(chan []change, together)}
+func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chunk, error) {
+	s := &chunk{tx: tx, fresh: fresh, rows: make(chan []change, together)}
 	if _, err := tx.Exec(ctx, byKeys); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func beginStretch(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*st
 }
 
 // empty gives the empty tables new files, so that copyIn may take them for fresh.
-func (s *stretch) empty(ctx context.Context) error {
+func (s *chunk) empty(ctx context.Context) error {
 	if _, err := s.tx.Exec(ctx, "truncate "+tableNames()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
@@ -68,7 +68,7 @@ func addedIn(s *projections.State) (all []change) {
 
 // write hands rows over; those of a table are written in this order. After an error there
 // is only flush.
-func (s *stretch) write(rows []change) error {
+func (s *chunk) write(rows []change) error {
 	select {
 	case s.rows <- rows:
 		return nil
@@ -81,7 +81,7 @@ func (s *stretch) write(rows []change) error {
 }
 
 // flush waits until all rows are written. There can be no more.
-func (s *stretch) flush() error {
+func (s *chunk) flush() error {
 	if !s.closed {
 		s.closed = true
 		close(s.rows)

@@ -61,8 +61,8 @@ func TestARowIsReadAsItWasWritten(t *testing.T) {
 
 func TestAChunkedSliceKeepsWhatIsAdded(t *testing.T) {
 	t.Parallel()
-	var all chunked[int]
-	for i := range 3*rowsOfChunk + 1 {
+	var all segmented[int]
+	for i := range 3*rowsOfSegment + 1 {
 		require.EqualValues(t, i, all.add(i))
 	}
 	for i := range all.length {

@@ -4,6 +4,6 @@
 // Rows of a derived table change in two ways. Apply is one transaction that moves
 // the checkpoints on from where the batch began, loads what the batch touches, lets
 // the rules fold, and writes what they changed. Bulk does the same for a long
-// stretch of the log, in tables that nobody else writes. Whoever applies the same
-// messages again finds the checkpoints moved and changes nothing.
+// chunk of the log, in tables that nobody else writes. Applying the same messages
+// again finds the checkpoints moved and changes nothing.
 package store

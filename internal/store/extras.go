@@ -10,7 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// loadExtras puts what the next stretch of a rebuild adds to. Sums by day are
+// loadExtras puts what the next chunk of a rebuild adds to. Sums by day are
 // few and come whole; rows by user would have a lookup.
 func loadExtras(ctx context.Context, from sender, rules projections.Rules, state *projections.State) error {
 	batch := &pgx.Batch{}

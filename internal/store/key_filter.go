@@ -10,70 +10,71 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// alone is what a loader knows of tables that nobody else writes: it need not
-// ask for what they cannot have, nor for what is on the shelves by now.
-type alone struct {
-	any     bool               // whether they have any rows
+// keyFilter says which names a loader has to look for in tables that nobody else
+// writes. It leaves out names that no row has, by a Bloom filter, and names whose rows
+// are in the row cache already.
+type keyFilter struct {
+	any     bool               // whether the tables have any rows
 	written *bloom.BloomFilter // the names of all their rows; may say yes to others. nil: not known
 	until   uint64             // where the tables will stand in the end
-	asked   map[nameKind]set   // by kind, the names looked for since the shelves were empty
+	asked   map[nameKind]set   // by kind, the names looked for since the row cache was empty
 	size    int                // of asked, about
 }
 
-// One name in a hundred that the tables do not have is looked for in vain.
+// falsePositives is the share of the names without a row that are looked for anyway.
 const falsePositives = 0.01
 
-// namesPerEvent is what the months of a real shop come to, about. Where there
-// are more, more is looked for in vain.
+// namesPerEvent is about that of a real shop. With more names the filter is too small,
+// and more of them are looked for without need.
 const namesPerEvent = 3
 
-// To read the names of eight events takes as long as to look for those of one
-// that may not be there, about.
+// readPerLook: reading the names of eight events takes about as long as looking for
+// those of one.
 const readPerLook = 8
 
-func newAlone() *alone { return &alone{asked: map[nameKind]set{}} }
+func newKeyFilter() *keyFilter { return &keyFilter{asked: map[nameKind]set{}} }
 
-func (a *alone) ask(kind nameKind, names set) []string {
-	if !a.any {
+func (f *keyFilter) ask(kind nameKind, names set) []string {
+	if !f.any {
 		return nil
 	}
-	asked := a.asked[kind]
+	asked := f.asked[kind]
 	if asked == nil {
 		asked = set{}
-		a.asked[kind] = asked
+		f.asked[kind] = asked
 	}
 	fresh := set{}
 	for name := range names {
-		if _, done := asked[name]; !done && a.mayHave(name) {
+		if _, done := asked[name]; !done && f.mayHave(name) {
 			fresh.add(name)
 		}
 	}
 	for name := range fresh {
 		asked.add(name)
-		a.size += len(name) + 40
+		f.size += len(name) + 40
 	}
 	return fresh.list()
 }
 
-func (a *alone) mayHave(name string) bool {
-	return a.written == nil || a.written.Test(hashBytes(hashOf(name)))
+func (f *keyFilter) mayHave(name string) bool {
+	return f.written == nil || f.written.Test(hashBytes(hashOf(name)))
 }
 
 // learn notes the names of rows that are being written into the tables, which then
 // stand at position.
-func (a *alone) learn(rows *shelves, position uint64) {
+func (f *keyFilter) learn(rows *rowCache, position uint64) {
 	switch {
-	case position >= a.until:
-		a.written = nil
-	case a.written != nil:
-		rows.eachHash(func(hash uint64) { a.written.Add(hashBytes(hash)) })
+	case position >= f.until:
+		f.written = nil
+	case f.written != nil:
+		rows.eachHash(func(hash uint64) { f.written.Add(hashBytes(hash)) })
 	}
 }
 
 func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
 
-// renew: the tables have some rows, and the shelves are empty.
-func (a *alone) renew() { a.any, a.asked, a.size = true, map[nameKind]set{}, 0 }
+// renew: a chunk was saved. The tables have some rows, and the row cache is empty.
+func (f *keyFilter) renew() { f.any, f.asked, f.size = true, map[nameKind]set{}, 0 }
 
 // namesOfRows is the statement that reads every name under which rows are looked for.
 func namesOfRows() string {
@@ -89,22 +90,22 @@ func namesOfRows() string {
 // resume looks at what is in the tables, which stand at position and are to be
 // brought up to until. The names of their rows are read where that pays: a
 // promotion that adds the last few events keeps others waiting.
-func (a *alone) resume(ctx context.Context, connection *pgx.Conn, position, until uint64) error {
-	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&a.any); err != nil {
+func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, until uint64) error {
+	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&f.any); err != nil {
 		return fmt.Errorf("look for rows: %w", err)
 	}
-	a.until = until
-	if a.any && until < position+position/readPerLook {
+	f.until = until
+	if f.any && until < position+position/readPerLook {
 		return nil
 	}
-	a.written = bloom.NewWithEstimates(uint(max(until, 1_000)*namesPerEvent), falsePositives)
+	f.written = bloom.NewWithEstimates(uint(max(until, 1_000)*namesPerEvent), falsePositives)
 	rows, err := connection.Query(ctx, namesOfRows())
 	if err != nil {
 		return fmt.Errorf("read the names of what is there: %w", err)
 	}
 	var name string
 	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
-		a.written.Add(hashBytes(hashOf(name)))
+		f.written.Add(hashBytes(hashOf(name)))
 		return nil
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (
 type loader struct {
 	schema string
 	state  *projections.State
-	alone  *alone // nil where others write these tables, too: then rows are locked
+	filter *keyFilter // nil where others write these tables, too: then rows are locked
 }
 
 // step is when rows are looked for: the rows of one step have the names for the next.
@@ -52,7 +52,7 @@ func (l *loader) load(ctx context.Context, from sender, batch []events.Event) er
 		asked := l.asked(want)
 		questions := &pgx.Batch{}
 		if at == ofEvents {
-			if l.alone == nil { // else all that is refused came with the new state
+			if l.filter == nil { // else all that is refused came with the new state
 				queuePoison(questions, l.schema, l.state, batch[0].Seq, batch[len(batch)-1].Seq)
 			}
 			l.queueSeen(questions, asked(ofEvent))
@@ -85,7 +85,7 @@ func (l *loader) queueSeen(batch *pgx.Batch, ids []string) {
 // lead to is wanted in the next.
 func (t *Table[R]) queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted) {
 	tail := ""
-	if l.alone == nil && !t.insertOnly {
+	if l.filter == nil && !t.insertOnly {
 		tail = " order by " + keyNames(t.columns()) + " for update"
 	}
 	for _, lookup := range t.lookups {
@@ -148,8 +148,8 @@ func (l *loader) asked(want wanted) func(nameKind) []string {
 		list, done := lists[kind]
 		if !done {
 			list = want[kind].list()
-			if l.alone != nil {
-				list = l.alone.ask(kind, want[kind])
+			if l.filter != nil {
+				list = l.filter.ask(kind, want[kind])
 			}
 			lists[kind] = list
 		}

@@ -89,7 +89,7 @@ func (s *Store) Promote(ctx context.Context, p Promotion) error {
 		if err := s.catchUp(ctx, tx, p.CatchUp); err != nil {
 			return err
 		}
-		// A stretch that is open across the renaming would write half into each schema.
+		// A chunk that is open across the renaming would write half into each schema.
 		if _, err := tx.Exec(ctx, "lock table "+in(s.schema, "checkpoint")+" in exclusive mode"); err != nil {
 			return fmt.Errorf("wait for who else works on schema %s: %w", s.schema, err)
 		}

@@ -515,7 +515,7 @@ func TestATableUnderTheNameOfADroppedSchemaIsLeftAlone(t *testing.T) {
 	require.ErrorContains(t, again.Promote(ctx, promotion(t, again)), "schema portal_prev is there and is not payfold's")
 }
 
-// Whoever folds into it would write one half of a stretch into each schema.
+// Whoever folds into it would write one half of a chunk into each schema.
 func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -10,32 +10,22 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// shelves is the rows that a stretch has seen, as it leaves them, with one index of
-// all their names. To a Bulk they are what the tables are to Apply; the tables get
-// them at the stretch's end.
-type shelves struct {
-	all []anyShelf
+// rowCache is the rows that a chunk of a rebuild has seen, as it leaves them, with one
+// index of all their names. To a Bulk it is what the tables are to Apply; the tables
+// get the rows at the chunk's end.
+type rowCache struct {
+	tables []*cachedTable
 
 	events  map[eventHash]struct{}
 	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
-	entries chunked[entry]
-	turn    uint32 // of load
+	entries segmented[entry]
+	batch   uint32 // the number of the batch that rows are loaded for
 	memory  *memory
-}
-
-// anyShelf is a shelf, whatever its rows.
-type anyShelf interface {
-	load(state *projections.State, at uint32, name string)
-	take(state *projections.State)
-	keep(state *projections.State)
-	endTurn()
-	save(ctx context.Context, tx pgx.Tx, fresh bool) error
-	size() int
 }
 
 // entry is a row under one of its names.
 type entry struct {
-	shelf uint32 // its number
+	table uint32 // its number
 	row   uint32
 	next  uint32 // the entry before it under that name, counted from 1
 }
@@ -49,12 +39,12 @@ func hashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
 func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.String(seeds[1], id)} }
 
-// newShelves expects about that many events.
-func newShelves(expected int) *shelves {
-	s := &shelves{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
+// newRowCache expects about that many events.
+func newRowCache(expected int) *rowCache {
+	s := &rowCache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
 	for _, t := range derived {
-		if one := t.newShelf(s); one != nil {
-			s.all = append(s.all, one)
+		if t.isLookedFor() {
+			s.tables = append(s.tables, newCachedTable(s, t))
 		}
 	}
 	return s
@@ -62,7 +52,7 @@ func newShelves(expected int) *shelves {
 
 // seen tells, batch after batch, which of the events' ids came before that batch.
 // It works beside the fold; nobody else may touch s.events until it is closed.
-func (s *shelves) seen(batches [][]events.Event) <-chan []string {
+func (s *rowCache) seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
 		defer close(told)
@@ -87,10 +77,10 @@ func (s *shelves) seen(batches [][]events.Event) <-chan []string {
 }
 
 // load puts what the events can touch but their ids, and maybe more: see projections.State.
-func (s *shelves) load(state *projections.State, batch []events.Event) {
-	s.turn++
-	for _, one := range s.all {
-		one.endTurn()
+func (s *rowCache) load(state *projections.State, batch []events.Event) {
+	s.batch++
+	for _, one := range s.tables {
+		one.loaded = one.loaded[:0]
 	}
 	for i := range batch {
 		e := &batch[i]
@@ -114,49 +104,49 @@ func paymentsOf(subscription string) string { return "\x00" + subscription }
 
 // loadNamed puts the rows of that name and what belongs to them; now and then
 // another one, which had this name before or one with the same hash.
-func (s *shelves) loadNamed(state *projections.State, name string) {
+func (s *rowCache) loadNamed(state *projections.State, name string) {
 	if name == "" {
 		return
 	}
 	for at := s.byName[hashOf(name)]; at != 0; {
 		e := s.entry(at)
-		s.all[e.shelf].load(state, e.row, name)
+		s.tables[e.table].load(state, e.row, name)
 		at = e.next
 	}
 }
 
 // take puts what the tables have, where it is not here yet.
-func (s *shelves) take(state *projections.State) {
+func (s *rowCache) take(state *projections.State) {
 	for _, id := range state.Events.Seen() {
 		s.events[hashOfEvent(id)] = struct{}{}
 	}
-	for _, one := range s.all {
+	for _, one := range s.tables {
 		one.take(state)
 	}
 }
 
 // keep puts what the fold changed.
-func (s *shelves) keep(state *projections.State) {
-	for _, one := range s.all {
+func (s *rowCache) keep(state *projections.State) {
+	for _, one := range s.tables {
 		one.keep(state)
 	}
 }
 
 // list puts a row under a name.
-func (s *shelves) list(name string, shelf, row uint32) {
+func (s *rowCache) list(name string, table, row uint32) {
 	if name == "" {
 		return
 	}
 	hash := hashOf(name)
-	s.byName[hash] = 1 + s.entries.add(entry{shelf, row, s.byName[hash]})
+	s.byName[hash] = 1 + s.entries.add(entry{table, row, s.byName[hash]})
 }
 
 // entry is the one of that number, counted from 1.
-func (s *shelves) entry(number uint32) entry { return *s.entries.at(number - 1) }
+func (s *rowCache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
 // save writes what the tables have not got.
-func (s *shelves) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	for _, one := range s.all {
+func (s *rowCache) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+	for _, one := range s.tables {
 		if err := one.save(ctx, tx, fresh); err != nil {
 			return err
 		}
@@ -165,16 +155,16 @@ func (s *shelves) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 }
 
 // size is what all of it takes, about.
-func (s *shelves) size() int {
+func (s *rowCache) size() int {
 	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
-	for _, one := range s.all {
+	for _, one := range s.tables {
 		size += one.size()
 	}
 	return size
 }
 
 // eachHash calls do with the hash of every name and of every event's id.
-func (s *shelves) eachHash(do func(hash uint64)) {
+func (s *rowCache) eachHash(do func(hash uint64)) {
 	for event := range s.events {
 		do(event[0])
 	}

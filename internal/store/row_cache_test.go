@@ -136,7 +136,7 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *Store, rules projections.Ru
 }
 
 // A row is found by the names that it came to have after it was put away: each
-// event is a batch of its own, all of them one stretch.
+// event is a batch of its own, all of them one chunk.
 func TestARowIsFoundByTheNamesThatItGotLater(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -197,7 +197,7 @@ func requireOneFold(ctx context.Context, t *testing.T, s *Store, rules projectio
 }
 
 // All lines that an event wrote come back, and a row that became shorter is written as it is.
-func TestWhatAStretchTakesAndKeepsIsWhole(t *testing.T) {
+func TestWhatAChunkTakesAndKeepsIsWhole(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	for name, bodies := range map[string][]string{

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,6 +27,9 @@ type Table[R any] struct {
 	// has to be loaded with it.
 	names func(*R) rowNames
 	links func(*R) links
+
+	once   sync.Once
+	layout []column
 }
 
 // definition is what does not depend on the type of the rows.
@@ -94,12 +99,26 @@ type anyTable interface {
 	changesIn(s *projections.State) change
 	queueLoad(l *loader, batch *pgx.Batch, at step, asked func(nameKind) []string, want wanted)
 	queueAll(batch *pgx.Batch, state *projections.State)
-	newShelf(in *shelves) anyShelf // nil: no row is looked for
+
+	// Rows as the bytes that COPY takes in, which are valid until do returns.
+	isLookedFor() bool // else none of the following is called
+	eachRow(state *projections.State, do func(row []byte, names rowNames))
+	eachChangedRow(state *projections.State, do func(row []byte, names rowNames, loaded bool, place int))
+	putRow(state *projections.State, row []byte) links
+	namesOf(row []byte) rowNames
+	updateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
 }
+
+// rowNames are up to five. The first is one that the row never loses; rows with the
+// same key have it in common.
+type rowNames [5]string
 
 func (t *Table[R]) about() *definition { return &t.definition }
 
-func (t *Table[R]) columns() []column { return columnsOf[R]() }
+func (t *Table[R]) columns() []column {
+	t.once.Do(func() { t.layout = columnsOf[R]() })
+	return t.layout
+}
 
 func (t *Table[R]) changesIn(s *projections.State) change {
 	changed := t.rows(s)
