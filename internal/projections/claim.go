@@ -12,53 +12,24 @@ import (
 // granted. A later one is a duplicate payment. One that cannot be used yet is
 // rejected and claims nothing, but what it says counts for a later one.
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
-	claimed := f.payment.UserID != ""
-	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
-	if offer != nil && f.Kind == "" && claimed && f.payment.rank(kindRank) == kindSaid && f.payment.Kind != offer.Kind {
-		offer = nil // nothing to add to a payment of another kind
-	}
+	offer := r.offer(f)
 	told, unusable := r.tell(f, offer)
 	if StartsSubscription(f.Event) {
 		return r.startSubscription(s, f, told, unusable)
 	}
-	p, conflict := f.payment, conflicts(f)
-	usable := unusable == "" && f.PaymentID() != "" && !conflict
+	c := claiming{payment: f.payment, offer: offer, unusable: unusable, conflict: conflicts(f)}
+	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
-		p = s.named(f)
-		if !claimed && p.rank(kindRank) == told.rank(kindRank) {
-			p.setRank(kindRank, 0) // a later one decides as long as nothing is granted
-		}
-		p.merge(told)
-		if !claimed {
-			p.Buyer = cmp.Or(f.UserID, p.Buyer)
-		}
-		p.absorb(s)
+		c.payment = s.add(f, told)
+		c.tooMuch = c.payment.user() != "" && c.payment.sold() && !s.canGrant(c.payment)
 	}
+	p := c.payment
 	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, told.knownKind(), p.Kind, f.kind)
-	canGrant := !usable || p.user() == "" || !p.sold() || s.canGrant(p)
-	reason := Reason("")
-	switch noCatalogue := r.Catalogue == nil; {
-	case !isKind(f.kind):
-		reason = UnknownKind
-	case f.user == "" && cmp.Or(f.SubscriptionID, p.SubscriptionID) == "":
-		reason = MissingUser
-	case f.PaymentID() == "":
-		reason = MissingPaymentID
-	case !noCatalogue && offer == nil && p.rank(creditsRank) == 0:
-		reason = UnknownProduct
-	case unusable == KindMismatch:
-		reason = unusable
-	case f.kind == KindOneTime && p.Credits == nil && offer == nil && !f.Credits.Present && !conflict:
-		reason = MissingCredits
-	case unusable != "" || !canGrant:
-		reason = OutOfRange
-	case conflict:
-		reason = PaymentConflict
-	}
-	if conflict {
+	reason := r.reject(f, c)
+	if c.conflict {
 		r.link(s, f, s.named(f)) // the names are the provider's, whoever pays
 	}
-	if !usable || !canGrant {
+	if !usable || c.tooMuch {
 		return Rejected, refused(reason)
 	}
 	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.sold() && p.user() != "" {
@@ -73,6 +44,63 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 		return DuplicatePayment, nil
 	}
 	return Applied, nil
+}
+
+// offer is what the catalogue sells under the event's product key.
+func (r Rules) offer(f *facts) *Offer {
+	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
+	if p := f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
+		return nil // nothing to add to a payment of another kind
+	}
+	return offer
+}
+
+// add is the event's payment with what the event says of it.
+func (s *State) add(f *facts, told Payment) Payment {
+	p := s.named(f)
+	claimed := p.UserID != ""
+	if !claimed && p.rank(kindRank) == told.rank(kindRank) {
+		p.setRank(kindRank, 0) // a later one decides as long as nothing is granted
+	}
+	p.merge(told)
+	if !claimed {
+		p.Buyer = cmp.Or(f.UserID, p.Buyer)
+	}
+	p.absorb(s)
+	return p
+}
+
+// claiming is what a claim found out about its event.
+type claiming struct {
+	payment  Payment // with what the event says, if that can be used
+	offer    *Offer
+	unusable Reason // what it says can never be used
+	conflict bool   // somebody else, or something else, has the payment
+	tooMuch  bool   // a balance could not hold what is to be granted
+}
+
+// reject is the first reason that applies, empty for none.
+func (r Rules) reject(f *facts, c claiming) Reason {
+	p := c.payment
+	switch {
+	case !isKind(f.kind):
+		return UnknownKind
+	case f.user == "" && cmp.Or(f.SubscriptionID, p.SubscriptionID) == "":
+		return MissingUser
+	case f.PaymentID() == "":
+		return MissingPaymentID
+	case r.Catalogue != nil && c.offer == nil && p.rank(creditsRank) == 0:
+		return UnknownProduct
+	case c.unusable == KindMismatch:
+		return c.unusable
+	case f.kind == KindOneTime && p.Credits == nil && c.offer == nil && !f.Credits.Present && !c.conflict:
+		return MissingCredits
+	case c.unusable != "" || c.tooMuch:
+		return OutOfRange
+	case c.conflict:
+		return PaymentConflict
+	}
+	return ""
 }
 
 // StartsSubscription says whether it is a checkout that starts a subscription and
