@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -23,7 +24,7 @@ const maxPasses = 20
 
 // connect reads the log from a message on, up to where each partition stands, again and
 // again until the customers bring no new names.
-func connect(ctx context.Context, log log, from uint64, upto positions, customers *store.Connected) error {
+func connect(ctx context.Context, log log, from uint64, upto identity.Positions, customers *store.Connected) error {
 	for range maxPasses {
 		grew, err := connectOnce(ctx, log, from, nil, upto, customers)
 		if err != nil || !grew {
@@ -35,7 +36,7 @@ func connect(ctx context.Context, log log, from uint64, upto positions, customer
 
 // connectOnce reads the messages once that lie behind after and up to upto, partition by
 // partition, and says whether the customers brought a new name.
-func connectOnce(ctx context.Context, log log, from uint64, after, upto positions, customers *store.Connected) (grew bool, err error) {
+func connectOnce(ctx context.Context, log log, from uint64, after, upto identity.Positions, customers *store.Connected) (grew bool, err error) {
 	decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(upto) {
 			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(upto))
@@ -45,7 +46,7 @@ func connectOnce(ctx context.Context, log log, from uint64, after, upto position
 		}
 		return append(to, events.Decode(m)), nil
 	}
-	reading := pipeline{log: log, from: from, until: upto.most(), most: decodeMessages * decodeAhead, decode: decode}
+	reading := pipeline{log: log, from: from, until: upto.Most(), most: decodeMessages * decodeAhead, decode: decode}
 	err = reading.run(ctx, func(some []*batch) error {
 		for _, b := range some {
 			for _, event := range b.events {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -22,13 +23,13 @@ const idleInterval = time.Second
 
 // follow reads on from the least position of the share and applies batch after
 // batch, until ctx ends (nil) or something fails.
-func (p *Projector) follow(ctx context.Context, logID string, share []int, at positions) error {
+func (p *Projector) follow(ctx context.Context, logID string, share []int, at identity.Positions) error {
 	if len(share) == 0 {
 		<-ctx.Done()
 		return nil
 	}
 	f := &follower{
-		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.leastOf(share),
+		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.LeastOf(share),
 		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
 		partitions: len(at),
 	}
@@ -128,7 +129,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error
 		refused.Seq = batch[0].Seq
 	}
 	if refused.Seq != 0 {
-		if err := f.projector.poisoned.add(refused); err != nil {
+		if err := f.projector.quarantine.Add(refused); err != nil {
 			return err
 		}
 		return f.applyBatch(ctx, batch)
@@ -166,13 +167,13 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 	}
 	if len(from) > 0 {
 		result, err := p.Store.Apply(ctx, p.Rules, fresh, store.Advance{
-			LogID: f.logID, From: from, To: delivered, Digest: digest, Refused: p.poisoned.refused,
+			LogID: f.logID, From: from, To: delivered, Digest: digest, Refused: p.quarantine.Refused,
 		})
 		if err != nil {
 			return err
 		}
 		for _, event := range fresh {
-			if p.poisoned.folded(ctx, p.Logger, event.Seq) {
+			if p.quarantine.Folded(ctx, p.Logger, event.Seq) {
 				p.metrics.poison.Inc()
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -121,13 +122,13 @@ func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
 	log = server.Log(t)
 	restoreSnapshot(ctx, t, server.Admin, early)
 	err := w.waitRun(ctx, t, log)
-	require.ErrorIs(t, err, projector.ErrLogLost)
+	require.ErrorIs(t, err, identity.ErrLogLost)
 	require.ErrorContains(t, err, "it ends at seq 2")
 	require.ErrorContains(t, err, "restore the log", "it says what to do")
 
 	appendTo(ctx, t, log, pack("x3", "x3", "u3", 1), pack("x4", "x4", "u1", 1), pack("x5", "x5", "u1", 1))
 	err = w.waitRun(ctx, t, log)
-	require.ErrorIs(t, err, projector.ErrLogLost)
+	require.ErrorIs(t, err, identity.ErrLogLost)
 	require.ErrorContains(t, err, "is another one than was applied there")
 	require.EqualValues(t, 4, w.number(ctx, t, "select count(*) from portal.processed_event"))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -42,10 +43,10 @@ type Config struct {
 // same log and database: they share the partitions.
 type Projector struct {
 	Config
-	metrics  *metrics
-	trouble  atomic.Pointer[string] // why the projector does not work at present; nil when it does
-	poisoned poisoned
-	measured time.Time // when the payments that wait for their user were counted
+	metrics    *metrics
+	trouble    atomic.Pointer[string] // why the projector does not work at present; nil when it does
+	quarantine store.Quarantine
+	measured   time.Time // when the payments that wait for their user were counted
 }
 
 // New returns a projector that is not ready until Run has reached the log and the database.
@@ -80,7 +81,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		switch isLost := errors.Is(err, ErrLogLost) || errors.Is(err, store.ErrOtherLog); {
+		switch isLost := errors.Is(err, identity.ErrLogLost) || errors.Is(err, store.ErrOtherLog); {
 		case !isLost:
 			lost = time.Time{}
 		case lost.IsZero():
@@ -226,14 +227,14 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	if err != nil {
 		return err
 	}
-	positions, err := checkIdentity(ctx, p.Log, p.Store, info)
+	positions, err := identity.Check(ctx, p.Log, p.Store, info)
 	if err != nil {
 		return err
 	}
 	p.setTrouble(nil)
 	p.measure(ctx)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
-		"log_id", info.LogID, "position", positions.leastOf(share), "head", info.Last)
+		"log_id", info.LogID, "position", positions.LeastOf(share), "head", info.Last)
 
 	following, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -290,4 +291,21 @@ func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int
 	p.measure(ctx)
 	now, err := p.inForce(ctx)
 	return now == tables && len(over) == 0 && slices.Equal(next, share), err
+}
+
+// checkHead notices a log that is replaced or cut short under a running reader,
+// which would not be told so.
+func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
+	now, err := p.askLog(ctx)
+	if err != nil {
+		return err
+	}
+	if now.LogID != seen.LogID {
+		return fmt.Errorf("%w: its log_id was %s and is %s", identity.ErrLogLost, seen.LogID, now.LogID)
+	}
+	if now.Last < seen.Last {
+		return fmt.Errorf("%w: it ended at seq %d and ends at seq %d", identity.ErrLogLost, seen.Last, now.Last)
+	}
+	*seen = now
+	return nil
 }

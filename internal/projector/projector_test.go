@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -91,10 +91,10 @@ func TestAForeignLogIsRefused(t *testing.T) {
 		want error
 	}{
 		"another log":     {"update payfold.schema_state set log_id = 'x'", store.ErrOtherLog},
-		"a lost tail":     {"update checkpoint set position = 99", projector.ErrLogLost},
-		"another message": {"update checkpoint set position_digest = 'x' where position > 0", projector.ErrLogLost},
+		"a lost tail":     {"update checkpoint set position = 99", identity.ErrLogLost},
+		"another message": {"update checkpoint set position_digest = 'x' where position > 0", identity.ErrLogLost},
 		"other partitions": {
-			"insert into checkpoint select 8, 0, null, (select min(log_id) from checkpoint)", projector.ErrLogLost,
+			"insert into checkpoint select 8, 0, null, (select min(log_id) from checkpoint)", identity.ErrLogLost,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -97,8 +98,8 @@ func (p *Promote) checkLive(ctx context.Context, info eventlog.Info) error {
 	if p.AcceptLogLoss {
 		return nil
 	}
-	_, err := checkIdentity(ctx, p.Log, p.Live, info)
-	if errors.Is(err, ErrLogLost) {
+	_, err := identity.Check(ctx, p.Log, p.Live, info)
+	if errors.Is(err, identity.ErrLogLost) {
 		return fmt.Errorf("%w: of the live tables: %w; --accept-log-loss gives up what the log has lost", store.ErrNotPromoted, err)
 	}
 	return err

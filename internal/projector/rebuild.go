@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -25,11 +26,11 @@ type Rebuild struct {
 	Chunk    uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
 	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
 
-	upto     positions                          // what lies beyond is left out; nil: nothing does
-	look     func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
-	scratch  bool                               // the tables are to be compared and dropped: no poison is recorded, no index made at the end
-	live     bool                               // the tables are to be live: the indexes that only live work needs are made, too
-	poisoned poisoned
+	upto       identity.Positions                 // what lies beyond is left out; nil: nothing does
+	look       func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
+	scratch    bool                               // the tables are to be compared and dropped: no poison is recorded, no index made at the end
+	live       bool                               // the tables are to be live: the indexes that only live work needs are made, too
+	quarantine store.Quarantine
 }
 
 // chunkEvents is how much of the log is folded in memory before it is committed,
@@ -59,7 +60,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		if len(r.Rules.Extras) > 0 { // others may well fold it
 			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
 		}
-		if err := r.poisoned.add(refused); err != nil {
+		if err := r.quarantine.Add(refused); err != nil {
 			return err
 		}
 		size = r.atOnce()
@@ -69,7 +70,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, chunkEvents) }
 
 // decode leaves out what the tables hold, and what lies beyond upto.
-func (r *Rebuild) decode(at positions) decoder {
+func (r *Rebuild) decode(at identity.Positions) decoder {
 	return func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(at) {
 			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
@@ -92,11 +93,11 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if err != nil {
 		return 0, err
 	}
-	at, err := checkIdentity(ctx, r.Log, r.Store, info)
+	at, err := identity.Check(ctx, r.Log, r.Store, info)
 	if err != nil {
 		return 0, err
 	}
-	bulk, err := r.Store.NewBulk(ctx, r.Rules, until, maps.Clone(r.poisoned.refused))
+	bulk, err := r.Store.NewBulk(ctx, r.Rules, until, maps.Clone(r.quarantine.Refused))
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +105,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	s := chunk{bulk: bulk, begin: max(at.least(), info.First-1)} // a log that was adopted begins late
+	s := chunk{bulk: bulk, begin: max(at.Least(), info.First-1)} // a log that was adopted begins late
 	r.Progress(min(s.begin, until), until)
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
@@ -161,9 +162,9 @@ func (r *Rebuild) save(ctx context.Context, s *chunk) error {
 		return s.failed
 	}
 	s.begin = s.end
-	for seq := range r.poisoned.refused {
+	for seq := range r.quarantine.Refused {
 		if seq <= s.begin {
-			r.poisoned.folded(ctx, r.Logger, seq)
+			r.quarantine.Folded(ctx, r.Logger, seq)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -39,7 +40,7 @@ func (s *Settle) Run(ctx context.Context) (store.Settled, error) {
 	if err != nil {
 		return store.Settled{}, err
 	}
-	at, err := checkIdentity(ctx, s.Log, s.Tables, info)
+	at, err := identity.Check(ctx, s.Log, s.Tables, info)
 	if err != nil {
 		return store.Settled{}, err
 	}
@@ -61,7 +62,7 @@ func (s *Settle) Run(ctx context.Context) (store.Settled, error) {
 	return store.Settled{}, fmt.Errorf("%w: tried %d times: %w", store.ErrNotSettled, maxSettleTries, err)
 }
 
-func (s *Settle) try(ctx context.Context, first uint64, at *positions, customers *store.Connected) (store.Settled, error) {
+func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *store.Connected) (store.Settled, error) {
 	seeds, err := s.Tables.OutOfOrder(ctx)
 	if err != nil || len(seeds) == 0 {
 		return store.Settled{}, err
@@ -88,16 +89,16 @@ func notSettled(err error) error {
 
 // read returns all events of the customers, in the order of the log, up to where the
 // tables stand now. ErrMoreConnected where those behind at lead to other customers.
-func (s *Settle) read(ctx context.Context, at *positions, customers *store.Connected, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
+func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *store.Connected, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
 	stand, err := now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	upto := make(positions, len(*at))
+	upto := make(identity.Positions, len(*at))
 	for partition, position := range stand {
 		upto[partition] = position
 	}
-	grew, err := connectOnce(ctx, s.Log, at.least()+1, *at, upto, customers)
+	grew, err := connectOnce(ctx, s.Log, at.Least()+1, *at, upto, customers)
 	if err != nil {
 		return nil, err
 	}

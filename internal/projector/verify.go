@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -53,7 +54,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	at, err := checkIdentity(ctx, v.Log, v.Tables, info)
+	at, err := identity.Check(ctx, v.Log, v.Tables, info)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -69,7 +70,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	}
 	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
 	rebuild := Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, look: audit.look, scratch: true}
-	if err := rebuild.Run(ctx, at.least()); err != nil {
+	if err := rebuild.Run(ctx, at.Least()); err != nil {
 		return Verdict{}, err
 	}
 	frozen, err := v.Tables.Snapshot(ctx)
@@ -122,7 +123,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 // outOfOrder finds the customers whose rows may differ because their events were applied
 // out of the log's order: those that the recorded ones connect, and nobody else. Where
 // these are too many to be told from the others, it finds none.
-func (v *Verify) outOfOrder(ctx context.Context, frozen *store.Snapshot, first uint64, upto positions) (*store.Connected, error) {
+func (v *Verify) outOfOrder(ctx context.Context, frozen *store.Snapshot, first uint64, upto identity.Positions) (*store.Connected, error) {
 	seeds, err := frozen.OutOfOrder(ctx)
 	if err != nil || len(seeds) == 0 {
 		return store.Connect(nil), err

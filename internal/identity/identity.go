@@ -1,4 +1,6 @@
-package projector
+// Package identity says whether tables belong to a log: whether they were folded from it,
+// and where they stand in it.
+package identity
 
 import (
 	"bytes"
@@ -6,19 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // ErrLogLost: the log ends before what the tables hold, or holds something else there.
 var ErrLogLost = errors.New("the log is not the one these tables were folded from")
 
-// positions is where each partition stands; every message up to it is applied.
-type positions []uint64
+// log is what is asked of the event log.
+type log interface {
+	Info(ctx context.Context) (eventlog.Info, error)
+	Message(ctx context.Context, seq uint64) (events.Message, error)
+}
 
-// leastOf is that of the partitions in share; 0 of none.
-func (p positions) leastOf(share []int) uint64 {
+// callTimeout bounds every single question to the log or the database.
+const callTimeout = 2 * time.Second
+
+// Positions is where each partition stands; every message up to it is applied.
+type Positions []uint64
+
+// LeastOf is that of the partitions in share; 0 of none.
+func (p Positions) LeastOf(share []int) uint64 {
 	var least uint64
 	for i, partition := range share {
 		if i == 0 || p[partition] < least {
@@ -28,31 +41,16 @@ func (p positions) leastOf(share []int) uint64 {
 	return least
 }
 
-func (p positions) least() uint64 { return slices.Min(p) }
+// Least is that of the partition that is behind all others.
+func (p Positions) Least() uint64 { return slices.Min(p) }
 
-func (p positions) most() uint64 { return slices.Max(p) }
+// Most is that of the partition that is ahead of all others.
+func (p Positions) Most() uint64 { return slices.Max(p) }
 
-// checkHead notices a log that is replaced or cut short under a running reader,
-// which would not be told so.
-func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
-	now, err := p.askLog(ctx)
-	if err != nil {
-		return err
-	}
-	if now.LogID != seen.LogID {
-		return fmt.Errorf("%w: its log_id was %s and is %s", ErrLogLost, seen.LogID, now.LogID)
-	}
-	if now.Last < seen.Last {
-		return fmt.Errorf("%w: it ended at seq %d and ends at seq %d", ErrLogLost, seen.Last, now.Last)
-	}
-	*seen = now
-	return nil
-}
-
-// checkIdentity compares the checkpoints with the log: its id, its length, and
+// Check compares the checkpoints with the log: its id, its length, and
 // the very messages at the positions. A log that was lost, cut short or
 // replaced is refused rather than skipped.
-func checkIdentity(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (positions, error) {
+func Check(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (Positions, error) {
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	checkpoints, err := tables.Checkpoints(asking)
@@ -76,7 +74,7 @@ func checkIdentity(ctx context.Context, log log, tables *store.Store, info event
 		}
 		break
 	}
-	out := make(positions, len(checkpoints))
+	out := make(Positions, len(checkpoints))
 	compared := map[uint64]bool{}
 	for i, c := range checkpoints {
 		out[i] = c.Position
