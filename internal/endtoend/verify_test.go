@@ -32,7 +32,7 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.NoError(t, err)
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
-	require.Contains(t, w.refusedStart(t), "no record of the server begins here, or its checksum does not fit")
+	require.Contains(t, w.refusedStart(t), "no record of the server begins here, or its checksum does not match")
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
 

@@ -15,7 +15,7 @@ import (
 
 func logFolder(dataDir string) string   { return filepath.Join(dataDir, "log") }
 func lockFile(dataDir string) string    { return filepath.Join(dataDir, "log.lock") }
-func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.token") }
+func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.readerToken") }
 func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
 
 const (
@@ -23,11 +23,11 @@ const (
 	readerAccount = "PAYFOLD_READ"
 )
 
-// authenticator lets this process write and answer readers, each on a connection of
-// its own, and whoever has the token read.
+// authenticator gives each connection its rights, by the token that it presents: one of
+// this process may write, another answers readers, and every other process may only read.
 type authenticator struct {
-	token, secret, answers string
-	writer, reader         *server.Account
+	readerToken, writerToken, answerToken string
+	writer, reader                        *server.Account
 }
 
 func (a *authenticator) find(s *server.Server) (err error) {
@@ -40,18 +40,18 @@ func (a *authenticator) find(s *server.Server) (err error) {
 
 func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	presented := []byte(c.GetOpts().Token)
-	if subtle.ConstantTimeCompare(presented, []byte(a.secret)) == 1 {
+	if subtle.ConstantTimeCompare(presented, []byte(a.writerToken)) == 1 {
 		c.RegisterUser(&server.User{Username: "ingest", Account: a.writer})
 		return true
 	}
-	if subtle.ConstantTimeCompare(presented, []byte(a.answers)) == 1 {
+	if subtle.ConstantTimeCompare(presented, []byte(a.answerToken)) == 1 {
 		c.RegisterUser(&server.User{Username: "answers", Account: a.reader, Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 			Subscribe: &server.SubjectPermission{Allow: []string{durableQuestion}},
 		}})
 		return true
 	}
-	if subtle.ConstantTimeCompare(presented, []byte(a.token)) == 1 {
+	if subtle.ConstantTimeCompare(presented, []byte(a.readerToken)) == 1 {
 		c.RegisterUser(&server.User{Username: "reader", Account: a.reader, Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: []string{"log.>"}},
 			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
@@ -61,8 +61,9 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	return false
 }
 
-// ensureToken returns the token in the file, or makes one. One that others could
-// read, or have put there, is replaced: readers look each time.
+// ensureToken returns the token in the file. It creates one if there is none, or if
+// others could read the file or have written it. Readers read the file at each
+// connection, so a new token reaches them.
 func ensureToken(file string, logger *slog.Logger) (string, error) {
 	info, err := os.Stat(file)
 	if err == nil {
@@ -72,7 +73,7 @@ func ensureToken(file string, logger *slog.Logger) (string, error) {
 		return token, nil
 	}
 	if errors.Is(err, errUntrusted) {
-		logger.Warn("the token of the log's readers is made anew", "error", err)
+		logger.Warn("the token of the log's readers is replaced", "error", err)
 	}
 	token := randomToken()
 	return token, writeFile(file, token)
@@ -84,11 +85,11 @@ func randomToken() string {
 	return hex.EncodeToString(token[:])
 }
 
-// writeFile replaces the file whole or not at all, for its owner only. One process
-// writes there at a time.
+// writeFile replaces the whole file, or leaves it as it is. Only its owner can read it.
+// Only one process may write it at a time.
 func writeFile(file, text string) error {
 	temporary := file + ".new"
-	_ = os.Remove(temporary) // of a process that was killed, or a trap of somebody else's
+	_ = os.Remove(temporary) // a killed process left it, or another user planted a link
 	out, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

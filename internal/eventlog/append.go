@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Headers of a message. With the secrets, body and signature can be verified
-// again years later.
+// Headers of a message. Together with the signing secrets they let anybody verify the
+// body's signature again years later.
 const (
 	headerSignature  = "Payfold-Signature"
 	headerKey        = "Payfold-Key"
@@ -26,10 +26,10 @@ const (
 
 const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// Append stores one delivery and returns when it is durable. duplicate says
-// that the log had an event of this id within its window; then nothing was
-// added, and what is there is durable too. After an error the delivery may or
-// may not have been stored: the caller must not confirm it, and may try again.
+// Append stores one delivery and returns when it is durable. duplicate is true if the
+// log already had an event with this id within its duplicate window: then nothing was
+// added, and the first event is durable too. After an error the delivery may or may not
+// have been stored: the caller must not confirm it, and may try again.
 func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, err error) {
 	partitions, err := l.writable(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 	if err != nil {
 		switch {
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
-			l.standing.Store(nil) // gone, and perhaps another one tomorrow
+			l.state.Store(nil) // the stream is gone; a new one may have other settings
 		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
 			if reason := l.health(); reason != nil {
 				l.committer.fail(reason)
@@ -78,7 +78,8 @@ func message(d events.Delivery, stream string, partitions int) *nats.Msg {
 
 const maxToken = 64
 
-// token is s where it is plain enough for a header, else empty.
+// token returns s if it is short and has only letters, digits and ._-, as a header
+// needs; otherwise it returns "".
 func token(s string) string {
 	if len(s) > maxToken {
 		return ""

@@ -20,18 +20,18 @@ import (
 	"time"
 )
 
-// certificate is what the embedded log proves itself with over TCP. It is made once
-// and kept for ever: readers compare it with the file, and no clock decides. Where a
-// file is missing, or others could read the key, both are made anew; readers look
-// each time.
+// certificate returns the pair with which the embedded log proves its identity over TCP.
+// It is created once and never expires, because readers compare it with the file instead
+// of looking at its dates. If a file is missing, or others could read the key, both files
+// are replaced. Readers read the certificate at each connection.
 func (p *private) certificate(logger *slog.Logger) (tls.Certificate, error) {
 	certificate, key, err := p.readPair()
 	if errors.Is(err, errUntrusted) {
-		logger.Warn("the certificate of the embedded log is made anew", "error", err)
+		logger.Warn("the certificate of the embedded log is replaced", "error", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUntrusted) {
 		if certificate, key, err = makePair(); err == nil {
-			// In this order: where there is a certificate, there is its key.
+			// In this order, a certificate never exists without its key.
 			err = errors.Join(os.RemoveAll(p.name(certificateName)),
 				writeFile(p.name(keyName), string(key)), writeFile(p.name(certificateName), string(certificate)))
 		}
@@ -41,7 +41,7 @@ func (p *private) certificate(logger *slog.Logger) (tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("certificate of the embedded log: %w; remove %s, and it is made anew",
+		return tls.Certificate{}, fmt.Errorf("certificate of the embedded log: %w; remove %s to have a new one created",
 			err, filepath.Join(p.path, certificateName))
 	}
 	return pair, nil
@@ -75,7 +75,7 @@ func makePair() (certificate, key []byte, err error) {
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "payfold embedded log"},
 		NotBefore:    time.Unix(0, 0),
-		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no end
+		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: it never expires
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames:     []string{"localhost"},
@@ -93,10 +93,10 @@ func makePair() (certificate, key []byte, err error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
 }
 
-var errOtherCertificate = errors.New("its certificate is another one")
+var errOtherCertificate = errors.New("its certificate differs from the one in the data directory")
 
-// pin is the configuration of a reader: the server must have the key of the very
-// certificate in the folder.
+// pin returns a reader's TLS configuration: it accepts only a server that has the
+// certificate in the folder, and its key.
 func (p *private) pin() (*tls.Config, error) {
 	text, err := os.ReadFile(p.name(certificateName))
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *private) pin() (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // of names and dates; VerifyConnection demands more
+		InsecureSkipVerify: true, // skips names and dates; VerifyConnection is stricter
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if !bytes.Equal(state.PeerCertificates[0].Raw, block.Bytes) {
 				return errOtherCertificate

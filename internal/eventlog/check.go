@@ -15,15 +15,15 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
-// Files is the embedded log as it lies on this machine's disk.
+// Files gives access to the files of the embedded log, without a server.
 type Files struct {
 	store   *blockstore.Store
-	lock    *flock.Flock // nil while an ingest is running
+	lock    *flock.Flock // nil if an ingest is running
 	running bool
 }
 
-// OpenFiles looks at the log of a data directory. No ingest can start on it before
-// Close, unless one is running.
+// OpenFiles opens the files of the log in a data directory. Until Close no ingest can
+// start there; one that is already running continues.
 func OpenFiles(dataDir, stream string) (*Files, error) {
 	if _, err := os.Stat(logFolder(dataDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no log in DATA_DIR %s", dataDir)
@@ -32,7 +32,7 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 	}
 	lock := flock.New(lockFile(dataDir), flock.SetFlag(os.O_RDONLY))
 	held, err := lock.TryRLock()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no ingest has ever run on what was restored
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a restored log has no lock file yet
 		return nil, fmt.Errorf("lock the log: %w", err)
 	}
 	f := &Files{store: blockstore.New(logFolder(dataDir), writerAccount, stream), running: err == nil && !held}
@@ -42,26 +42,26 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 	return f, nil
 }
 
-// Running says whether an ingest has the log open.
+// Running reports whether an ingest has the log open.
 func (f *Files) Running() bool { return f.running }
 
-// Check reads every record, as a start of ingest does. Beside a running ingest it reads
-// up to what is durable.
+// Check reads every record, as ingest does when it starts. While an ingest is running,
+// it judges only the records up to the durable watermark.
 func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*blockstore.Report, error) {
 	return f.store.Check(ctx, blockstore.CheckOptions{Running: f.running, Progress: progress})
 }
 
-// Salvaged is one message that is whole, of a log that may not be.
+// Salvaged is one undamaged message. The log around it may be damaged.
 type Salvaged struct {
 	Seq      uint64            `json:"seq"`
 	StoredAt time.Time         `json:"stored_at"`
 	Subject  string            `json:"subject"`
 	Headers  map[string]string `json:"headers,omitempty"`
 	Body     string            `json:"body,omitempty"`
-	Bytes    []byte            `json:"body_base64,omitempty"` // of a body that is no text
+	Bytes    []byte            `json:"body_base64,omitempty"` // instead of Body, if that is not valid UTF-8
 }
 
-// Data is the message's body, byte for byte.
+// Data returns the message's body, byte for byte.
 func (s Salvaged) Data() []byte {
 	if len(s.Bytes) > 0 {
 		return s.Bytes
@@ -69,7 +69,7 @@ func (s Salvaged) Data() []byte {
 	return []byte(s.Body)
 }
 
-// Salvage delivers every message that is whole, in the order in which they lie there.
+// Salvage delivers every undamaged message, in the order of the files.
 func (f *Files) Salvage(ctx context.Context, deliver func(Salvaged) error) error {
 	return f.store.Salvage(ctx, func(r blockstore.Record) error {
 		out := Salvaged{Seq: r.Seq, StoredAt: time.Unix(0, r.Stored).UTC(), Subject: string(r.Subject)}
@@ -88,7 +88,7 @@ func (f *Files) Salvage(ctx context.Context, deliver func(Salvaged) error) error
 	})
 }
 
-// Close lets an ingest start again.
+// Close releases the log: an ingest can start again.
 func (f *Files) Close() error {
 	if f.lock == nil {
 		return nil

@@ -13,49 +13,50 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
-// committer confirms appends in groups: one flush makes everything durable that
-// the server has answered before it, and only then is each delivery told its own
-// result. Nothing waits for a timer: a flush begins as soon as there is an answer
-// and the flush before has ended, so one delivery alone is flushed at once, and
-// the more are under way the more share a flush.
+// committer confirms appends in groups. One flush makes everything durable that the
+// server acknowledged before the flush began; after it, each delivery gets its own
+// result. There is no timer: a flush begins as soon as an answer is waiting and the
+// previous flush has ended. So a single delivery is flushed at once, and with many
+// deliveries in flight many share one flush.
 //
 //	append ──publish──▶ server ──answered──▶ waiting ──flush──▶ result
 //
-// An answer of the server, duplicates included, counts only after a flush that
-// began after it. An error needs no flush. After a failed flush nothing is
-// confirmed any more: what a second one says cannot be trusted.
+// A positive answer of the server, also one about a duplicate, is confirmed only after a
+// flush that began after the answer. An error is returned without a flush. After a failed
+// flush nothing is confirmed any more, because a second fsync can report success although
+// data is lost.
 type committer struct {
 	backend
-	wake  chan struct{} // holds one token while somebody waits for a flush
+	wake  chan struct{} // holds one token while an entry waits for a flush
 	stop  chan struct{}
 	ended chan struct{}
 	once  sync.Once
 
 	mu      sync.Mutex
-	waiting []*entry // answered by the server, for the next flush
-	seen    uint64   // the newest sequence the server has answered
-	durable uint64   // the newest sequence known to be durable
+	waiting []*entry // the server has answered them; the next flush covers them
+	seen    uint64   // the newest sequence that the server has acknowledged
+	durable uint64   // the newest sequence that is known to be durable
 
 	broken chan struct{} // closed when failed is set
 	failed error
 }
 
-// backend is what the committer needs of the log's server and of its disk.
+// backend is what the committer needs from the log's server and its disk.
 type backend interface {
-	// publish sends the entry's message without waiting. The server's answer goes
-	// to e.answer, at most once.
+	// publish sends the entry's message and does not wait. It passes the server's
+	// answer to e.answer later, at most once.
 	publish(e *entry) error
-	// forget is called for an entry whose answer nobody waits for any longer.
+	// forget drops an entry whose append has given up waiting.
 	forget(e *entry)
-	// flush makes everything durable that the server had answered when it was called,
-	// seq being the newest of that.
+	// flush makes everything durable that the server had acknowledged when flush was
+	// called. seq is the newest acknowledged sequence.
 	flush(seq uint64) error
 }
 
-// entry is one append, or one reader's question, under way.
+// entry is one append in progress, or one reader's question whether a sequence is durable.
 type entry struct {
-	message   *nats.Msg // nil: a question
-	number    uint64    // the backend's own
+	message   *nats.Msg // nil for a question
+	number    uint64    // set and used by the backend
 	committer *committer
 	result    chan struct{} // closed when the fields below are final
 
@@ -64,7 +65,7 @@ type entry struct {
 	err       error
 }
 
-// appends is false for a reader's question.
+// appends reports whether the entry is an append, not a reader's question.
 func (e *entry) appends() bool { return e.message != nil }
 
 var (
@@ -72,7 +73,7 @@ var (
 	errFailed = errors.New("the log cannot store any more")
 )
 
-// newCommitter returns a running committer.
+// newCommitter starts a committer; close ends it.
 func newCommitter(b backend) *committer {
 	c := &committer{
 		backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
@@ -98,9 +99,10 @@ func (c *committer) append(ctx context.Context, m *nats.Msg) (duplicate bool, er
 	return e.duplicate, nil
 }
 
-// confirm returns when the message at seq, which the server has shown to a
-// reader, is durable; up to which sequence everything is, then. Who asks for what
-// the server has not shown deceives himself and nobody else.
+// confirm returns when the message at seq is durable. The result is a sequence, seq or a
+// newer one, up to which everything is durable. The server must have delivered that
+// message to a reader already. Asking about a sequence that was never delivered gives a
+// wrong answer to the caller only.
 func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
 	c.mu.Lock()
 	durable := c.durable
@@ -131,7 +133,7 @@ func (c *committer) await(ctx context.Context, e *entry) error {
 	}
 }
 
-// answer takes the server's word for e.
+// answer records the server's answer for e.
 func (e *entry) answer(seq uint64, duplicate bool, err error) {
 	e.seq, e.duplicate, e.err = seq, duplicate, err
 	if err != nil {
@@ -150,11 +152,11 @@ func (c *committer) wait(e *entry) {
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:
-	default: // the flush to come takes it along
+	default: // a flush is already due and covers this entry too
 	}
 }
 
-// begin says that everything up to seq was durable before anything was appended.
+// begin records that everything up to seq was durable before the first append.
 func (c *committer) begin(seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,8 +171,8 @@ func (c *committer) run() {
 		case <-c.stop:
 			return
 		}
-		// Who can publish or take an answer right now does so first, and shares the
-		// flush. Where nobody can, this is no wait at all.
+		// Goroutines that can publish or receive an answer right now run first, and share
+		// the flush. If there is none, Gosched returns at once.
 		runtime.Gosched()
 		if err := c.commit(); err != nil {
 			c.fail(err)
@@ -179,18 +181,18 @@ func (c *committer) run() {
 	}
 }
 
-// commit flushes once for all who wait now.
+// commit flushes once for all entries that wait now.
 func (c *committer) commit() error {
 	c.mu.Lock()
 	group, seen := c.waiting, c.seen
 	c.waiting = nil
 	c.mu.Unlock()
 	if len(group) == 0 {
-		return nil // the flush before took them along
+		return nil // the previous flush covered them
 	}
 	err := c.flush(seen)
 	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
-		for _, e := range group { // questions about a log without any message
+		for _, e := range group { // the log is empty, and these are only questions
 			e.err = err
 			close(e.result)
 		}
@@ -201,7 +203,7 @@ func (c *committer) commit() error {
 	}
 	c.mu.Lock()
 	c.durable = seen
-	// Readers that asked meanwhile for what this flush covers need no other.
+	// Questions that arrived during the flush and that it covers need no other flush.
 	rest := c.waiting[:0]
 	for _, e := range c.waiting {
 		if !e.appends() && e.seq <= seen {
@@ -218,7 +220,7 @@ func (c *committer) commit() error {
 	return nil
 }
 
-// fail ends all confirmation, for good.
+// fail makes this and every later append fail.
 func (c *committer) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,7 +236,7 @@ func (c *committer) failure() error {
 	return c.failed
 }
 
-// close ends the committer; what is not confirmed by then is not confirmed at all.
+// close ends the committer. Entries that are not confirmed by then fail.
 func (c *committer) close() {
 	c.once.Do(func() { close(c.stop) })
 	<-c.ended

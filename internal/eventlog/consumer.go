@@ -13,61 +13,63 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A server holds at most 1,000 consumers for a stream, so none may be left behind.
+// A server holds at most 1,000 consumers for each stream, so every reader must delete its own.
 const (
-	// abandonedAfter: the server deletes a consumer that it has not heard of for so
-	// long, up to a second more, counted from the next time it looks.
-	abandonedAfter = 5 * time.Second
+	// consumerTimeout is how long the server keeps a consumer without a request. It may
+	// take a second longer until the server looks.
+	consumerTimeout = 5 * time.Second
 
-	// keepInterval leaves a busy machine four more tries before that.
-	keepInterval = time.Second
+	// keepAliveInterval allows four more tries before the timeout on a busy machine.
+	keepAliveInterval = time.Second
 )
 
-// errForgotten: the server has deleted the consumer, or lost it with one of its own.
-var errForgotten = fmt.Errorf("%w: the server has forgotten the reader", ErrDisconnected)
+// errConsumerDeleted: the server has deleted the consumer, or the server that held it is gone.
+var errConsumerDeleted = fmt.Errorf("%w: the server has deleted the reader's consumer", ErrDisconnected)
 
-// withConsumer makes a consumer and deletes it when use returns. Where this process or
-// its connection ends before that, the server deletes it by itself within seconds. It
-// lives as long as use, however slowly use reads; where the server loses it
-// nevertheless, use's context ends, with errForgotten as its cause.
+// withConsumer creates a consumer, calls use, and deletes the consumer. If this process
+// or its connection ends first, the server deletes the consumer within seconds. The
+// consumer stays alive while use runs, even if use reads slowly. If the server loses it,
+// the context of use ends with errConsumerDeleted as its cause.
 func (l *Log) withConsumer(ctx context.Context, config jetstream.ConsumerConfig, use func(context.Context, jetstream.Consumer) error) error {
-	// The name is chosen here, to delete also what was made without an answer.
+	// With a name chosen here, a consumer can be deleted even if the answer that it was
+	// created is lost.
 	config.Name = "reader_" + rand.Text()
 	config.AckPolicy = jetstream.AckNonePolicy
 	config.MemoryStorage, config.Replicas = true, 1
-	config.InactiveThreshold = abandonedAfter
+	config.InactiveThreshold = consumerTimeout
 	defer l.deleteConsumer(ctx, config.Name)
 	consumer, err := l.js.CreateConsumer(ctx, l.name, config)
 	if err != nil {
 		return cmp.Or(disconnected(ctx), fmt.Errorf("create a reader: %w", err))
 	}
-	if err := l.reach(ctx, config.Name); err != nil {
+	if err := l.awaitConsumer(ctx, config.Name); err != nil {
 		return cmp.Or(disconnected(ctx), err)
 	}
 	using, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
-	keeping.Go(func() { cancel(l.keep(using, config.Name)) })
+	keeping.Go(func() { cancel(l.keepAlive(using, config.Name)) })
 	defer keeping.Wait()
 	defer cancel(nil)
 	return use(using, consumer)
 }
 
-// deleteConsumer asks once: where there is no answer, the server deletes it by itself.
+// deleteConsumer asks once. Without an answer, the server deletes the consumer after
+// consumerTimeout.
 func (l *Log) deleteConsumer(ctx context.Context, name string) {
 	if !l.conn.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	_ = l.js.DeleteConsumer(ctx, l.name, name)
 }
 
-// reach returns when the consumer can be asked. In a cluster another server may have
-// made it, and ours hears of it a moment later.
-func (l *Log) reach(ctx context.Context, name string) error {
+// awaitConsumer returns when the consumer answers. In a cluster another server may have
+// created it, and this reader's server learns of it a moment later.
+func (l *Log) awaitConsumer(ctx context.Context, name string) error {
 	const pause = 10 * time.Millisecond
-	for range askTime / pause {
-		if err := l.touch(ctx, name); !errors.Is(err, nats.ErrNoResponders) {
+	for range requestTimeout / pause {
+		if err := l.ping(ctx, name); !errors.Is(err, nats.ErrNoResponders) {
 			return nil
 		}
 		select {
@@ -76,14 +78,14 @@ func (l *Log) reach(ctx context.Context, name string) error {
 		case <-time.After(pause):
 		}
 	}
-	return errForgotten
+	return errConsumerDeleted
 }
 
-// keep tells the server that the consumer is needed, until ctx ends (its cause) or the
-// server says that there is none (errForgotten). A reader that is slow to take what it
-// was sent asks for nothing else meanwhile.
-func (l *Log) keep(ctx context.Context, name string) error {
-	ticker := time.NewTicker(keepInterval)
+// keepAlive tells the server that the consumer is needed, until ctx ends (it returns the
+// cause) or the server has no such consumer (errConsumerDeleted). It is needed because a
+// slow reader sends no request while it works on messages that it already has.
+func (l *Log) keepAlive(ctx context.Context, name string) error {
+	ticker := time.NewTicker(keepAliveInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -91,20 +93,20 @@ func (l *Log) keep(ctx context.Context, name string) error {
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		if errors.Is(l.touch(ctx, name), nats.ErrNoResponders) {
-			return errForgotten
+		if errors.Is(l.ping(ctx, name), nats.ErrNoResponders) {
+			return errConsumerDeleted
 		}
 	}
 }
 
-// nothing is a request for a message of at most one byte, and there is none. To the
-// server it is a sign of life.
-const nothing = `{"batch":1,"max_bytes":1,"no_wait":true}`
+// emptyPull requests a message of at most one byte. No message is that small, so the
+// server sends nothing, but it counts the request as a sign of life.
+const emptyPull = `{"batch":1,"max_bytes":1,"no_wait":true}`
 
-// touch fails with ErrNoResponders where there is no such consumer.
-func (l *Log) touch(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, keepInterval)
+// ping fails with ErrNoResponders if there is no such consumer.
+func (l *Log) ping(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, keepAliveInterval)
 	defer cancel()
-	_, err := l.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.MSG.NEXT."+l.name+"."+name, []byte(nothing))
+	_, err := l.conn.RequestWithContext(ctx, "$JS.API.CONSUMER.MSG.NEXT."+l.name+"."+name, []byte(emptyPull))
 	return err
 }

@@ -152,7 +152,7 @@ func TestASlowReaderKeepsItsPlace(t *testing.T) {
 func outlive(ctx context.Context, t *testing.T, n *testenv.NATS) {
 	t.Helper()
 	abandoned, err := n.JetStream.CreateConsumer(ctx, testenv.Stream, jetstream.ConsumerConfig{
-		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: eventlog.AbandonedAfter,
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: eventlog.ConsumerTimeout,
 	})
 	require.NoError(t, err)
 	wait.Until(t, func() bool {

@@ -4,19 +4,19 @@
 //
 //	Append ──▶ payments.<partition> ──▶ stream PAYMENTS ──Read──▶ events.Message
 //
-// Append returns nil only when the message is durable: with the embedded server
-// after an fsync that began after its answer, and that all appends under way
-// share; with a cluster after the acknowledgement of its quorum. In either case the
-// stream's settings must keep every event (promises.go). Read delivers every
-// message from a sequence on, in order, without gaps, when it is durable; ReadUntil
-// does so up to another one, out of the server's files where it can.
+// Append returns nil only when the message is durable. With the embedded server that is
+// after an fsync that began after the server's answer; all appends in flight share it.
+// With a cluster it is after the acknowledgement of its quorum. In both cases the stream's
+// settings must keep every event (settings.go). Read delivers every message from a
+// sequence on, in order, without gaps, as soon as it is durable. ReadUntil does the same
+// up to a second sequence, and reads the server's files if it can.
 //
-//	committer.go          answers, flushes, and who is told what when
-//	publish.go            messages out, answers in, without waiting in between
-//	files.go              messages out of the files that blockstore knows
-//	probe.go              the proof that the server keeps them there
-//	gate.go, reach.go     how readers of other processes get in, and know where they are
+//	committer.go          group commit: answers, flushes, and each delivery's result
+//	publish.go            sends messages and receives answers, without waiting in between
+//	files.go              turns the records that blockstore reads into messages
+//	probe.go              checks that the server stores messages where blockstore expects them
+//	gate.go, reach.go     how readers in other processes connect, and check the server
 //	private.go            the folder that only the log's user may enter
-//	certificate.go        the proof of a server that is reached over TCP
-//	durable.go            readers of other processes ask what is durable
+//	certificate.go        the certificate of a server that is reached over TCP
+//	durable.go            readers in other processes ask which messages are durable
 package eventlog

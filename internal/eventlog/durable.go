@@ -9,41 +9,41 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The server shows a message to readers before it is durable. A projector that
-// applied it would be ahead of the log after a power cut, and refuse the log. So
-// readers ask the process that writes, which answers when the message is durable.
+// The server delivers a message to readers before it is durable. A projector that
+// applied such a message would be ahead of the log after a power cut, and would refuse the
+// log. So readers ask the writing process, which answers when the message is durable.
 const durableQuestion = "log.durable"
 
-// questionTimeout: a flush that takes longer is given up, and asked for anew.
+// questionTimeout bounds one question. The reader asks again if a flush takes longer.
 const questionTimeout = 5 * time.Second
 
-// mostQuestions are answered at once: one of each connection that readers may have
-// (accounts.conf). Who is not answered asks again.
-const mostQuestions = 256
+// maxQuestions bounds the questions in progress: one for each connection that readers may
+// have (accounts.conf). A reader that gets no answer asks again.
+const maxQuestions = 256
 
-// answerReaders serves their questions until the log is closed. It has a connection
-// of its own in the readers' account: a reader can have the server deliver the whole
-// log to any subject there is a subscriber for, and where deliveries are appended
-// there must be none.
+// answerReaders answers the readers' questions until the log is closed. It uses a second
+// connection, in the readers' account, because a reader can make the server deliver the
+// whole log to any subject that has a subscriber in that account. The connection that
+// appends deliveries must not be reachable in this way.
 func (l *Log) answerReaders(options ...nats.Option) (err error) {
 	l.confirm = l.committer.confirm
 	options = append(options, nats.Name("payfold answers"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
 	if l.answers, err = nats.Connect("nats://embedded.invalid", options...); err != nil {
 		return fmt.Errorf("connect to answer readers: %w", err)
 	}
-	room := make(chan struct{}, mostQuestions)
+	slots := make(chan struct{}, maxQuestions)
 	_, err = l.answers.Subscribe(durableQuestion, func(m *nats.Msg) {
 		seq, err := strconv.ParseUint(string(m.Data), 10, 64)
 		if err != nil {
 			return
 		}
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		default:
 			return
 		}
 		go func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(context.Background(), questionTimeout)
 			defer cancel()
 			if durable, err := l.committer.confirm(ctx, seq); err == nil {
@@ -60,7 +60,8 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 	return nil
 }
 
-// ask is confirm from another process.
+// ask asks the writing process whether seq is durable; the result is that of
+// committer.confirm.
 func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()

@@ -20,28 +20,30 @@ import (
 //go:embed accounts.conf
 var accounts string
 
-// Server is a nats-server inside this process, for one machine. Readers of other
-// processes come through a gate, present the token and may only read; this process
-// alone writes.
+// Server is a nats-server inside this process, for one machine. Only this process can
+// write. Readers in other processes connect through the gate, present the token, and can
+// only read.
 type Server struct {
-	nats    *server.Server
-	lock    *flock.Flock
-	token   string // of readers
-	secret  string // of the in-process connection that writes
-	answers string // of the one that answers readers
-	config  EmbeddedConfig
-	store   *blockstore.Store
-	found   *blockstore.Report // before the server opened it
-	unlike  bool               // the server has opened something else
-	synced  bool               // by the server, every message by itself
-	gate    *gate
-	log     *Log // of Connect
+	config EmbeddedConfig
+	nats   *server.Server
+	lock   *flock.Flock
+	gate   *gate
+	log    *Log // from Connect
+	store  *blockstore.Store
+
+	readerToken string // of readers in other processes
+	writerToken string // of the in-process connection that writes
+	answerToken string // of the in-process connection that answers readers
+
+	recovered   *blockstore.Report // what the log held before the server opened it
+	mismatch    bool               // the server has opened something else
+	serverSyncs bool               // the server syncs each message itself
 }
 
-// EmbeddedConfig says where the embedded log lives and listens.
+// EmbeddedConfig says where the embedded log stores its files, and where it listens.
 type EmbeddedConfig struct {
 	DataDir string
-	Address string // of TCP beside the socket, empty for none; the bound address is written beside the token
+	Address string // of a TCP listener in addition to the socket; empty for none. The bound address is written beside the token
 	Stream  string
 	Logger  *slog.Logger
 
@@ -53,13 +55,12 @@ type EmbeddedConfig struct {
 // ErrLocked: another process holds the log of this data directory.
 var ErrLocked = errors.New("another ingest is running on this data directory, or an ingest check")
 
-// StartEmbedded locks the log, reads all of it, makes what an earlier process wrote
-// durable, and starts the server. It listens when StartEmbedded returns. The error is
-// a *blockstore.DamagedError where the log must not be opened; nothing of it is changed
-// then.
+// StartEmbedded locks the log, checks all of it, makes durable what an earlier process
+// wrote, and starts the server. The server listens when StartEmbedded returns. The error
+// is a *blockstore.DamagedError if the log must not be opened; then its files are unchanged.
 func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) {
-	// Others may look in: the private Postgres beside the log runs as another
-	// user where this process is root. The log itself is closed to them.
+	// Other users may enter this folder: if this process is root, the private Postgres
+	// beside the log runs as another user. The log's own folder is closed to them.
 	if err := os.MkdirAll(config.DataDir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
@@ -69,7 +70,7 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 	} else if !held {
 		return nil, ErrLocked
 	}
-	s := &Server{lock: lock, config: config, secret: randomToken(), answers: randomToken()}
+	s := &Server{lock: lock, config: config, writerToken: randomToken(), answerToken: randomToken()}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
 	}
@@ -89,13 +90,13 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.token, err = ensureToken(tokenFile(s.config.DataDir), s.config.Logger); err != nil {
+	if s.readerToken, err = ensureToken(tokenFile(s.config.DataDir), s.config.Logger); err != nil {
 		return err
 	}
 	if err := s.run(false); err != nil {
 		return err
 	}
-	if err := s.decide(); err != nil {
+	if err := s.chooseSync(); err != nil {
 		s.stop()
 		return err
 	}
@@ -106,38 +107,39 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// decide keeps the server that syncs nothing where the flush is sure to find
-// what it writes, and replaces it by one that syncs always where it is not.
-func (s *Server) decide() error {
+// chooseSync decides who makes messages durable. Normally the server syncs nothing, and
+// Flush syncs its files. If the probe finds that the server stores messages elsewhere, the
+// server is started again and syncs every message itself.
+func (s *Server) chooseSync() error {
 	err := s.probe()
 	if err == nil {
 		return s.store.Resume()
 	}
-	s.config.Logger.Warn("the server's store is not as expected: every message is synced by itself, which is slower", "error", err)
+	s.config.Logger.Warn("the server stores messages in an unknown layout; it syncs each message itself, which is slower", "error", err)
 	s.stop()
 	if err := s.run(true); err != nil {
 		return err
 	}
-	s.synced = true
-	return s.store.Trust()
+	s.serverSyncs = true
+	return s.store.ServerSyncs()
 }
 
-// wholeDisk is more than there is. By itself the server refuses everything, for as
-// long as it runs, once the log has taken three quarters of what was free at its start.
-const wholeDisk = 1 << 60
+// maxDiskSpace is more than any disk has. Without it the server would refuse every message
+// once the log has taken three quarters of the space that was free when it started.
+const maxDiskSpace = 1 << 60
 
-// run starts the server. It can be connected to, inside the process, when run returns.
+// run starts the server. When run returns, it accepts connections from inside the process.
 func (s *Server) run(syncAlways bool) (err error) {
 	options := &server.Options{
 		ServerName: "payfold", DontListen: true,
 		JetStream: true, StoreDir: s.store.Root(), SyncAlways: syncAlways,
-		JetStreamMaxStore: wholeDisk,
+		JetStreamMaxStore: maxDiskSpace,
 		NoSigs:            true,
 	}
 	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	authenticator := &authenticator{token: s.token, secret: s.secret, answers: s.answers}
+	authenticator := &authenticator{readerToken: s.readerToken, writerToken: s.writerToken, answerToken: s.answerToken}
 	options.CustomClientAuthentication = authenticator
 	if s.nats, err = server.NewServer(options); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
@@ -154,23 +156,23 @@ func (s *Server) run(syncAlways bool) (err error) {
 	return nil
 }
 
-// Connect opens the connection that may write, inside the process.
+// Connect opens the connection that writes.
 func (s *Server) Connect() (*Log, error) {
 	flush := s.store.Flush
-	if s.synced {
+	if s.serverSyncs {
 		flush = s.store.FlushFolders
 	}
-	log, err := connect("nats://embedded.invalid", s.config.Stream, flush, s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.secret))
+	log, err := connect("nats://embedded.invalid", s.config.Stream, flush, s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.writerToken))
 	if err != nil {
 		return nil, err
 	}
-	log.health, log.made = s.health, s.store.Begin
-	if err := s.opened(log); err != nil {
-		s.unlike = true
+	log.health, log.onStream = s.health, s.store.Begin
+	if err := s.verifyOpened(log); err != nil {
+		s.mismatch = true
 		log.Close()
 		return nil, err
 	}
-	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answers)); err != nil {
+	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken)); err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -178,8 +180,8 @@ func (s *Server) Connect() (*Log, error) {
 	return log, nil
 }
 
-// health says why the stream takes no messages any more: after a failed write,
-// a full disk's too, the server takes none before it is started anew.
+// health returns why the stream accepts no messages any more; nil if it does. After a
+// failed write, for example on a full disk, the server accepts none until it is restarted.
 func (s *Server) health() error {
 	status := s.nats.Healthz(&server.HealthzOptions{Account: writerAccount, Stream: s.config.Stream})
 	if status.Error != "" {
@@ -188,14 +190,14 @@ func (s *Server) health() error {
 	return nil
 }
 
-// Addr is where readers reach the log over TCP; empty where they do not.
+// Addr is the address of the TCP listener for readers; empty if there is none.
 func (s *Server) Addr() string { return s.gate.address }
 
-// Close stops the server when it has written what it has acknowledged, and
-// gives the log free. The connection must be closed before.
+// Close stops the server after it has written everything it acknowledged, and unlocks the
+// log. The connection must be closed first.
 func (s *Server) Close() error {
 	s.stop()
-	orderly := !s.unlike && (s.log == nil || s.log.committer.failure() == nil)
+	orderly := !s.mismatch && (s.log == nil || s.log.committer.failure() == nil)
 	return errors.Join(s.store.Close(orderly), s.lock.Unlock())
 }
 

@@ -98,14 +98,14 @@ func TestTheLogMayFillItsDisk(t *testing.T) {
 	t.Parallel()
 	s, l := embedded(t, t.TempDir())
 	defer stop(t, s, l)
-	require.EqualValues(t, wholeDisk, s.nats.JetStreamConfig().MaxStore)
+	require.EqualValues(t, maxDiskSpace, s.nats.JetStreamConfig().MaxStore)
 }
 
 func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, l := inSmallBlocks(t, dir)
-	require.False(t, s.synced)
+	require.False(t, s.serverSyncs)
 	info, err := l.Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, info.LogID, watermark(t, dir).LogID, "before anything can be confirmed")
@@ -133,8 +133,8 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	_, err := s.store.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, s.run(false))
-	require.NoError(t, s.decide())
-	require.True(t, s.synced)
+	require.NoError(t, s.chooseSync())
+	require.True(t, s.serverSyncs)
 	l, err = s.Connect()
 	require.NoError(t, err)
 	ensure(t, l, ordinary)

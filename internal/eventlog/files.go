@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// readBlocks delivers the messages from sequence from to until out of the server's
-// files. It may end with blockstore.ErrUnlike after any message.
+// readBlocks reads the messages from sequence from to until in the server's files. It can
+// fail with blockstore.ErrUnexpectedLayout after any message.
 func (l *Log) readBlocks(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	return l.files.Read(from, until, func(r blockstore.Record) error {
 		if ctx.Err() != nil {
@@ -21,7 +21,7 @@ func (l *Log) readBlocks(ctx context.Context, from, until uint64, deliver func(e
 		}
 		m, err := messageOf(r)
 		if err != nil {
-			return fmt.Errorf("%w: %w", blockstore.ErrUnlike, err)
+			return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
 		}
 		return deliver(m)
 	})
@@ -39,8 +39,9 @@ func messageOf(r blockstore.Record) (events.Message, error) {
 	return build(r.Seq, string(r.Subject), a, r.Body, time.Unix(0, r.Stored))
 }
 
-// plainAttributes reads a header as ingest writes it, "Key: value" in each line, at
-// a fraction of what the library takes. What may be read in another way is not plain.
+// plainAttributes parses a header in the form in which ingest writes it, one "Key: value"
+// in each line. It is much faster than the library. isPlain is false for a header that the
+// library might read differently.
 func plainAttributes(header string) (a attributes, isPlain bool) {
 	if header == "" {
 		return a, true

@@ -127,7 +127,7 @@ func TestTheFilesOfALogThatBeginsLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fromServer(t, l, 500, 501), got)
 	_, err = collectRange(t, inFiles(l), 499, 501)
-	require.ErrorIs(t, err, blockstore.ErrUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnexpectedLayout)
 }
 
 func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
@@ -192,7 +192,7 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 		require.NoError(t, err, name)
 		spoil(copied)
 		_, err = collectRange(t, inFiles(l), 1, last)
-		require.ErrorIs(t, err, blockstore.ErrUnlike, name)
+		require.ErrorIs(t, err, blockstore.ErrUnexpectedLayout, name)
 		got, err := collectRange(t, l.ReadUntil, 1, last)
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
@@ -243,7 +243,7 @@ func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 	l := reader(t, dir)
 	l.files = filesIn(other)
 	read, err := collectRange(t, inFiles(l), 1, 3)
-	require.ErrorIs(t, err, blockstore.ErrUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnexpectedLayout)
 	require.Empty(t, read)
 	got, err := collectRange(t, l.ReadUntil, 1, 3)
 	require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	l := reader(t, dir)
 	require.NoError(t, stream.DeleteMsg(t.Context(), 5))
 	_, err = collectRange(t, inFiles(l), 1, 10)
-	require.ErrorIs(t, err, blockstore.ErrUnlike)
+	require.ErrorIs(t, err, blockstore.ErrUnexpectedLayout)
 	_, err = collectRange(t, l.ReadUntil, 1, 10)
 	require.ErrorContains(t, err, "skips from seq 4 to 6")
 }

@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// maxReaders may be connected at once each way; accounts.conf allows as many in all.
+// maxReaders bounds the connections of each listener; accounts.conf has the same bound for
+// all together.
 const maxReaders = 256
 
 const (
-	// handshakeTimeout ends a connection that does not speak TLS.
+	// handshakeTimeout ends a connection that does not finish its TLS handshake.
 	handshakeTimeout = 5 * time.Second
 
-	// acceptInterval follows a connection that could not be taken, for want of file
-	// descriptors for one.
+	// acceptInterval is the wait after a failed accept, for example without file descriptors.
 	acceptInterval = time.Second
 )
 
-// gate lets readers of other processes in. The server itself listens nowhere: each
-// connection is joined with one inside the process, and both end together.
+// gate accepts the connections of readers in other processes. The server itself does not
+// listen: the gate joins each connection with one inside the process, and closes both
+// together.
 //
 //	reader ──▶ socket in the private folder ─────────┐
 //	reader ──▶ TLS over TCP, where it is asked for ──┴──▶ InProcessConn
@@ -37,15 +38,15 @@ type gate struct {
 	logger    *slog.Logger
 	folder    *private
 	listeners []net.Listener
-	address   string // of the TCP listener, empty where there is none
+	address   string // of the TCP listener; empty if there is none
 
 	running sync.WaitGroup
 	closing context.Context
 	end     context.CancelFunc
 }
 
-// openGate takes connections when it returns. The log's lock must be held: a socket
-// that is there belongs to nobody.
+// openGate starts to accept connections. The caller must hold the log's lock, so that an
+// existing socket belongs to no running process.
 func openGate(config EmbeddedConfig, inside func() (net.Conn, error)) (*gate, error) {
 	folder, err := makePrivate(config.DataDir)
 	if err != nil {
@@ -69,12 +70,12 @@ func (g *gate) listen(config EmbeddedConfig) error {
 	case err == nil:
 		g.listeners = append(g.listeners, socket)
 	case config.Address == "":
-		return fmt.Errorf("%w; where the file system of DATA_DIR takes no sockets, set EMBEDDED_NATS_ADDR", err)
+		return fmt.Errorf("%w; if the file system of DATA_DIR does not support sockets, set EMBEDDED_NATS_ADDR", err)
 	default:
 		g.logger.Warn("readers reach the log over TCP only", "error", err)
 	}
 	if config.Address == "" {
-		err := os.Remove(addressFile(config.DataDir)) // of an earlier start
+		err := os.Remove(addressFile(config.DataDir)) // an earlier start had one
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -95,7 +96,7 @@ func (g *gate) listen(config EmbeddedConfig) error {
 	return writeFile(addressFile(config.DataDir), g.address)
 }
 
-// listen replaces the socket of an ingest that was killed.
+// listen creates the socket. It replaces one that a killed ingest has left.
 func (p *private) listen() (*net.UnixListener, error) {
 	path, release, err := p.socketPath()
 	if err != nil {
@@ -109,19 +110,19 @@ func (p *private) listen() (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", filepath.Join(p.path, socketName), cause(err))
 	}
-	listener.SetUnlinkOnClose(false) // by a name that leads elsewhere by then
+	listener.SetUnlinkOnClose(false) // by then the path may name another file
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return listener, nil
 }
 
-// accept takes no connection that there is no room for; the next ones wait.
+// accept has at most maxReaders connections open at once; further ones wait.
 func (g *gate) accept(listener net.Listener) {
-	room := make(chan struct{}, maxReaders)
+	slots := make(chan struct{}, maxReaders)
 	for {
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-g.closing.Done():
 			return
 		}
@@ -130,13 +131,13 @@ func (g *gate) accept(listener net.Listener) {
 		case err == nil:
 			g.running.Go(func() {
 				g.join(conn)
-				<-room
+				<-slots
 			})
 			continue
 		case g.closing.Err() != nil:
 			return
 		}
-		<-room
+		<-slots
 		g.logger.Warn("a reader of the log cannot connect", "error", err)
 		select {
 		case <-g.closing.Done():
@@ -145,11 +146,11 @@ func (g *gate) accept(listener net.Listener) {
 	}
 }
 
-// join copies both ways until either end closes, or the gate.
+// join copies bytes in both directions until either end closes, or the gate does.
 func (g *gate) join(outside net.Conn) {
 	transport := outside
 	if secured, ok := outside.(*tls.Conn); ok {
-		transport = secured.NetConn() // to say goodbye may take seconds
+		transport = secured.NetConn() // closing TLS in order may take seconds
 		ctx, cancel := context.WithTimeout(g.closing, handshakeTimeout)
 		defer cancel()
 		if err := secured.HandshakeContext(ctx); err != nil {
@@ -158,7 +159,7 @@ func (g *gate) join(outside net.Conn) {
 		}
 	}
 	inside, err := g.inside()
-	if err != nil { // the server stops
+	if err != nil { // the server is stopping
 		transport.Close()
 		return
 	}

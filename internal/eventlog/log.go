@@ -17,44 +17,45 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
-// Log is a connection to the stream. It outlives the server's restarts: calls
-// fail while the server is away and work again when it is back. Safe for
-// concurrent use.
+// Log is a connection to the stream. It survives restarts of the server: calls fail while
+// the server is unavailable, and work again after it has returned. Safe for concurrent use.
 type Log struct {
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	name      string
 	committer *committer
 
-	// confirm waits until what a reader was shown is durable; nil where the
-	// server shows nothing before that.
+	// confirm waits until a message that was delivered to a reader is durable. It is nil if
+	// the server delivers only durable messages.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
-	// answers is the connection that answers readers; nil but in the process that writes.
+	// answers is the connection that answers readers. It is nil in a process that does not
+	// run the embedded server.
 	answers *nats.Conn
 
-	// files is where the server of this machine keeps its messages; nil where
-	// there is none, and in its own process.
+	// files are the files of the embedded server of another process on this machine; nil
+	// if there is no such server.
 	files *blockstore.Store
 
-	// away is ErrDisconnected, with what to look at.
-	away func() error
+	// disconnected returns ErrDisconnected with advice on what to check.
+	disconnected func() error
 
-	// made is called when the stream is there, before anything is confirmed; nil but in
-	// the process of an embedded log.
-	made func() error
+	// onStream is called once the stream exists, before anything is confirmed. It is nil in
+	// a process that does not run the embedded server.
+	onStream func() error
 
-	// health says why the server stores nothing any more; nil where it cannot be asked.
+	// health returns why the server stores nothing any more. It is nil if the server is not
+	// embedded in this process.
 	health func() error
 
-	standing atomic.Pointer[standing] // of the stream; nil while unknown
-	asking   singleflight.Group       // for it
+	state         atomic.Pointer[streamState] // of the stream; nil while unknown
+	stateRequests singleflight.Group          // for it
 }
 
 // Config says where the log is.
 type Config struct {
-	URL         string // empty: the embedded server of another process, found through DataDir
-	Credentials string // a file, optional
+	URL         string // empty for the embedded server of another process, found through DataDir
+	Credentials string // a file; optional
 	DataDir     string
 	Stream      string
 	Logger      *slog.Logger
@@ -63,10 +64,11 @@ type Config struct {
 // dialTimeout bounds one attempt to connect.
 const dialTimeout = 2 * time.Second
 
-// reconnectWait keeps recovery well under two seconds without a busy loop.
+// reconnectWait is the time between two attempts to reconnect. With it, recovery takes
+// well under two seconds.
 const reconnectWait = 250 * time.Millisecond
 
-// Connect returns at once, also when the server is away or not there yet.
+// Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
 	options := []nats.Option{nats.RetryOnFailedConnect(true)}
 	url, embedded := config.URL, newDialer(config.DataDir)
@@ -74,27 +76,27 @@ func Connect(config Config) (*Log, error) {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
-		options = append(options, nats.SetCustomDialer(listeningDialer{&net.Dialer{Timeout: dialTimeout}}))
+		options = append(options, nats.SetCustomDialer(idleDialer{&net.Dialer{Timeout: dialTimeout}}))
 	} else {
-		url = "nats://embedded.invalid" // the dialer knows better
+		url = "nats://embedded.invalid" // the dialer ignores it
 		options = append(options,
 			nats.SkipHostLookup(),
-			nats.SetCustomDialer(listeningDialer{embedded}),
+			nats.SetCustomDialer(idleDialer{embedded}),
 			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
 	}
-	// A cluster acknowledges, and shows, what its quorum has.
+	// A cluster acknowledges and delivers only messages that its quorum has.
 	flush := func(uint64) error { return nil }
 	l, err := connect(url, config.Stream, flush, config.Logger, options...)
 	switch {
 	case err != nil:
 		return nil, err
 	case config.URL == "":
-		l.away = embedded.away
+		l.disconnected = embedded.disconnected
 		l.confirm = l.ask
 		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
-	default: // which may hold a password
-		l.away = func() error {
-			return fmt.Errorf("%w: does the server of NATS_URL run, and take these credentials?", ErrDisconnected)
+	default: // the message leaves out the URL, which may contain a password
+		l.disconnected = func() error {
+			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
 		}
 	}
 	return l, nil
@@ -107,18 +109,18 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
-		nats.IgnoreAuthErrorAbort(), // a token may be made anew while we are away
-		nats.ReconnectBufSize(-1),   // a publish while disconnected fails instead of waiting unseen
+		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
+		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPingsOutstanding),
 		nats.Timeout(dialTimeout),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			pipeline.lost()
 			if err != nil {
-				logger.Warn("the log is away", "error", err)
+				logger.Warn("the connection to the log is lost", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("the log is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			logger.Warn("the log's server reports an error", "error", err)
 		}),
@@ -135,11 +137,10 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, away: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
+	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
 }
 
-// connected waits until there is a connection: on a busy machine the first attempt
-// may take too long.
+// connected waits for the connection. On a busy machine the first attempt can time out.
 func (l *Log) connected(ctx context.Context) error {
 	made := l.conn.StatusChanged(nats.CONNECTED)
 	defer l.conn.RemoveStatusListener(made)
@@ -150,11 +151,11 @@ func (l *Log) connected(ctx context.Context) error {
 	case <-made:
 		return nil
 	case <-ctx.Done():
-		return l.away()
+		return l.disconnected()
 	}
 }
 
-// Close ends the connection; calls under way fail.
+// Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
 	l.committer.close()
 	l.conn.Close()

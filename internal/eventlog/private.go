@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// The private folder holds the socket of the embedded log, and for the TCP listener
-// a key and its certificate. Only the user that ingest runs as may enter it.
+// The private folder holds the socket of the embedded log, and a key and a certificate for
+// the TCP listener. Only the user that runs ingest may enter it.
 func privatePath(dataDir string) string { return filepath.Join(dataDir, "nats") }
 
 const (
@@ -19,17 +19,17 @@ const (
 	keyName         = "key.pem"
 )
 
-// errUntrusted: what is there may be somebody else's. Nothing is sent to it.
+// errUntrusted: another user may own or have changed this. Nothing is sent to it.
 var errUntrusted = errors.New("not trusted")
 
-// private is the folder, open: what was checked is what is used, whatever becomes of
-// its name.
+// private is the open folder. Files are reached through it, so a folder that is moved or
+// replaced after the check is never used.
 type private struct {
 	*os.File
 	path string
 }
 
-// makePrivate makes the folder where it is missing, and closes it to others.
+// makePrivate creates the folder if it is missing, and closes it to other users.
 func makePrivate(dataDir string) (*private, error) {
 	path := privatePath(dataDir)
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -45,7 +45,8 @@ func makePrivate(dataDir string) (*private, error) {
 	return p, nil
 }
 
-// openPrivate opens the folder for a reader: nobody else can have put anything there.
+// openPrivate opens the folder for a reader. It refuses a folder in which another user
+// could have written.
 func openPrivate(dataDir string) (*private, error) {
 	p, mode, err := openFolder(privatePath(dataDir))
 	if err != nil {
@@ -53,12 +54,12 @@ func openPrivate(dataDir string) (*private, error) {
 	}
 	if mode&0o022 != 0 {
 		p.Close()
-		return nil, fmt.Errorf("%w: others may write to %s (mode %04o); chmod 700 it", errUntrusted, p.path, mode)
+		return nil, fmt.Errorf("%w: others may write to %s (mode %04o); set its mode to 700", errUntrusted, p.path, mode)
 	}
 	return p, nil
 }
 
-// openFolder refuses a folder of another user, and a link to one.
+// openFolder refuses a folder that belongs to another user, and a symbolic link.
 func openFolder(path string) (*private, fs.FileMode, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	switch {
@@ -80,7 +81,7 @@ func openFolder(path string) (*private, fs.FileMode, error) {
 	return &private{file, path}, info.Mode().Perm(), nil
 }
 
-// trust refuses whatever belongs to another user than this process's own and root.
+// trust returns errUntrusted if the owner is neither this process's user nor root.
 func trust(what string, uid int) error {
 	if own := os.Geteuid(); uid != own && uid != 0 {
 		return fmt.Errorf("%w: %s belongs to user %d, this process runs as user %d; run ingest and the readers of its log as one user",
@@ -91,7 +92,7 @@ func trust(what string, uid int) error {
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// secret refuses a file that others made or could read.
+// secret refuses a file that another user owns or could read.
 func secret(file string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return fmt.Errorf("%w: others may use %s (mode %04o)", errUntrusted, file, mode)
@@ -99,11 +100,11 @@ func secret(file string, info fs.FileInfo) error {
 	return trust(file, owner(info))
 }
 
-// maxSocketPath is that of macOS; other systems take a little more.
+// maxSocketPath is the limit of macOS; other systems allow a little more.
 const maxSocketPath = 103
 
-// shortPath is a path of a file in folder that fits into a socket's address. It is
-// good until release is called.
+// shortPath returns a path of the file that is short enough for a socket's address. The
+// path is valid until release is called.
 func shortPath(folder, file string) (path string, release func(), err error) {
 	if path = filepath.Join(folder, file); len(path) <= maxSocketPath {
 		return path, func() {}, nil
@@ -112,7 +113,7 @@ func shortPath(folder, file string) (path string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	own, err := os.MkdirTemp("", "payfold-") // closed to others
+	own, err := os.MkdirTemp("", "payfold-") // no other user may enter it
 	if err != nil {
 		return "", nil, err
 	}

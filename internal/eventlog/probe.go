@@ -20,7 +20,7 @@ const (
 // the server removes the folders of a deleted stream after it has answered, while
 // another stream may already use them.
 func (s *Server) probe() error {
-	conn, err := nats.Connect(s.nats.ClientURL(), nats.InProcessServer(s.nats), nats.Token(s.secret))
+	conn, err := nats.Connect(s.nats.ClientURL(), nats.InProcessServer(s.nats), nats.Token(s.writerToken))
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pipeline publishes without waiting: answers come to one inbox, by number.
+// pipeline publishes messages without waiting for their answers. All answers come to one
+// inbox; a number in the subject assigns each to its entry.
 type pipeline struct {
 	conn  *nats.Conn
 	inbox string // ends with a dot; an entry's number follows
@@ -24,25 +25,26 @@ type pipeline struct {
 }
 
 var (
-	errBusy      = errors.New("the server is at work on the same event id")
-	errBadAnswer = errors.New("the log's answer is not one of JetStream")
+	errBusy      = errors.New("the server is still storing an event with the same id")
+	errBadAnswer = errors.New("the log's answer is not a valid JetStream acknowledgement")
 )
 
-// duplicateInProcess is JSStreamDuplicateMessageConflict: neither stored nor a duplicate yet.
+// duplicateInProcess is JSStreamDuplicateMessageConflict: the first message with this id is
+// not stored yet, so the second is not a duplicate yet.
 const duplicateInProcess = 10158
 
 func newPipeline(flush func(seq uint64) error) *pipeline {
 	return &pipeline{sync: flush, pending: map[uint64]*entry{}}
 }
 
-// listen must have returned before the first publish.
+// listen subscribes to the answers. It must return before the first publish.
 func (p *pipeline) listen(conn *nats.Conn) error {
 	p.conn, p.inbox = conn, conn.NewInbox()+"."
 	answers, err := conn.Subscribe(p.inbox+"*", p.receive)
 	if err != nil {
 		return fmt.Errorf("listen for the log's answers: %w", err)
 	}
-	// There are no more of them than deliveries in flight.
+	// No limit is needed: there are at most as many answers as deliveries in flight.
 	return answers.SetPendingLimits(-1, -1)
 }
 
@@ -72,7 +74,8 @@ func (p *pipeline) take(number uint64) *entry {
 	return e
 }
 
-// lost fails what waits for an answer: it went to the connection that is gone.
+// lost fails every entry that waits for an answer, because the connection that would have
+// carried the answer is gone.
 func (p *pipeline) lost() {
 	p.mu.Lock()
 	pending := p.pending
@@ -93,7 +96,7 @@ func (p *pipeline) receive(m *nats.Msg) {
 	}
 }
 
-// noResponders is the status of an answer that says that nobody stores this subject.
+// noResponders is the status of the answer for a subject that no stream stores.
 const noResponders = "503"
 
 func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
@@ -118,15 +121,15 @@ func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
 	case answer.Error != nil && answer.Error.Code == duplicateInProcess:
 		return 0, false, errBusy
 	case answer.Error != nil:
-		return 0, false, fmt.Errorf("the log refuses it: %s (%d)", answer.Error.Description, answer.Error.Code)
+		return 0, false, fmt.Errorf("the log does not accept the event: %s (%d)", answer.Error.Description, answer.Error.Code)
 	case answer.Stream == "" || answer.Seq == 0:
 		return 0, false, errBadAnswer
 	}
 	return answer.Seq, answer.Duplicate, nil
 }
 
-// readStored reads the answer that nearly all are, {"stream":"…","seq":1}, at a
-// tenth of the cost. It returns 0 for every other.
+// readStored parses the most frequent answer, {"stream":"…","seq":1}, at a tenth of the
+// cost of encoding/json. It returns 0 for any other answer.
 func readStored(data []byte) (seq uint64) {
 	rest, isAnswer := bytes.CutPrefix(data, []byte(`{"stream":"`))
 	stream, rest, hasSeq := bytes.Cut(rest, []byte(`","seq":`))

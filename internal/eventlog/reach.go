@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// dialer reaches the embedded log of a data directory. A connection that it returns
-// is proven to lead there: nats.go sends the token to whoever it is connected with,
-// and lets that server's first words decide about TLS.
+// dialer connects to the embedded log of a data directory. It checks the server's identity
+// before it returns the connection, because nats.go sends the token to any server that it
+// is connected to, and lets the server's first message decide about TLS.
 type dialer struct {
 	dataDir string
 	reach   func(dataDir string) (net.Conn, error)
@@ -29,11 +29,11 @@ func (d *dialer) Dial(string, string) (net.Conn, error) {
 	return conn, err
 }
 
-// SkipTLSHandshake: where TLS is needed there has been one.
+// SkipTLSHandshake returns true: if TLS is needed, Dial has already done the handshake.
 func (d *dialer) SkipTLSHandshake() bool { return true }
 
-// away is ErrDisconnected, with what to look at.
-func (d *dialer) away() error {
+// disconnected returns ErrDisconnected with advice on what to check.
+func (d *dialer) disconnected() error {
 	failure := d.failure.Load()
 	switch {
 	case failure == nil, *failure == nil:
@@ -45,8 +45,8 @@ func (d *dialer) away() error {
 	}
 }
 
-// reach goes through the socket, and over TCP only where nobody listens there: the
-// processes may be in containers, or on machines, that share the folder alone.
+// reach connects through the socket. If nothing listens there it connects over TCP: the two
+// processes may run in containers or on machines that share only the folder.
 func reach(dataDir string) (net.Conn, error) {
 	folder, err := openPrivate(dataDir)
 	if err != nil {
@@ -98,14 +98,14 @@ func (p *private) dialTCP(dataDir, address string) (net.Conn, error) {
 		transport.Close()
 		var number syscall.Errno
 		if errors.As(err, &number) || errors.Is(err, io.EOF) || ctx.Err() != nil {
-			return nil, fmt.Errorf("connect to %s: %w", address, cause(err)) // nobody there is ready
+			return nil, fmt.Errorf("connect to %s: %w", address, cause(err)) // no server is ready there
 		}
 		return nil, fmt.Errorf("%w: the server at %s is not the ingest of %s: %w", errUntrusted, address, dataDir, err)
 	}
 	return conn, nil
 }
 
-// cause is what the system says, without the address, which may be one of the moment.
+// cause returns the system's error number without the address, which may be a temporary path.
 func cause(err error) error {
 	var number syscall.Errno
 	if errors.As(err, &number) {

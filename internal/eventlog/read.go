@@ -16,24 +16,23 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// ErrDisconnected: there is no connection to the log at present, or the server
-// has forgotten the reader, as one does that was restored or whose stream was made
-// anew. It ends a Read: what the server is then must be checked before anything is
-// read from it.
+// ErrDisconnected: there is no connection to the log, or the server no longer knows the
+// reader, for example because it was restored or its stream was created again. It ends a
+// Read, because the caller must first check that the server still has the same log.
 var ErrDisconnected = errors.New("not connected to the log")
 
-// pullBytes is what is asked for ahead: enough to never wait, little enough to
-// hold in memory. (A limit in messages as well would make the client's queue as
-// small as that limit; the server's remarks between the messages overflow it.)
+// pullBytes bounds the messages that are requested in advance: enough that a reader never
+// waits, and little enough to hold in memory. There is no bound in messages, because the
+// client would make its queue that small, and the server's status messages would overflow it.
 const pullBytes = 8 << 20
 
-// pullTimeout: the server gives up a request after this time, also the request of a
-// machine that went silent. While it waits it says twice as often that it is there.
+// pullTimeout is how long the server keeps a request for messages, also that of a machine
+// that has gone silent. While the server waits it sends a heartbeat twice in this time.
 const pullTimeout = 10 * time.Second
 
-// Read delivers the messages from sequence from on, in order and without gaps,
-// as soon as they are durable. It blocks until ctx ends (nil), deliver fails
-// (its error), or the connection is lost (ErrDisconnected).
+// Read delivers the messages from sequence from on, in order and without gaps, as soon as
+// they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
+// that error), or the connection is lost (ErrDisconnected).
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
@@ -43,8 +42,8 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 	return l.receive(ctx, from, deliver)
 }
 
-// receive is Read with a ctx of whileConnected, and with limits to how long it
-// waits for a message.
+// receive is Read with a context from whileConnected. limits bound how long it waits for a
+// message.
 func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
 	from = max(from, 1)
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
@@ -67,7 +66,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 		case ctx.Err() != nil:
 			return disconnected(ctx)
 		case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrNoHeartbeat):
-			return fmt.Errorf("%w: %w", errForgotten, err)
+			return fmt.Errorf("%w: %w", errConsumerDeleted, err)
 		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
 		}
@@ -76,7 +75,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 			return err
 		}
 		if nth != next-from+1 {
-			return fmt.Errorf("%w: messages were lost on the way", ErrDisconnected)
+			return fmt.Errorf("%w: messages were lost between the server and this reader", ErrDisconnected)
 		}
 		if out.Seq != next {
 			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
@@ -96,13 +95,13 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 	}
 }
 
-// whileConnected returns a context that ends with ErrDisconnected when the
-// connection does. stop gives free what it holds.
+// whileConnected returns a context that ends with ErrDisconnected when the connection is
+// lost. stop releases its resources.
 func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(), _ error) {
 	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	if !l.conn.IsConnected() {
 		l.conn.RemoveStatusListener(lost)
-		return nil, nil, l.away()
+		return nil, nil, l.disconnected()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -118,8 +117,8 @@ func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(
 	}, nil
 }
 
-// disconnected is the error of a ctx of whileConnected that ended with the
-// connection, else nil.
+// disconnected returns ErrDisconnected if a context from whileConnected ended because the
+// connection was lost; otherwise nil.
 func disconnected(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
 		return cause
@@ -127,13 +126,13 @@ func disconnected(ctx context.Context) error {
 	return nil
 }
 
-// whyEnded is the error of a ctx of whileConnected, whatever ended it.
+// whyEnded returns why a context from whileConnected has ended.
 func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }
 
-// Message returns the message at seq, asked of the stream's leader: a replica
-// that lags would not have it yet. (The client's newer interface asks any replica.)
+// Message returns the message at seq. It asks the stream's leader, because a replica that
+// lags would not have it yet. (The client's newer interface asks any replica.)
 func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	js, err := l.conn.JetStream()
 	if err != nil {
@@ -146,8 +145,8 @@ func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
 	return build(raw.Sequence, raw.Subject, attributesOf(raw.Header), raw.Data, raw.Time)
 }
 
-// StoredBy is the sequence of the last message stored up to that moment, by the
-// stream's clock; the one before the first where there is none.
+// StoredBy returns the sequence of the last message that was stored up to that moment, by
+// the stream's clock. If there is none it returns one less than the first sequence.
 func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64, error) {
 	var failed error
 	n := sort.Search(int(info.Last-info.First+1), func(i int) bool {
@@ -163,7 +162,7 @@ func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64
 	return info.First + uint64(n) - 1, failed
 }
 
-// decode also says the how manyth message of its consumer it is.
+// decode converts a message. nth is its number among the messages of its consumer, from 1.
 func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -173,10 +172,10 @@ func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
 	return out, meta.Sequence.Consumer, err
 }
 
-// attributes are what the header of a message says.
+// attributes are the values that payfold reads from a message's header.
 type attributes struct{ id, signature, key, receivedAt string }
 
-// field is where the value of that key belongs, nil for others.
+// field returns the field for the value of that key; nil for an unknown key.
 func (a *attributes) field(key string) *string {
 	switch key {
 	case jetstream.MsgIDHeader:
@@ -201,12 +200,12 @@ func attributesOf(header nats.Header) (a attributes) {
 func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
 	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
 	if err != nil {
-		return events.Message{}, fmt.Errorf("message %d has subject %q, which is no partition", seq, subject)
+		return events.Message{}, fmt.Errorf("message %d has subject %q, which names no partition", seq, subject)
 	}
-	// Layouts but those of RFC 3339 are read slowly.
+	// time.Parse is fast only for the layouts of RFC 3339.
 	received, err := time.Parse(time.RFC3339Nano, a.receivedAt)
 	if err != nil || len(a.receivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
-		received = stored // not written by ingest
+		received = stored // ingest did not write this message
 	}
 	return events.Message{
 		Seq: seq, Partition: partition, ID: a.id,

@@ -14,23 +14,24 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// patience is how long a server may take to give a message that it says it has.
-const patience = 30 * time.Second
+// messageTimeout is how long a server may take to deliver a message that it claims to have.
+const messageTimeout = 30 * time.Second
 
-// ReadUntil delivers the messages from sequence from to until, in order and
-// without gaps, and returns when deliver has had the last (nil), deliver fails
-// (its error), ctx ends (its error), or the connection is lost (ErrDisconnected).
-// The log must have the message at until. A message's body is deliver's only until it
-// returns.
+// ReadUntil delivers the messages from sequence from to until, in order and without gaps.
+// It returns nil after deliver has had the last one, and an error if deliver fails (that
+// error), ctx ends (its error), or the connection is lost (ErrDisconnected). The log must
+// have the message at until. A message's body is valid only until deliver returns.
 //
-// On the machine of an embedded log it reads the server's files beside the server,
-// at a quarter of what it costs both to send the messages. Where they may not be
-// read, or are not as expected, it asks the server, as it does everywhere else.
+// On the machine of an embedded log it reads the server's files itself, which takes a
+// quarter of the CPU that both processes need to transfer the messages. If it cannot read
+// the files, or their layout is not the expected one, it receives the messages from the
+// server, as on any other machine.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	if from > until {
 		return nil
 	}
-	// One connection for all: what is there after a loss may be another log.
+	// All of it must come through one connection: after a reconnect the server may have
+	// another log.
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
 		return err
@@ -49,21 +50,21 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 		return deliver(m)
 	}
 	err = l.readFiles(ctx, info, from, until, counted)
-	if !errors.Is(err, blockstore.ErrUnlike) {
+	if !errors.Is(err, blockstore.ErrUnexpectedLayout) {
 		return err
 	}
 	if ctx.Err() != nil {
 		return whyEnded(ctx)
 	}
-	unlike := err
+	unreadable := err
 	err = l.receiveUntil(ctx, next, until, counted)
 	if errors.Is(err, nats.ErrTimeout) {
-		err = fmt.Errorf("the server does not give the message at seq %d (%w): %w", next, unlike, err)
+		err = fmt.Errorf("the server does not deliver the message at seq %d (%w): %w", next, unreadable, err)
 	}
 	return err
 }
 
-// receiveUntil is ReadUntil from the server, with a ctx of whileConnected.
+// receiveUntil is ReadUntil from the server, with a context from whileConnected.
 func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -72,26 +73,27 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 			stop() // receive returns after this message
 		}
 		return deliver(m)
-	}, jetstream.NextMaxWait(patience))
+	}, jetstream.NextMaxWait(messageTimeout))
 	if err == nil && ctx.Err() != nil {
 		return whyEnded(ctx)
 	}
 	return err
 }
 
-// readFiles is ReadUntil from the files, with a ctx of whileConnected, when they
-// are the server's: nothing is missing between its first message and its last, and
-// both have the same one at until. It may end with blockstore.ErrUnlike after any message.
+// readFiles is ReadUntil from the files, with a context from whileConnected. It first makes
+// sure that the files are those of the server: the server's log has no gap, and the message
+// at until is the same in both. It can fail with blockstore.ErrUnexpectedLayout after any
+// message.
 func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message) error) error {
 	if l.files == nil {
-		return fmt.Errorf("%w: they are elsewhere", blockstore.ErrUnlike)
+		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
 	}
 	if from < info.First || info.Messages != info.Last-info.First+1 {
-		return fmt.Errorf("%w: the server has removed some of it", blockstore.ErrUnlike)
+		return fmt.Errorf("%w: the server has removed messages", blockstore.ErrUnexpectedLayout)
 	}
 	want, err := l.Message(ctx, until)
 	if err != nil {
-		return fmt.Errorf("%w: %w", blockstore.ErrUnlike, err)
+		return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
 	}
 	if _, err := l.confirm(ctx, until); err != nil {
 		if ctx.Err() != nil {
@@ -101,7 +103,7 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 	}
 	err = l.readBlocks(ctx, until, until, func(m events.Message) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
-			return fmt.Errorf("%w: they are of another log", blockstore.ErrUnlike)
+			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
 		}
 		return nil
 	})

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// serverLogger passes the embedded server's own words on; its notices are details here.
+// serverLogger passes on the log lines of the embedded server. Its notices become debug lines.
 type serverLogger struct{ logger *slog.Logger }
 
 func (l serverLogger) say(level func(string, ...any), format string, args ...any) {

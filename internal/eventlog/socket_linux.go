@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// name is the path of a file in the folder. It leads through the open folder, so it
-// is short enough for a socket's address wherever the folder lies.
+// name returns a path of a file in the folder. It leads through the open file descriptor,
+// so it is short enough for a socket's address even if the folder's own path is long.
 func (p *private) name(file string) string {
 	return "/proc/self/fd/" + strconv.Itoa(int(p.Fd())) + "/" + file
 }
@@ -16,7 +16,7 @@ func (p *private) socketPath() (path string, release func(), err error) {
 	return p.name(socketName), func() {}, nil
 }
 
-// proveOwner refuses a server of another user: the kernel says who listens there.
+// proveOwner refuses a server that belongs to another user. The kernel names the user.
 func proveOwner(conn *net.UnixConn, what string) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

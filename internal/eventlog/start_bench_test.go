@@ -43,7 +43,7 @@ func BenchmarkStart(b *testing.B) {
 			return err
 		})
 		for _, name := range []string{"server_after_orderly_stop", "server_after_kill"} {
-			s := &Server{config: config, store: filesIn(dir), secret: randomToken()}
+			s := &Server{config: config, store: filesIn(dir), writerToken: randomToken()}
 			if name == "server_after_kill" {
 				require.NoError(b, os.Remove(filepath.Join(streamFolder(dir, "PAYMENTS"), "msgs", "index.db")))
 			}

@@ -25,44 +25,44 @@ const (
 // ErrNoStream: the stream does not exist yet.
 var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
 
-// StreamConfig is what a new stream is made with. An existing one is never changed.
+// StreamConfig describes a new stream. An existing stream is never changed.
 type StreamConfig struct {
 	Name            string
 	Replicas        int
-	Partitions      int // fixed at creation: the most projectors that can share the work
+	Partitions      int // fixed at creation; at most this many projectors can share the work
 	DuplicateWindow time.Duration
-	FirstSeq        uint64 // of a log that goes on where another one was lost; 0 is 1
+	FirstSeq        uint64 // 0 means 1; a log that continues a lost one begins after it
 }
 
-// Info describes the stream as it stands.
+// Info describes the stream at one moment.
 type Info struct {
 	LogID      string
 	Partitions int
 	First      uint64 // sequence of the oldest message; Last+1 in an empty log
 	Last       uint64 // head; 0 in an empty new log
-	Messages   uint64 // how many there are
+	Messages   uint64 // number of messages
 
 	Replicas   int
 	Durability Durability
-	Unsafe     error // an UnsafeError; nil where the stream keeps everything
+	Unsafe     error // an UnsafeError; nil if the stream keeps every event
 }
 
-// Durability is what an acknowledged event has survived.
+// Durability says where an event is stored when it is acknowledged.
 type Durability string
 
 const (
-	// Fsynced: it is on the disk of the embedded log's machine.
+	// Fsynced: the event is on the disk of the embedded log's machine.
 	Fsynced Durability = "fsynced"
-	// Quorum: most of the replicas have it. That survives any one of them; a power cut of
-	// all at once only where they sync always.
+	// Quorum: most of the replicas have the event. It survives the loss of one replica. It
+	// survives a power cut of all replicas at once only if they run with "sync always".
 	Quorum Durability = "quorum"
-	// OneServer: one server has it that payfold did not start. Whether it syncs before it
-	// acknowledges is known to its administrator only; by default it does not.
+	// OneServer: one server that payfold did not start has the event. By default such a
+	// server acknowledges before it syncs; payfold cannot find out.
 	OneServer Durability = "one_server"
 )
 
-// EnsureStream waits for the connection and creates the stream where it is missing.
-// Where it exists it stays as it is, and what differs from config is logged.
+// EnsureStream waits for the connection and creates the stream if it is missing. It never
+// changes an existing stream, and logs how its settings differ from config.
 func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slog.Logger) error {
 	if err := l.connected(ctx); err != nil {
 		return err
@@ -71,20 +71,20 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
 		l.committer.begin(existing.CachedInfo().State.LastSeq)
-		return l.begun()
+		return l.streamExists()
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("look up stream %s: %w", config.Name, err)
 	}
 	_, err = l.js.CreateStream(ctx, config.jetstream())
 	if apiError := new(jetstream.APIError); errors.As(err, &apiError) && apiError.ErrorCode == replicasNotSupported {
-		return fmt.Errorf("create stream %s: the server is alone, and has no place for %d replicas: "+
-			"start a cluster; or set STREAM_REPLICAS=1, and sync_interval: always there", config.Name, config.Replicas)
+		return fmt.Errorf("create stream %s: a single server cannot hold %d replicas: "+
+			"start a cluster; or set STREAM_REPLICAS=1, and sync_interval: always on the server", config.Name, config.Replicas)
 	}
 	if err != nil {
 		return fmt.Errorf("create stream %s: %w", config.Name, err)
 	}
-	return l.begun()
+	return l.streamExists()
 }
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.
@@ -139,11 +139,11 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 	}
 }
 
-// Info asks the stream's leader. ErrNoStream where there is none; an error too
-// where the stream is not one of payfold's.
+// Info asks the stream's leader. It returns ErrNoStream if there is no stream, and another
+// error if payfold did not create the stream.
 func (l *Log) Info(ctx context.Context) (Info, error) {
 	if !l.conn.IsConnected() {
-		return Info{}, l.away()
+		return Info{}, l.disconnected()
 	}
 	stream, err := l.js.Stream(ctx, l.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -163,19 +163,19 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	return Info{
 		LogID:      have.Config.Metadata[metaLogID],
 		Partitions: partitions,
-		First:      max(have.State.FirstSeq, 1), // the server says 0 of a new stream
+		First:      max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
 		Last:       have.State.LastSeq,
 		Messages:   have.State.Msgs,
 		Replicas:   have.Config.Replicas,
 		Durability: l.durability(have.Config.Replicas),
-		Unsafe:     checkPromises(have.Config, partitions),
+		Unsafe:     checkSettings(have.Config, partitions),
 	}, nil
 }
 
 func (l *Log) durability(replicas int) Durability {
 	switch {
 	case l.confirm != nil:
-		return Fsynced // by the process that writes, before it confirms
+		return Fsynced // the writing process syncs before it confirms
 	case replicas > 1:
 		return Quorum
 	default:

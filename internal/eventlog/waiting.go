@@ -10,18 +10,18 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Waiting is what a partition holds after a position.
+// Waiting describes the messages of a partition after a position.
 type Waiting struct {
 	Count  uint64
-	Oldest events.Message // without its body; the zero Message where Count is 0
+	Oldest events.Message // without its body; the zero Message if Count is 0
 }
 
-// askTime bounds one question to the server.
-const askTime = 5 * time.Second
+// requestTimeout bounds one question to the server.
+const requestTimeout = 5 * time.Second
 
-// Waiting says what a partition holds after a position, without reading it.
+// Waiting counts the messages of a partition after a position, without reading them all.
 func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Waiting, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	config := jetstream.ConsumerConfig{
 		FilterSubject: subject(partition),
@@ -39,7 +39,7 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Wai
 		return err
 	})
 	if err != nil {
-		return Waiting{}, fmt.Errorf("look into partition %d: %w", partition, err)
+		return Waiting{}, fmt.Errorf("count the messages of partition %d: %w", partition, err)
 	}
 	return out, nil
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// checkInterval bounds how long appends are confirmed after an administrator has taken
-// away what they rely on.
+// checkInterval is the time between two checks of the stream. It bounds how long appends
+// are still confirmed after an administrator has made the stream unsafe.
 const checkInterval = time.Second
 
-// Watch looks after the log for the process that writes it: it asks how the stream
-// stands, and says what a 200 means and why there is none.
+// Watch checks the stream regularly for the process that writes it. It logs how durable a
+// confirmed event is, or why no event is confirmed.
 type Watch struct {
 	log       *Log
 	logger    *slog.Logger
-	said      string // the reason or the durability that was logged last
+	logged    string // the last message about durability, with its value
 	replicas  prometheus.Gauge
 	oneServer prometheus.Gauge
 	faults    prometheus.Gauge
@@ -32,21 +32,21 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 	return &Watch{
 		log: log, logger: logger,
 		replicas: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_log_replicas", Help: "Replicas of the stream; 0 until its server has answered.",
+			Name: "payfold_log_replicas", Help: "Replicas of the stream; 0 until the server has answered.",
 		}),
 		oneServer: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_one_server",
-			Help: "1 where the only replica is on a server that payfold did not start, so that a power cut may take what was answered 200.",
+			Help: "1 if the only replica is on a server that payfold did not start: a power cut may lose events that were answered 200.",
 		}),
 		faults: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_log_unsafe_settings", Help: "Settings of the stream that break a promise; above 0 every delivery is answered 503.",
+			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events; above 0 every delivery is answered 503.",
 		}),
 	}
 }
 
-// Run blocks until ctx ends (nil), or until what the log says cannot be relied on any
-// longer (the reason): then every append fails, for good, and only a new process may
-// find out what is durable.
+// Run blocks until ctx ends (it returns nil) or the committer has failed (it returns the
+// reason). After such a failure every append fails, and only a new process can find out
+// what is durable.
 func (w *Watch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
@@ -63,7 +63,7 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 func (w *Watch) check(ctx context.Context) {
-	info, err := w.log.stand(ctx)
+	info, err := w.log.readState(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -79,24 +79,24 @@ func (w *Watch) check(ctx context.Context) {
 	switch {
 	case unsafe != nil:
 		w.faults.Set(float64(len(unsafe.Settings)))
-		w.say(ctx, slog.LevelError, "no delivery is confirmed", "error", err.Error())
+		w.logChange(ctx, slog.LevelError, "no delivery is confirmed", "error", err.Error())
 	case err != nil:
-		w.say(ctx, slog.LevelWarn, "no delivery is confirmed", "error", err.Error())
+		w.logChange(ctx, slog.LevelWarn, "no delivery is confirmed", "error", err.Error())
 	case info.Durability == OneServer:
-		w.say(ctx, slog.LevelWarn, "200 means: acknowledged by one server that may not have synced it; a power cut there may take it; "+
-			"make three replicas, or set sync_interval: always there", "replicas", strconv.Itoa(info.Replicas))
+		w.logChange(ctx, slog.LevelWarn, "200 means: acknowledged by one server that may not have synced it; a power cut there may lose it; "+
+			"use three replicas, or set sync_interval: always on that server", "replicas", strconv.Itoa(info.Replicas))
 	case info.Durability == Quorum:
-		w.say(ctx, slog.LevelInfo, "200 means: acknowledged by a quorum of the replicas; a power cut of all at once is survived only with sync_interval: always",
+		w.logChange(ctx, slog.LevelInfo, "200 means: acknowledged by a quorum of the replicas; a power cut of all replicas at once may lose it unless they set sync_interval: always",
 			"replicas", strconv.Itoa(info.Replicas))
 	default:
-		w.say(ctx, slog.LevelInfo, "200 means: fsynced to this machine's disk", "replicas", strconv.Itoa(info.Replicas))
+		w.logChange(ctx, slog.LevelInfo, "200 means: fsynced to this machine's disk", "replicas", strconv.Itoa(info.Replicas))
 	}
 }
 
-// say logs what has changed.
-func (w *Watch) say(ctx context.Context, level slog.Level, message, name, value string) {
-	if said := message + value; said != w.said {
-		w.said = said
+// logChange logs the message if it differs from the last one.
+func (w *Watch) logChange(ctx context.Context, level slog.Level, message, name, value string) {
+	if line := message + value; line != w.logged {
+		w.logged = line
 		w.logger.Log(ctx, level, message, name, value)
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// ErrUnlike: the server's files are not there, not for us to read, or not as this
-// package knows them. What is in them is the server's to say, then.
-var ErrUnlike = errors.New("the log's files are not as expected")
+// ErrUnexpectedLayout: the server's files are missing, not readable for this process, or in
+// a layout that this package does not know. Only the server can deliver its messages then.
+var ErrUnexpectedLayout = errors.New("the log's files are not as expected")
 
-// Read delivers the messages from sequence from to until out of the server's
-// blocks, in order and without gaps, while the server goes on writing behind them.
-// It may end with ErrUnlike after any message.
+// Read delivers the messages from sequence from to until from the server's blocks, in order
+// and without gaps. The server may append further messages meanwhile. Read can fail with
+// ErrUnexpectedLayout after any message.
 func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 	blocks, err := s.blocks()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnlike, err)
+		return fmt.Errorf("%w: %w", ErrUnexpectedLayout, err)
 	}
 	// The last block that begins at or before from.
 	at := sort.Search(len(blocks), func(i int) bool { return s.firstIn(blocks[i]) > from }) - 1
@@ -38,13 +38,13 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 				return fmt.Errorf("%s: %w", s.block(block), err)
 			}
 			if err != nil {
-				return fmt.Errorf("%w: %s: %w", ErrUnlike, s.block(block), err)
+				return fmt.Errorf("%w: %s: %w", ErrUnexpectedLayout, s.block(block), err)
 			}
-			if r.note || r.Seq < next {
+			if r.tombstone || r.Seq < next {
 				continue
 			}
 			if r.Seq != next {
-				return fmt.Errorf("%w: seq %d where %d should be", ErrUnlike, r.Seq, next)
+				return fmt.Errorf("%w: seq %d instead of %d", ErrUnexpectedLayout, r.Seq, next)
 			}
 			if err := deliver(r); err != nil {
 				return err
@@ -54,25 +54,25 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: they end before seq %d", ErrUnlike, next)
+	return fmt.Errorf("%w: they end before seq %d", ErrUnexpectedLayout, next)
 }
 
-// firstIn is the sequence of a block's first message, and the greatest there is for
-// a block without any.
+// firstIn returns the sequence of a block's first message; math.MaxUint64 if the block has
+// no message.
 func (s *Store) firstIn(block int) uint64 {
 	for r, err := range s.records(block) {
-		if err == nil && !r.note {
+		if err == nil && !r.tombstone {
 			return r.Seq
 		}
 	}
 	return math.MaxUint64
 }
 
-// readAtOnce is little enough to stay in a core's cache.
-const readAtOnce = 256 << 10
+// readSize is small enough for the cache of one core.
+const readSize = 256 << 10
 
-// records returns what a block holds, each until the next is asked for. Half a record
-// at its end is being written.
+// records iterates over the records of a block. Each is valid until the next one is
+// requested. An incomplete record at the end is ignored: the server is writing it.
 func (s *Store) records(block int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		file, err := os.Open(s.block(block))
@@ -82,8 +82,8 @@ func (s *Store) records(block int) iter.Seq2[Record, error] {
 		}
 		defer file.Close()
 		checksum := s.checksum(block)
-		buffer := make([]byte, readAtOnce)
-		var rest []byte // of the buffer: half a record
+		buffer := make([]byte, readSize)
+		var rest []byte // the incomplete record at the end of the buffer
 		for {
 			if len(rest) == len(buffer) {
 				buffer = make([]byte, 2*len(rest))
@@ -110,7 +110,7 @@ func (s *Store) records(block int) iter.Seq2[Record, error] {
 	}
 }
 
-// checksum is the server's: keyed by the block's name.
+// checksum returns the server's hash for a block; its key is the block's name.
 func (s *Store) checksum(block int) hash.Hash64 {
 	key := sha256.Sum256([]byte(s.stream + "-" + strconv.Itoa(block)))
 	checksum, _ := highwayhash.New64(key[:]) // fails on keys of another length
@@ -124,8 +124,8 @@ func (s *Store) checksum(block int) hash.Hash64 {
 type Record struct {
 	Seq                   uint64
 	Stored                int64  // ns since 1970
-	Subject, Header, Body []byte // of the block; valid until the next record is read
-	note                  bool   // no message: the server remembers what is not there
+	Subject, Header, Body []byte // valid until the next record is read
+	tombstone             bool   // no message, but a mark that messages up to Seq are gone
 }
 
 const (
@@ -133,25 +133,25 @@ const (
 	checksumLength = 8
 	maxRecord      = 32 << 20 // the server's own limit
 
-	hasHeader = 1 << 31 // of the length
-	isNote    = 1 << 62 // of the sequence
-	isErased  = 1 << 63 // of the sequence
+	hasHeader   = 1 << 31 // of the length
+	isTombstone = 1 << 62 // of the sequence
+	isErased    = 1 << 63 // of the sequence
 )
 
 var (
-	errRecord = errors.New("a record is not what it should be")
+	errRecord = errors.New("a record is invalid")
 	errErased = errors.New("the server has erased the message")
-	// ErrDamaged: of all lengths only the header's is not in the checksum. The server
-	// would not notice, and move the border between header and body.
+	// ErrDamaged: the checksum covers everything except the header's length. With a wrong
+	// length the server would deliver a wrong header and a wrong body, without an error.
 	ErrDamaged = errors.New("the length of a message's header is damaged")
 )
 
-// headerEnd is the end of every header, and nowhere else in it.
+// headerEnd is the end of every header. It occurs nowhere else in a header.
 var headerEnd = []byte("\r\n\r\n")
 
-// parseRecord reads the first record in data. Its size is 0 where data ends within
-// it, and where nothing says how long it is. One that is whole in itself but is no
-// message to use comes with its size and an error.
+// parseRecord reads the first record in data. size is 0 if data ends within the record, or
+// if no valid record begins here (then with an error). A complete record that must not be
+// used has a size and an error.
 func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err error) {
 	if len(data) < fixedLength {
 		return Record{}, 0, nil
@@ -195,6 +195,6 @@ func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err err
 		}
 		r.Header, r.Body = r.Body[:end:end], r.Body[end:]
 	}
-	r.note = r.Seq&isNote != 0
+	r.tombstone = r.Seq&isTombstone != 0
 	return r, size, err
 }

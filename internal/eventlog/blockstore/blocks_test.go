@@ -44,7 +44,7 @@ func FuzzABlockIsCutIntoPieces(f *testing.F) {
 	block := append(append(w.message(1, 1), w.message(1, 2)...), w.message(1, 3)...)
 	f.Add(block, 0, byte(0))
 	f.Add(block, 90, byte(1))
-	f.Add(w.record(1, 6|isNote, "", "", ""), 3, byte(0x80))
+	f.Add(w.record(1, 6|isTombstone, "", "", ""), 3, byte(0x80))
 	f.Add([]byte("no block"), 0, byte(0))
 	f.Fuzz(func(t *testing.T, data []byte, at int, flip byte) {
 		for n, content := range [][]byte{data, append(append([]byte(nil), block...), data...)} {

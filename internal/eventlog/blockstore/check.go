@@ -16,15 +16,15 @@ import (
 
 // CheckOptions say how a log is checked.
 type CheckOptions struct {
-	// Running: a server has the log open. What is beyond the durable watermark is
-	// being written, and is not judged.
+	// Running: a server has the log open and may be writing above the durable watermark.
+	// The check ignores those records.
 	Running bool
-	// Progress is called by one goroutine at a time, after each block. May be nil.
+	// Progress is called after each block, by one goroutine at a time. It may be nil.
 	Progress func(done, blocks int)
 }
 
-// Check reads every record of every block, on all cores, and says what is wrong. It
-// changes nothing. The error is for what could not be looked at.
+// Check reads every record of every block, on all cores, and reports all damage. It changes
+// nothing. It returns an error only if something could not be read.
 func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error) {
 	expected, err := s.expect(options.Running)
 	if err != nil {
@@ -41,11 +41,11 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 	if err != nil {
 		return nil, err
 	}
-	s.judge(expected, scans)
+	s.evaluate(expected, scans)
 	return expected.report, nil
 }
 
-// blockScan is what was found in one block.
+// blockScan is the content of one block.
 type blockScan struct {
 	number int
 	size   int
@@ -85,17 +85,18 @@ func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, b
 	return scans, group.Wait()
 }
 
-// maxBlock is far more than the server writes into one block: 8 MB and a message.
+// maxBlock is far more than the server writes into one block, which is 8 MB and a message.
 const maxBlock = 64 << 20
 
-// scanBlock reads one block into the buffer, which it returns to be used again.
+// scanBlock reads one block into the buffer. It returns the buffer, so that the caller can
+// use it again.
 func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (blockScan, []byte, error) {
 	scan, err := blockScan{number: number}, error(nil)
 	buffer, err = readBlock(s.block(number), buffer)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return scan, buffer, err
-	case err != nil: // of the disk
+	case err != nil: // the disk failed
 		scan.pieces = []piece{{bad: err.Error()}}
 		return scan, buffer, nil
 	}
@@ -106,7 +107,7 @@ func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (bloc
 
 func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) []piece {
 	if len(data) > maxBlock {
-		return []piece{{size: len(data), bad: "it is longer than any block of the server"}}
+		return []piece{{size: len(data), bad: "it is longer than any block that the server writes"}}
 	}
 	return scan(data, checksum, deliver)
 }

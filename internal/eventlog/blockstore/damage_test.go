@@ -147,7 +147,7 @@ func TestALogThatLacksBlocksOrHasOthersIsRefused(t *testing.T) {
 			w.edit(1, func(b []byte) []byte { return append(w.record(1, 1|isErased, "", "", ""), b[w.places[2].from:]...) })
 		},
 		"the server has removed some": func(w *world) {
-			w.edit(3, func(b []byte) []byte { return append(b, w.record(3, 4|isNote, "", "", "")...) })
+			w.edit(3, func(b []byte) []byte { return append(b, w.record(3, 4|isTombstone, "", "", "")...) })
 		},
 		"a length takes the whole block": func(w *world) { w.edit(2, func(b []byte) []byte { b[3] |= 0x01; return b }) },
 		"blocks that take their place":   func(w *world) { require.NoError(t, os.Mkdir(filepath.Join(w.folder, "__new_msgs__"), 0o700)) },
@@ -263,8 +263,8 @@ func TestAStreamThatIsNotTheLogsIsRefused(t *testing.T) {
 // A stream whose making was cut off holds nothing, and is made again.
 func TestAStreamThatWasJustBeingMadeIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	unborn := Watermark{Stream: testStream}
-	w := build(t).markAs(unborn)
+	notYetCreated := Watermark{Stream: testStream}
+	w := build(t).markAs(notYetCreated)
 	w.write(w.block(1), nil)
 	w.write(filepath.Join(w.folder, metaFile), []byte("{"))
 	s := New(w.root, w.account, w.stream)
@@ -274,7 +274,7 @@ func TestAStreamThatWasJustBeingMadeIsMadeAgain(t *testing.T) {
 	require.NoDirExists(t, w.folder)
 	require.NoError(t, s.Close(true))
 
-	w = build(t, 1).markAs(unborn)
+	w = build(t, 1).markAs(notYetCreated)
 	w.write(filepath.Join(w.folder, metaFile), []byte("{"))
 	w.refused("there is a message in it")
 }

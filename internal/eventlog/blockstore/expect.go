@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// expectation is what a log must be, by its settings and its durable watermark.
+// expectation says what a check must find, according to the stream's settings and the
+// durable watermark.
 type expectation struct {
 	report    *Report
-	watermark *Watermark // nil where there is none
+	watermark *Watermark // nil if there is none
 	running   bool
-	orderly   bool // nothing may be torn
+	closed    bool // the server was stopped in order: no write was interrupted
 	first     uint64
 }
 
-// expect reads what says which log this is, and how far it must be whole. Without a
-// LogID in its report there is no log to be checked.
+// expect reads which log this is, and up to which sequence it must be undamaged. If the
+// report has no LogID there is no log to check.
 func (s *Store) expect(running bool) (*expectation, error) {
 	if strings.ContainsAny(s.stream, "/\\.*> \t") {
-		return nil, fmt.Errorf("%q is no name of a stream", s.stream)
+		return nil, fmt.Errorf("%q is not a valid name of a stream", s.stream)
 	}
 	e := &expectation{running: running, first: 1, report: &Report{Stream: s.stream, First: 1}}
 	refuse := func(file, advice, format string, values ...any) (*expectation, error) {
@@ -38,16 +39,16 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return nil, err
 	}
 	if w == nil && running {
-		return nil, errors.New("the ingest that is running has no durable watermark: it is of an older build")
+		return nil, errors.New("the running ingest has no durable watermark: it is an older build")
 	}
 	if e.watermark = w; w != nil {
-		e.report.Durable, e.report.Closed, e.orderly = &w.Seq, w.Closed, w.Closed
+		e.report.Durable, e.report.Closed, e.closed = &w.Seq, w.Closed, w.Closed
 		if w.Stream != s.stream {
 			return refuse(path, fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", w.Stream),
 				"the log here is stream %s, and NATS_STREAM is %s", w.Stream, s.stream)
 		}
 	} else {
-		e.orderly = s.legacyMark() == legacyWhole
+		e.closed = s.legacyText() == legacyWhole
 	}
 	if _, err := os.Stat(s.folder); errors.Is(err, fs.ErrNotExist) {
 		others, err := s.others()
@@ -70,9 +71,9 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	unborn := w != nil && w.LogID == "" && w.Seq == 0
-	if err != nil && unborn && s.isEmpty() {
-		return e, nil // it was just being made
+	notYetCreated := w != nil && w.LogID == "" && w.Seq == 0
+	if err != nil && notYetCreated && s.isEmpty() {
+		return e, nil // its creation was interrupted
 	}
 	if err != nil {
 		return refuse(s.folder, adviceRestore, "%v", err)
@@ -82,16 +83,16 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	}
 	logID := m.Metadata[metaLogID]
 	if w != nil && w.LogID != "" && w.LogID != logID {
-		return refuse(path, s.adviceAccept(), "it is of log %s, and the log here is %s", w.LogID, logID)
+		return refuse(path, s.adviceAccept(), "it belongs to log %s, and the log here is %s", w.LogID, logID)
 	}
-	if file, reason := s.stranger(); file != "" {
+	if file, reason := s.unexpectedFile(); file != "" {
 		return refuse(file, adviceRestore, "%s", reason)
 	}
 	e.first, e.report.LogID, e.report.First = m.first(), logID, m.first()
 	return e, nil
 }
 
-// others are the other streams of this folder.
+// others returns the names of the other streams in the same folder.
 func (s *Store) others() (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(s.folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,28 +106,28 @@ func (s *Store) others() (names []string, err error) {
 	return names, nil
 }
 
-// isEmpty says whether there is no block with anything in it.
+// isEmpty reports whether no block holds a message.
 func (s *Store) isEmpty() bool {
 	blocks, err := s.blocks()
 	for _, block := range blocks {
 		if info, statErr := os.Stat(s.block(block)); statErr != nil || info.Size() > minRecord {
-			return false // a note of where the stream begins has exactly that
+			return false // a tombstone, which says where the stream begins, has exactly that size
 		}
 	}
 	return err == nil
 }
 
-// stranger names what the server would take for something that it must act on: a
-// folder that replaces the blocks, a block of another name.
-func (s *Store) stranger() (file, reason string) {
+// unexpectedFile returns a file on which the server would act when it opens the stream, and
+// the reason: a folder that would replace the blocks, or a block with an invalid name.
+func (s *Store) unexpectedFile() (file, reason string) {
 	const replacement = "__new_msgs__"
 	if _, err := os.Stat(filepath.Join(s.folder, replacement)); err == nil {
-		return filepath.Join(s.folder, replacement), "the server would take it in place of the log's blocks"
+		return filepath.Join(s.folder, replacement), "the server would replace the log's blocks by it"
 	}
-	entries, _ := os.ReadDir(s.dir) // blocks() says why it cannot be read
+	entries, _ := os.ReadDir(s.dir) // blocks() returns this error
 	for _, entry := range entries {
 		if _, isBlock := blockNumber(entry.Name()); !isBlock && strings.HasSuffix(entry.Name(), blockSuffix) {
-			return filepath.Join(s.dir, entry.Name()), "it is no block of the server"
+			return filepath.Join(s.dir, entry.Name()), "it is not a block of the server"
 		}
 	}
 	return "", ""

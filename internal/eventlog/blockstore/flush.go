@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// Trust says that the server itself makes durable what it acknowledges.
-func (s *Store) Trust() error {
+// ServerSyncs records that the server itself makes durable what it acknowledges.
+func (s *Store) ServerSyncs() error {
 	w := s.watermark.now
 	w.Block = everyBlock
 	return s.watermark.set(w)
 }
 
-// Resume prepares the flush for a stream that is there already.
+// Resume prepares Flush for an existing stream.
 func (s *Store) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,8 +25,8 @@ func (s *Store) Resume() error {
 	return nil
 }
 
-// Begin makes a new stream durable, and the watermark its own. Nothing may be
-// confirmed before. It does nothing where that has been done.
+// Begin makes a new stream durable, and writes its log id into the watermark. Nothing may
+// be confirmed before. A second call does nothing.
 func (s *Store) Begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Store) beginLocked() error {
 	}
 	m, err := s.meta()
 	if err != nil && s.watermark.now.Block == everyBlock {
-		return nil // kept in a way that is not known here
+		return nil // the server uses an unknown layout
 	}
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Store) beginLocked() error {
 	return s.watermark.set(w)
 }
 
-// open looks for the newest block, once the stream is there.
+// open finds the newest block of an existing stream.
 func (s *Store) open() error {
 	blocks, err := s.blocks()
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) open() error {
 	if err := s.beginLocked(); err != nil {
 		return err
 	}
-	// The stream's own files and folders, too, where it is new.
+	// This also covers the files and folders of a new stream.
 	if err := syncTree(s.root); err != nil {
 		return err
 	}
@@ -72,11 +72,12 @@ func (s *Store) open() error {
 		return err
 	}
 	s.opened = true
-	return s.covered()
+	return s.recordNewestBlock()
 }
 
-// Flush returns when all that the server has written is durable. Up to seq it had
-// written everything when Flush was called. After an error it must not be called again.
+// Flush returns when everything that the server has written is durable. The server must
+// have written all messages up to seq before the call. After an error Flush must not be
+// called again.
 func (s *Store) Flush(seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +88,8 @@ func (s *Store) Flush(seq uint64) error {
 	}
 	began := s.newest
 	for {
-		// The next block is there before the first message in it, so what is
-		// written behind this look is acknowledged behind it, too.
+		// The server creates a block before it writes the first message into it. So if the
+		// next block does not exist yet, all messages acknowledged so far are in this one.
 		_, missing := os.Stat(s.block(s.newest + 1))
 		if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
 			return missing
@@ -107,22 +108,22 @@ func (s *Store) Flush(seq uint64) error {
 		if err := syncFile(s.dir); err != nil {
 			return err
 		}
-		if err := s.covered(); err != nil {
+		if err := s.recordNewestBlock(); err != nil {
 			return err
 		}
 	}
 	return s.watermark.advance(seq)
 }
 
-// covered makes durable that a flush has covered the newest block.
-func (s *Store) covered() error {
+// recordNewestBlock writes the newest block's number into the watermark, durably.
+func (s *Store) recordNewestBlock() error {
 	w := s.watermark.now
 	w.Block = s.newest
 	return s.watermark.set(w)
 }
 
-// FlushFolders is Flush for a server that syncs every message by itself, but not
-// the entry of a new block in its folder. It knows no layout.
+// FlushFolders is Flush for a server that syncs each message itself, but not the name of a
+// new block in its folder. It works with any layout.
 func (s *Store) FlushFolders(seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,15 +148,15 @@ func (s *Store) use(block int) error {
 		return err
 	}
 	if s.file != nil {
-		_ = s.file.Close() // it was only read and synced
+		_ = s.file.Close() // this process has written nothing through it
 	}
 	s.file, s.newest = file, block
 	return nil
 }
 
-// Close says that the server has stopped and everything in its folder is whole. It
-// follows Recover; without orderly the watermark stays as it is, and the next start
-// takes this one for a kill.
+// Close is called after the server has stopped. orderly means that the server has written
+// everything; then the watermark says so. Otherwise the watermark stays as it is, and the
+// next start treats this stop like a kill. Recover must have been called before.
 func (s *Store) Close(orderly bool) (err error) {
 	if s.file != nil {
 		_ = s.file.Close()
@@ -181,8 +182,8 @@ func (s *Store) Close(orderly bool) (err error) {
 	return s.watermark.set(w)
 }
 
-// end is the newest sequence of a log that nobody writes any more: the server may
-// have stored what nobody waited for.
+// end returns the newest sequence and block after the server has stopped. The sequence can
+// be above the watermark, because the server may have stored messages after the last flush.
 func (s *Store) end(w Watermark) (seq uint64, block int, err error) {
 	blocks, err := s.blocks()
 	if err != nil {

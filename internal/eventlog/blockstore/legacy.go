@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Before there was a watermark, log/flushed held the number of the newest block that
-// a flush had covered, "all" after an orderly stop, or "synced". It does not say of
-// which log, so nothing of a log is given up for it: after "all" everything must be
-// whole, else everything but the end of the newest block. Recover replaces it.
+// Older builds had no watermark but a file log/flushed. It holds the number of the newest
+// block that a flush had covered, "all" after an orderly stop, or "synced". It does not
+// name its log, so nothing is discarded because of it: after "all" the whole log must be
+// undamaged, otherwise everything except the end of the newest block. Recover replaces the
+// file by a watermark.
 const (
 	legacyName  = "flushed"
 	legacyWhole = "all"
@@ -18,7 +19,7 @@ const (
 
 func (s *Store) legacyPath() string { return filepath.Join(s.root, legacyName) }
 
-func (s *Store) legacyMark() string {
+func (s *Store) legacyText() string {
 	text, err := os.ReadFile(s.legacyPath())
 	if err != nil {
 		return ""
@@ -26,9 +27,9 @@ func (s *Store) legacyMark() string {
 	return strings.TrimSpace(string(text))
 }
 
-// legacyBlocks is how many blocks there were at least.
+// legacyBlocks returns the least number of blocks that the log must have.
 func (s *Store) legacyBlocks() int {
-	number, err := strconv.Atoi(s.legacyMark())
+	number, err := strconv.Atoi(s.legacyText())
 	if err != nil {
 		return 0
 	}

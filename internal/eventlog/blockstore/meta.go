@@ -12,13 +12,13 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// meta is what the server notes of a stream.
+// meta is the server's file of a stream's settings.
 type meta struct {
 	Name     string            `json:"name"`
 	FirstSeq uint64            `json:"first_seq"`
 	Metadata map[string]string `json:"metadata"`
 
-	// Limits, by which the server would remove messages when it opens the stream.
+	// Because of such limits the server would remove messages when it opens the stream.
 	Storage           string `json:"storage"`
 	Retention         string `json:"retention"`
 	Compression       string `json:"compression"`
@@ -33,13 +33,13 @@ const (
 	metaSum  = "meta.sum"
 	metaKey  = "meta.key"
 
-	metaLogID = "log_id" // of Metadata
+	metaLogID = "log_id" // a key of Metadata
 )
 
 var errMeta = errors.New("the stream's settings cannot be read")
 
-// meta reads the stream's settings as strictly as the server, which leaves out a
-// stream that it cannot read, so that a new one is made in its folder.
+// meta reads the stream's settings as strictly as the server does. The server ignores a
+// stream whose settings it cannot read, and a new stream would then replace the old one.
 func (s *Store) meta() (m meta, err error) {
 	path := filepath.Join(s.folder, metaFile)
 	content, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func (s *Store) meta() (m meta, err error) {
 	hash, _ := highwayhash.New64(key[:]) // fails on keys of another length
 	_, _ = hash.Write(content)           // never fails
 	if string(sum) != hex.EncodeToString(hash.Sum(nil)) {
-		return meta{}, fmt.Errorf("%w: %s does not fit its checksum", errMeta, path)
+		return meta{}, fmt.Errorf("%w: %s does not match its checksum", errMeta, path)
 	}
 	if err := json.Unmarshal(content, &m); err != nil {
 		return meta{}, fmt.Errorf("%w: %s: %w", errMeta, path, err)
@@ -65,20 +65,21 @@ func (s *Store) meta() (m meta, err error) {
 	return m, nil
 }
 
-// fault says what in the settings is not payfold's, or lets the server remove messages.
+// fault returns what is wrong with the settings: they are not payfold's, or they let the
+// server remove messages. It returns "" if they are right.
 func (m meta) fault(stream string) string {
 	switch {
 	case m.Name != stream:
-		return fmt.Sprintf("they are those of stream %q", m.Name)
+		return fmt.Sprintf("they belong to stream %q", m.Name)
 	case m.Metadata[metaLogID] == "":
-		return "they have no " + metaLogID + ": the stream was not made by payfold"
+		return "they have no " + metaLogID + ": payfold did not create the stream"
 	case m.Storage != "file" || m.Retention != "limits" || m.Compression != "none":
-		return fmt.Sprintf("storage %s, retention %s, compression %s, where file, limits and none must be", m.Storage, m.Retention, m.Compression)
+		return fmt.Sprintf("storage %s, retention %s, compression %s; they must be file, limits and none", m.Storage, m.Retention, m.Compression)
 	case m.MaxMsgs > 0 || m.MaxBytes > 0 || m.MaxAge > 0 || m.MaxMsgsPerSubject > 0:
 		return "they limit what the stream holds: the server would remove messages"
 	}
 	return ""
 }
 
-// first is the sequence of the stream's first message.
+// first returns the sequence of the stream's first message.
 func (m meta) first() uint64 { return max(m.FirstSeq, 1) }

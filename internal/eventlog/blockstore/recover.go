@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// Recover checks the log and makes what an earlier process left fit to be opened by
-// the server, and durable. The error is a *DamagedError where the log must not be
-// opened; nothing is changed then.
+// Recover checks the log, prepares its files for the server, and makes them durable. The
+// error is a *DamagedError if the log must not be opened; then nothing is changed.
 //
-// What a kill or a power cut has torn from the end of the log was never confirmed. It
-// goes into files beside the log, log/unconfirmed-…; a power cut may keep a new block
-// and lose the end of the one before, and then that block goes, too, since the log
-// would have a gap. After anything but an orderly stop the server's index goes: it may
-// tell of messages that are lost.
+// The end of the log that a kill or a power cut has torn was never confirmed. Recover moves
+// it into files beside the log, log/unconfirmed-…. A power cut can keep a new block but lose
+// the end of the block before; then Recover moves the new block too, because otherwise the
+// log would have a gap. Unless the last stop was orderly, Recover removes the server's
+// index, which can name messages that are lost.
 func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
 	report, err := s.Check(ctx, CheckOptions{Progress: progress})
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.Of(ProbeStream).Remove(); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
-	if err := s.settle(report); err != nil {
+	if err := s.prepare(report); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
@@ -48,14 +47,14 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 		return nil, err
 	}
 	if err := os.Remove(s.legacyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the mark of an older build: %w", err)
+		return nil, fmt.Errorf("remove the file of an older build: %w", err)
 	}
 	return report, nil
 }
 
-// settle removes what the server must not see.
-func (s *Store) settle(report *Report) error {
-	if report.LogID == "" { // what is there was being made, and holds no message
+// prepare removes what the server must not see.
+func (s *Store) prepare(report *Report) error {
+	if report.LogID == "" { // its creation was interrupted, and it holds no message
 		return s.Remove()
 	}
 	if tail := report.TornTail; tail != nil {
@@ -68,7 +67,7 @@ func (s *Store) settle(report *Report) error {
 			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
 	}
-	if report.Closed { // the server's index is of the same moment
+	if report.Closed { // the server's index describes the same state
 		return nil
 	}
 	if err := s.removeEmpty(); err != nil {
@@ -80,8 +79,8 @@ func (s *Store) settle(report *Report) error {
 	return nil
 }
 
-// cut moves the end of a block into a file of its own. A kill in between leaves the
-// end in both places.
+// cut moves the end of a block into a separate file. If the process is killed in between,
+// the end is in both files.
 func (s *Store) cut(tail *Tail) error {
 	block, err := os.OpenFile(tail.File, os.O_RDWR, 0)
 	if err != nil {
@@ -108,8 +107,8 @@ func (s *Store) unconfirmed(block int) string {
 	return filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%d%s", time.Now().UnixNano(), block, blockSuffix))
 }
 
-// removeEmpty removes the newest block while there is nothing in it. The server does so
-// by itself when it reads all blocks; done here, a block that is missing was lost.
+// removeEmpty removes empty blocks at the end of the log. The server would do so itself when
+// it reads all blocks. Removing them here lets a later check treat a missing block as lost.
 func (s *Store) removeEmpty() error {
 	blocks, err := s.blocks()
 	for n := len(blocks) - 1; n >= 0 && err == nil; n-- {

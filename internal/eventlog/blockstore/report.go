@@ -5,50 +5,50 @@ import (
 	"strings"
 )
 
-// Report is what a Check found.
+// Report is the result of a Check.
 type Report struct {
 	Stream   string   `json:"stream"`
 	LogID    string   `json:"log_id,omitempty"` // empty: there is no stream yet
 	First    uint64   `json:"first_seq"`
-	Last     uint64   `json:"last_seq"` // one less than First in a log without any event
-	Events   uint64   `json:"events"`   // whole ones
+	Last     uint64   `json:"last_seq"` // one less than First if the log is empty
+	Events   uint64   `json:"events"`   // undamaged ones
 	Blocks   int      `json:"blocks"`
 	Bytes    int64    `json:"bytes"`
-	Durable  *uint64  `json:"durable_seq,omitempty"` // the durable watermark, where there is one
+	Durable  *uint64  `json:"durable_seq,omitempty"` // the durable watermark; nil if there is none
 	Closed   bool     `json:"closed"`                // the log was closed in order
 	Damage   []Damage `json:"damage,omitempty"`
 	TornTail *Tail    `json:"unconfirmed,omitempty"`
 }
 
-// Damage is one stretch of a log that is not as it was written.
+// Damage is one part of a log that differs from what was written.
 type Damage struct {
 	File   string `json:"file"`
 	Offset int    `json:"offset"`
 	Bytes  int    `json:"bytes"`
-	From   uint64 `json:"from_seq,omitempty"` // the sequences that cannot be read; 0: none
-	To     uint64 `json:"to_seq,omitempty"`   // 0 with a From: all that came after
+	From   uint64 `json:"from_seq,omitempty"` // first sequence that cannot be read; 0 if there is none
+	To     uint64 `json:"to_seq,omitempty"`   // last sequence that cannot be read; 0 if From and all later ones are lost
 	Reason string `json:"reason"`
 	Advice string `json:"advice"`
 }
 
 // Tail is the end of a log that a kill or a power cut has torn. Nothing in it was
-// confirmed. The next start keeps it beside the log.
+// confirmed. The next start of ingest moves it into files beside the log.
 type Tail struct {
 	File   string   `json:"file"`
 	Offset int      `json:"offset"`
 	Bytes  int      `json:"bytes"`
-	Newer  []string `json:"newer_files,omitempty"` // blocks behind it
+	Newer  []string `json:"newer_files,omitempty"` // later blocks
 	block  int
 	newer  []int
 }
 
-const adviceRestore = "restore the log from a backup; ingest check lists all damage, and with --salvage it saves the events that are whole"
+const adviceRestore = "restore the log from a backup; ingest check lists all damage, and with --salvage it saves the undamaged events"
 
-const adviceLost = "restore the log from a backup; where there is none, docs/operations.md says under \"When the log is lost\" how to begin another"
+const adviceLost = "restore the log from a backup; if there is none, docs/operations.md says under \"When the log is lost\" how to begin another"
 
-// adviceAccept is for a log that is not the one of its watermark.
+// adviceAccept is the advice for a log that does not match its watermark.
 func (s *Store) adviceAccept() string {
-	return "where the log was restored on purpose, remove " + s.watermarkPath() + " and start again; else " + adviceRestore
+	return "if the log was restored on purpose, remove " + s.watermarkPath() + " and start again; otherwise " + adviceRestore
 }
 
 // String is one line.
@@ -66,16 +66,16 @@ func (d Damage) String() string {
 	return out.String() + d.Reason
 }
 
-// DamagedError says why a log must not be opened. Nothing was changed.
+// DamagedError says why a log must not be opened. No file was changed.
 type DamagedError struct{ Report *Report }
 
-const mostNamed = 5
+const maxNamed = 5
 
 func (e *DamagedError) Error() string {
 	var out strings.Builder
 	out.WriteString("the log is not opened, and nothing in it was changed:")
 	for n, d := range e.Report.Damage {
-		if n == mostNamed {
+		if n == maxNamed {
 			fmt.Fprintf(&out, "\n  and %d more", len(e.Report.Damage)-n)
 			break
 		}

@@ -2,9 +2,9 @@ package blockstore
 
 import "context"
 
-// Salvage delivers every message that is whole, whatever lies between them, and
-// whatever the stream's settings and the watermark say: block by block, in the order in
-// which they stand there. A block that was copied gives its messages again.
+// Salvage delivers every undamaged message, block by block, in the order of the files. It
+// ignores damage between messages, the stream's settings and the watermark. If a block
+// exists twice, its messages are delivered twice.
 func (s *Store) Salvage(ctx context.Context, deliver func(Record) error) error {
 	blocks, err := s.blocks()
 	if err != nil {

@@ -7,36 +7,36 @@ import (
 	"math"
 )
 
-// piece is a part of a block: a run of whole messages without a gap, a note of the
-// server that everything up to a sequence is not there, or bytes that are neither.
+// piece is a part of a block: a run of undamaged messages without a gap, a tombstone of the
+// server (no message up to a sequence exists), or bytes that are neither.
 type piece struct {
 	offset, size int
-	from, to     uint64 // of a run; a note: to
-	note         bool
+	from, to     uint64 // sequences of a run; a tombstone has only to
+	tombstone    bool
 	bad          string // why these bytes are no message
 }
 
-// scan cuts what a block holds into pieces and gives out each message that is whole.
-// It allocates nothing by what the bytes say.
+// scan splits a block into pieces and delivers each undamaged message. Lengths that it reads
+// in the block never decide how much memory it allocates.
 func scan(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []piece) {
 	budget := maxSearch
 	for at := 0; at < len(data); {
 		r, size, err := parseRecord(data[at:], checksum)
 		switch {
 		case size == 0:
-			bad := "no record of the server begins here, or its checksum does not fit"
+			bad := "no record of the server begins here, or its checksum does not match"
 			if err == nil {
-				bad = "it ends within a record"
+				bad = "the block ends within a record"
 			}
 			size = search(data[at:], checksum, lastSeq(pieces), &budget)
 			pieces = append(pieces, piece{offset: at, size: size, bad: bad})
 		case errors.Is(err, errErased):
 			seq := r.Seq &^ isErased
 			pieces = append(pieces, piece{offset: at, size: size, from: seq, to: seq, bad: err.Error()})
-		case r.note:
-			pieces = append(pieces, piece{offset: at, size: size, note: true, to: r.Seq &^ isNote})
+		case r.tombstone:
+			pieces = append(pieces, piece{offset: at, size: size, tombstone: true, to: r.Seq &^ isTombstone})
 		default:
-			if err != nil { // the checksum is right: the message is, but the server would give out another
+			if err != nil { // the checksum matches, but the server would deliver another message
 				pieces = append(pieces, piece{offset: at, size: size, from: r.Seq, to: r.Seq, bad: err.Error()})
 			} else if n := len(pieces) - 1; n >= 0 && pieces[n].isRun() && pieces[n].to+1 == r.Seq {
 				pieces[n].to, pieces[n].size = r.Seq, pieces[n].size+size
@@ -49,15 +49,15 @@ func scan(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []pie
 		}
 		at += size
 		if len(pieces) > maxPieces {
-			return append(pieces, piece{offset: at, size: len(data) - at, bad: "too much of it is damaged"})
+			return append(pieces, piece{offset: at, size: len(data) - at, bad: "too much of the block is damaged"})
 		}
 	}
 	return pieces
 }
 
-func (p piece) isRun() bool { return p.bad == "" && !p.note }
+func (p piece) isRun() bool { return p.bad == "" && !p.tombstone }
 
-// lastSeq is the newest sequence in the pieces, 0 where there is none.
+// lastSeq returns the newest sequence in the pieces; 0 if there is none.
 func lastSeq(pieces []piece) (seq uint64) {
 	for _, p := range pieces {
 		if p.isRun() {
@@ -68,19 +68,19 @@ func lastSeq(pieces []piece) (seq uint64) {
 }
 
 const (
-	// maxSearch bounds what is hashed to find the next record behind damage in one block.
+	// maxSearch bounds the bytes that are hashed in one block to find records after damage.
 	maxSearch = 256 << 20
 
-	// maxPieces bounds the report about one block.
+	// maxPieces bounds the size of the report about one block.
 	maxPieces = 1000
 
-	// minRecord has neither subject nor body.
+	// minRecord is the size of a record without subject and body.
 	minRecord = fixedLength + checksumLength
 )
 
-// search returns how many bytes lie before the next record that is whole, at least 1;
-// all of them where there is none. The sequence of a record behind damage is greater
-// than the one before it, by no more than what fits between them.
+// search returns the number of bytes before the next undamaged record, at least 1; if there
+// is no such record, all bytes. The sequence of a record after damage is greater than last,
+// by at most the number of records that fit between the two.
 func search(data []byte, checksum hash.Hash64, last uint64, budget *int) int {
 	le := binary.LittleEndian
 	for at := 1; at+minRecord <= len(data); at++ {
@@ -88,11 +88,11 @@ func search(data []byte, checksum hash.Hash64, last uint64, budget *int) int {
 		if size < minRecord || size > len(data)-at || size < minRecord+int(le.Uint16(data[at+20:])) {
 			continue
 		}
-		seq, most := le.Uint64(data[at+4:]), uint64(isNote-1)
+		seq, maxSeq := le.Uint64(data[at+4:]), uint64(isTombstone-1)
 		if last > 0 {
-			most = last + 1 + uint64(at/minRecord)
+			maxSeq = last + 1 + uint64(at/minRecord)
 		}
-		if seq <= last || seq > min(most, math.MaxInt64) {
+		if seq <= last || seq > min(maxSeq, math.MaxInt64) {
 			continue
 		}
 		if *budget -= size; *budget < 0 {

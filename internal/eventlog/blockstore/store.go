@@ -12,28 +12,28 @@ import (
 	"sync"
 )
 
-// Store is the folder of one stream's blocks: 1.blk, 2.blk, …, the newest being
-// written, the others never again, and index.db, which saves the server reading them
-// all.
+// Store is the folder of one stream's blocks. The server writes only into the newest block
+// of 1.blk, 2.blk, …; the others no longer change. index.db saves the server from reading
+// them all.
 //
-// The server writes a message into its block before it acknowledges it, and syncs
-// nothing. Whatever it acknowledged and somebody was told lies at or below the
-// durable watermark.
+// The server writes a message into its block before it acknowledges it, and does not sync.
+// Every message that was confirmed to somebody lies at or below the durable watermark.
 type Store struct {
-	// SyncBlock makes a block's bytes durable: fdatasync. Set it before Recover, or never.
+	// SyncBlock makes a block's bytes durable. New sets it to SyncData. It may be replaced
+	// before the first Flush.
 	SyncBlock func(*os.File) error
 
-	root    string // of the server
+	root    string // the server's folder
 	account string
 	stream  string
-	folder  string // of the stream
-	dir     string // of its blocks
+	folder  string // the stream's folder
+	dir     string // the folder of its blocks
 
-	mu        sync.Mutex     // of what follows
-	watermark *watermarkFile // since Recover
+	mu        sync.Mutex     // guards the fields below
+	watermark *watermarkFile // set by Recover
 	opened    bool
 	newest    int      // the block that Flush syncs
-	file      *os.File // of it; kept open, so that no write error is reported elsewhere
+	file      *os.File // that block; it stays open, so that Flush gets its write errors
 }
 
 const (
@@ -41,22 +41,22 @@ const (
 	indexFile   = "index.db"
 )
 
-// ErrNoBlock: the server has not stored anything yet. It leaves the flush as it was.
+// ErrNoBlock: the server has not stored anything yet. Flush may be called again later.
 var ErrNoBlock = errors.New("no message block")
 
-// New describes the blocks of one stream below the server's root; it touches nothing.
+// New returns the store of one stream in the server's folder root. It opens no file.
 func New(root, account, stream string) *Store {
 	folder := filepath.Join(root, "jetstream", account, "streams", stream)
 	return &Store{SyncBlock: SyncData, root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
 }
 
-// Of is the store of another stream of the same server.
+// Of returns the store of another stream of the same server.
 func (s *Store) Of(stream string) *Store { return New(s.root, s.account, stream) }
 
-// Root is the server's folder.
+// Root returns the server's folder.
 func (s *Store) Root() string { return s.root }
 
-// Remove deletes the stream, which no server may have open.
+// Remove deletes the stream's files. No server may have the stream open.
 func (s *Store) Remove() error { return os.RemoveAll(s.folder) }
 
 func (s *Store) block(number int) string {
@@ -78,14 +78,14 @@ func (s *Store) blocks() (numbers []int, err error) {
 	return numbers, nil
 }
 
-// blockNumber of a file's name, as the server writes it.
+// blockNumber parses the name of a block's file.
 func blockNumber(name string) (number int, isBlock bool) {
 	text, isBlock := strings.CutSuffix(name, blockSuffix)
 	number, err := strconv.Atoi(text)
 	return number, isBlock && err == nil && number > 0 && strconv.Itoa(number) == text
 }
 
-// newestOf blocks in order; 0 where there is none.
+// newestOf returns the last of the sorted blocks; 0 if there is none.
 func newestOf(blocks []int) int {
 	if len(blocks) == 0 {
 		return 0

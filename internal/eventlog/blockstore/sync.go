@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// syncTree makes every file and folder below dir durable.
+// syncTree makes dir and everything below it durable.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
@@ -18,8 +18,8 @@ func syncTree(dir string) error {
 	})
 }
 
-// syncPath makes the names durable that lead to dir. A folder that may not be
-// read was not made by this user.
+// syncPath makes the names of all folders above dir durable. It skips a folder that this
+// process may not read, because another user created it.
 func syncPath(dir string) error {
 	dir, err := filepath.Abs(dir)
 	for parent := filepath.Dir(dir); err == nil && parent != dir; dir, parent = parent, filepath.Dir(parent) {
@@ -30,7 +30,7 @@ func syncPath(dir string) error {
 	return err
 }
 
-// ignoreMissing: the server removes temporary files while it runs.
+// ignoreMissing turns fs.ErrNotExist into nil: the running server removes temporary files.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

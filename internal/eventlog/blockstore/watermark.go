@@ -13,29 +13,29 @@ import (
 	"path/filepath"
 )
 
-// Watermark is how far a log is durable, and of which log that is said.
+// Watermark says up to which sequence a log is durable, and which log that is.
 //
-// After an orderly stop it is exact. After a kill it is, too. A power cut may leave
-// an older Seq, never a newer one; Block it leaves as it was, since a new one is synced
-// before anything in it is confirmed.
+// It is exact after an orderly stop and after a kill. After a power cut Seq can be older,
+// never newer. Block is exact then too, because a new value is synced before any message in
+// that block is confirmed.
 type Watermark struct {
 	Format int    `json:"format"`
-	Writes uint64 `json:"writes"` // so far: of two slots the one with more is the newer
+	Writes uint64 `json:"writes"` // number of writes so far; the slot with more writes is newer
 	Stream string `json:"stream"`
-	LogID  string `json:"log_id"` // empty until the stream is made
-	Seq    uint64 `json:"seq"`    // the newest that is durable; everything that was confirmed lies up to it
-	Block  int    `json:"block"`  // the newest that a finished flush has covered
-	Closed bool   `json:"closed"` // the server was stopped in order: nothing lies beyond Seq
+	LogID  string `json:"log_id"` // empty until the stream is created
+	Seq    uint64 `json:"seq"`    // the newest durable sequence; no confirmed message lies above it
+	Block  int    `json:"block"`  // the newest block that a finished flush has covered
+	Closed bool   `json:"closed"` // the server was stopped in order; no message lies above Seq
 }
 
 const (
 	watermarkName   = "watermark"
 	watermarkFormat = 1
 
-	// slotSize is a disk's sector: one that is torn leaves the other slot.
+	// slotSize is one sector of a disk: an interrupted write damages one slot at most.
 	slotSize = 512
 
-	// everyBlock: the server syncs every message by itself, into whichever block.
+	// everyBlock means that the server syncs each message itself, so all blocks are durable.
 	everyBlock = math.MaxInt32
 )
 
@@ -43,10 +43,10 @@ var errWatermark = errors.New("the durable watermark cannot be read")
 
 func (s *Store) watermarkPath() string { return filepath.Join(s.root, watermarkName) }
 
-// Watermark returns nil where there is none.
+// Watermark reads the watermark; nil if there is none.
 func (s *Store) Watermark() (*Watermark, error) { return readWatermark(s.watermarkPath()) }
 
-// encode writes the checksum and the watermark as JSON, filled up with spaces.
+// encode writes the checksum and the watermark as JSON, padded with spaces.
 func (w Watermark) encode(slot []byte) error {
 	text, err := json.Marshal(w)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w Watermark) encode(slot []byte) error {
 	sum := sha256.Sum256(text)
 	line := append(hex.AppendEncode(slot[:0], sum[:8]), ' ')
 	if line = append(line, text...); len(line) >= slotSize {
-		return fmt.Errorf("the names of stream %q and its log take more than a watermark holds", w.Stream)
+		return fmt.Errorf("the names of stream %q and its log are too long for a watermark", w.Stream)
 	}
 	for len(line) < slotSize-1 {
 		line = append(line, ' ')
@@ -64,7 +64,7 @@ func (w Watermark) encode(slot []byte) error {
 	return nil
 }
 
-// decode is the reverse of encode; nothing that encode did not write is taken.
+// decode is the reverse of encode. It accepts only what encode can have written.
 func decode(slot []byte) (w Watermark, err error) {
 	sum, text, found := bytes.Cut(slot, []byte(" "))
 	text = bytes.TrimRight(text, " \n")
@@ -80,7 +80,7 @@ func decode(slot []byte) (w Watermark, err error) {
 	if w.Format != watermarkFormat {
 		return Watermark{}, fmt.Errorf("%w: format %d, this build reads format %d", errWatermark, w.Format, watermarkFormat)
 	}
-	if w.Stream == "" || w.Seq >= isNote || w.Block < 0 || w.Block > everyBlock {
+	if w.Stream == "" || w.Seq >= isTombstone || w.Block < 0 || w.Block > everyBlock {
 		return Watermark{}, errWatermark
 	}
 	return w, nil
@@ -97,7 +97,7 @@ func readWatermark(path string) (*Watermark, error) {
 	return parseWatermark(content)
 }
 
-// parseWatermark takes the newer of two slots, or the one that can be read.
+// parseWatermark returns the newer of the two slots, or the only one that is valid.
 func parseWatermark(content []byte) (*Watermark, error) {
 	if len(content) != 2*slotSize {
 		return nil, fmt.Errorf("%w: it has %d bytes, not %d", errWatermark, len(content), 2*slotSize)
@@ -113,14 +113,14 @@ func parseWatermark(content []byte) (*Watermark, error) {
 	return &first, nil
 }
 
-// watermarkFile is written by one goroutine.
+// watermarkFile is the open file. Only one goroutine may use it at a time.
 type watermarkFile struct {
 	file *os.File
 	now  Watermark
 	slot [slotSize]byte
 }
 
-// newWatermark replaces the file, durably.
+// newWatermark replaces the file; the new one is durable when newWatermark returns.
 func newWatermark(path string, w Watermark) (*watermarkFile, error) {
 	temporary := path + ".new"
 	file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -141,7 +141,7 @@ func newWatermark(path string, w Watermark) (*watermarkFile, error) {
 	return f, nil
 }
 
-// set makes w durable, in one slot after the other.
+// set writes w into both slots, one after the other, and makes each durable.
 func (f *watermarkFile) set(w Watermark) error {
 	f.now = w
 	for range 2 {
@@ -155,8 +155,8 @@ func (f *watermarkFile) set(w Watermark) error {
 	return nil
 }
 
-// advance notes a newer sequence, without a sync: it survives a kill, and a power cut
-// leaves this one or an older one.
+// advance writes a newer sequence without a sync. It survives a kill. A power cut leaves
+// this sequence or an older one.
 func (f *watermarkFile) advance(seq uint64) error {
 	if seq <= f.now.Seq {
 		return nil

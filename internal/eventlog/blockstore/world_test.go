@@ -45,7 +45,7 @@ func buildFrom(t *testing.T, firstSeq uint64, blocks ...int) *world {
 	for n, messages := range blocks {
 		content := []byte{}
 		if firstSeq > 1 && n == 0 {
-			content = w.record(n+1, w.last|isNote, "", "", "")
+			content = w.record(n+1, w.last|isTombstone, "", "", "")
 		}
 		for range messages {
 			w.last++

@@ -5,21 +5,21 @@ import (
 	"path/filepath"
 )
 
-// fault is a place in the log where something else is than should be.
+// fault is a place in the log that differs from what should be there.
 type fault struct {
 	Damage
-	block int    // where it is; a gap between two blocks is at the end of the first
-	next  uint64 // the sequence that should have come here
+	block int    // number of its block; a gap between two blocks is at the end of the first
+	next  uint64 // the sequence that was expected here
 	open  bool   // To is not known yet
-	torn  bool   // a write that was cut off looks like this
+	torn  bool   // an interrupted write looks like this
 }
 
-// judge walks through all pieces in the order of the log, says which messages are
-// whole, and what is damage and what is only torn.
-func (s *Store) judge(e *expectation, scans []blockScan) {
+// evaluate walks through all pieces in the order of the log. It counts the undamaged
+// messages, and tells damage from an interrupted write.
+func (s *Store) evaluate(e *expectation, scans []blockScan) {
 	report, next := e.report, e.first
 	var faults []fault
-	end := fault{block: 0} // of the walk so far
+	end := fault{block: 0} // where the previous piece ended
 	add := func(f fault) {
 		f.next, f.File, f.Advice = next, s.block(f.block), adviceRestore
 		faults = append(faults, f)
@@ -30,9 +30,9 @@ func (s *Store) judge(e *expectation, scans []blockScan) {
 		for _, p := range scan.pieces {
 			at := Damage{Offset: p.offset, Bytes: p.size, Reason: p.bad}
 			switch {
-			case p.note:
+			case p.tombstone:
 				if p.to+1 != e.first || next != e.first {
-					at.Reason = fmt.Sprintf("a note that everything up to seq %d was removed", p.to)
+					at.Reason = fmt.Sprintf("a mark of the server that everything up to seq %d was removed", p.to)
 					at.From, at.To = p.to, p.to
 					add(fault{Damage: at, block: scan.number})
 				}
@@ -55,19 +55,19 @@ func (s *Store) judge(e *expectation, scans []blockScan) {
 			case p.from < next:
 				again := at
 				again.From, again.To = p.from, p.to
-				again.Reason = fmt.Sprintf("seq %d is where seq %d should be", p.from, next)
+				again.Reason = fmt.Sprintf("seq %d instead of seq %d", p.from, next)
 				add(fault{Damage: again, block: scan.number})
 			case p.from > next && !isOpen:
 				place := end
 				if place.block == 0 {
 					place.block = scan.number
 				}
-				place.torn = place.block < scan.number // the end of a block may be lost as a whole
+				place.torn = place.block < scan.number // a power cut can lose the whole end of a block
 				place.From, place.To = next, p.from-1
-				place.Reason = fmt.Sprintf("missing: then comes seq %d in %s", p.from, filepath.Base(s.block(scan.number)))
+				place.Reason = fmt.Sprintf("missing: the next record is seq %d in %s", p.from, filepath.Base(s.block(scan.number)))
 				add(place)
 			}
-			if p.bad != "" { // its bytes are all there, and the server would give out others
+			if p.bad != "" { // the message is complete, but the server would deliver another one
 				at.From, at.To = p.from, p.to
 				add(fault{Damage: at, block: scan.number})
 			}
@@ -78,10 +78,10 @@ func (s *Store) judge(e *expectation, scans []blockScan) {
 		}
 	}
 	report.Last = next - 1
-	s.weigh(e, scans, faults)
+	s.classify(e, scans, faults)
 }
 
-// closeFault sets how far a stretch goes that ends where seq begins.
+// closeFault sets the last sequence of a fault that ends where the message seq begins.
 func closeFault(f *fault, seq uint64) {
 	f.open = false
 	if f.To = seq - 1; f.To < f.From {
@@ -89,9 +89,9 @@ func closeFault(f *fault, seq uint64) {
 	}
 }
 
-// weigh tells damage from the end that a kill or a power cut has torn: nothing in
-// that lies at or below the durable watermark, or in a block below its.
-func (s *Store) weigh(e *expectation, scans []blockScan, faults []fault) {
+// classify tells damage from the end of a log that a kill or a power cut has torn. A torn
+// end lies above the durable watermark's sequence, and not in a block before the watermark's.
+func (s *Store) classify(e *expectation, scans []blockScan, faults []fault) {
 	report, newest := e.report, 0
 	if len(scans) > 0 {
 		newest = scans[len(scans)-1].number
@@ -108,7 +108,7 @@ func (s *Store) weigh(e *expectation, scans []blockScan, faults []fault) {
 			break
 		}
 	}
-	faults = append(faults, s.misfits(e, newest, faults)...)
+	faults = append(faults, s.mismatches(e, newest, faults)...)
 	damaged, counted := uint64(0), report.First-1
 	for _, f := range faults {
 		if f.open {
@@ -125,7 +125,7 @@ func (s *Store) weigh(e *expectation, scans []blockScan, faults []fault) {
 	report.Events = report.Last + 1 - report.First - damaged
 }
 
-// durable is the watermark's sequence, 0 where there is none.
+// durable returns the watermark's sequence; 0 if there is no watermark.
 func (e *expectation) durable() uint64 {
 	if e.watermark == nil {
 		return 0
@@ -133,12 +133,13 @@ func (e *expectation) durable() uint64 {
 	return e.watermark.Seq
 }
 
-// mayBeTorn: what lies at the fault, and everything behind it, was not confirmed.
-// Without a watermark only the end of the newest block may be torn.
+// mayBeTorn reports whether the fault can be an interrupted write: neither the messages at
+// the fault nor any later ones were confirmed. Without a watermark only the end of the
+// newest block can be torn.
 func (e *expectation) mayBeTorn(f fault, newest int) bool {
 	w := e.watermark
 	switch {
-	case e.orderly || !f.torn:
+	case e.closed || !f.torn:
 		return false
 	case w == nil || w.LogID == "":
 		return f.block == newest && f.next > e.durable()
@@ -160,24 +161,24 @@ func (s *Store) tail(f fault, scans []blockScan) *Tail {
 	return tail
 }
 
-// misfits are the ways in which a log that may be whole in itself is not the one that
-// the watermark was written for.
-func (s *Store) misfits(e *expectation, newest int, faults []fault) (out []fault) {
+// mismatches returns how the log differs from the one for which the watermark was written.
+// Such a log can be undamaged in itself.
+func (s *Store) mismatches(e *expectation, newest int, faults []fault) (out []fault) {
 	report, w := e.report, e.watermark
-	misfit := func(file, advice, format string, values ...any) {
+	mismatch := func(file, advice, format string, values ...any) {
 		out = append(out, fault{Damage: Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice}})
 	}
 	switch {
 	case w == nil && newest == 0 && s.legacyBlocks() > 0:
-		misfit(s.dir, adviceLost, "the log's blocks are gone: there were %d", s.legacyBlocks())
+		mismatch(s.dir, adviceLost, "the log's blocks are gone: there were %d", s.legacyBlocks())
 	case w == nil || len(faults) > 0:
 	case report.Last < w.Seq:
-		misfit(s.dir, s.adviceAccept(), "missing: it was confirmed, and the log ends before it")
+		mismatch(s.dir, s.adviceAccept(), "missing: it was confirmed, and the log ends before it")
 		out[0].From, out[0].To = report.Last+1, w.Seq
 	case w.Closed && report.Last > w.Seq:
-		misfit(s.dir, s.adviceAccept(), "the log ended with seq %d when it was closed, and now ends with seq %d", w.Seq, report.Last)
+		mismatch(s.dir, s.adviceAccept(), "the log ended with seq %d when it was closed, and now ends with seq %d", w.Seq, report.Last)
 	case w.Block != everyBlock && w.Block > newest && !e.running:
-		misfit(s.block(w.Block), s.adviceAccept(), "the block is missing")
+		mismatch(s.block(w.Block), s.adviceAccept(), "the block is missing")
 	}
 	return out
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// UnsafeError says which settings let a stream lose, refuse or change events that
-// were confirmed. Appends to such a stream are not confirmed, and nothing is projected
-// from it. The stream is never changed: its administrator has to.
+// UnsafeError names the settings with which a stream could lose, refuse or change events.
+// Appends to such a stream are not confirmed, and nothing is projected from it. payfold
+// does not change the stream; its administrator must.
 type UnsafeError struct {
 	Settings []string // each with its value and the one it must have
 }
@@ -22,21 +22,21 @@ func (e *UnsafeError) Error() string {
 	return "the stream does not keep every event as it is for ever: " + strings.Join(e.Settings, "; ")
 }
 
-// optional are the settings that an administrator may choose: none of them removes,
-// refuses or changes an event. Every other one must be as create-stream makes it, also
-// those that later versions of NATS bring.
-var optional = []string{
+// optionalSettings are the settings that an administrator may choose, because none of them
+// removes, refuses or changes an event. Every other setting must be as create-stream sets
+// it, also settings that later versions of NATS add.
+var optionalSettings = []string{
 	"name", "description", "metadata",
 	"num_replicas", "placement", "compression", // see Durability
-	"duplicate_window", // an optimisation: Postgres guards
+	"duplicate_window", // only an optimisation: Postgres finds every duplicate
 	"first_seq",
-	"allow_direct", "mirror_direct", "republish", // others read it too
-	"allow_atomic", "allow_batched", // only for who asks for it
+	"allow_direct", "mirror_direct", "republish", // other programs may read the stream too
+	"allow_atomic", "allow_batched", // a publisher must ask for these, and payfold does not
 }
 
-// checkPromises compares the settings of a stream with those of a new one with as many
-// partitions; nil where all that matters is equal.
-func checkPromises(have jetstream.StreamConfig, partitions int) error {
+// checkSettings compares the stream's settings with those of a new stream with the same
+// number of partitions. It returns nil if all settings except the optional ones are equal.
+func checkSettings(have jetstream.StreamConfig, partitions int) error {
 	want := StreamConfig{Partitions: partitions}.jetstream()
 	h, w := reflect.ValueOf(have), reflect.ValueOf(want)
 	var wrong []string
@@ -44,7 +44,7 @@ func checkPromises(have jetstream.StreamConfig, partitions int) error {
 		name, _, _ := strings.Cut(h.Type().Field(i).Tag.Get("json"), ",")
 		is, must := h.Field(i), w.Field(i)
 		switch {
-		case slices.Contains(optional, name):
+		case slices.Contains(optionalSettings, name):
 		case name == "subjects":
 			if !sameSubjects(have.Subjects, want.Subjects) {
 				wrong = append(wrong, fmt.Sprintf("subjects are not exactly %s0 to %s%d", subjectPrefix, subjectPrefix, partitions-1))
@@ -60,14 +60,14 @@ func checkPromises(have jetstream.StreamConfig, partitions int) error {
 	return &UnsafeError{wrong}
 }
 
-// unlimited: the server takes zero and less for no limit.
+// unlimited reports whether the value means "no limit" to the server: zero or less.
 func unlimited(value reflect.Value) bool { return value.CanInt() && value.Int() <= 0 }
 
 func sameSubjects(have, want []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(have)), slices.Sorted(slices.Values(want)))
 }
 
-// setting is how the server's own tools write the value.
+// setting formats the value as the server's own tools do.
 func setting(value reflect.Value) string {
 	if duration, ok := value.Interface().(time.Duration); ok {
 		return duration.String()
