@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// answer is one way a delivery ends; its name is the metric's label.
+// answer is one possible answer to a delivery. Its name is the metric's label.
 type answer struct {
 	name   string
 	status int
@@ -24,7 +24,7 @@ var (
 	}
 	tooLarge     = answer{"too_large", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint takes"}
 	tooSlow      = answer{"too_slow", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
-	brokenOff    = answer{"broken_off", http.StatusBadRequest, "Body broken off", "the body ended before its announced length"}
+	truncated    = answer{"broken_off", http.StatusBadRequest, "Body truncated", "the body ended before its announced length"}
 	unauthorized = answer{
 		"unauthorized", http.StatusUnauthorized, "Signature not valid",
 		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
@@ -34,11 +34,10 @@ var (
 	tooMany     = answer{"too_many", http.StatusServiceUnavailable, "Too many deliveries at once", "it is not stored; send it again"}
 )
 
-// retryAfter is in seconds; providers that heed it come back soon, and the log
-// is usually back within two seconds.
+// retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
 
-// refuse closes the connection with the answer: it may be a stranger's.
+// refuse answers and has the connection closed, because the sender may be a stranger.
 func refuse(w http.ResponseWriter, a answer) {
 	header := w.Header()
 	header.Set("Connection", "close")
@@ -50,12 +49,12 @@ func refuse(w http.ResponseWriter, a answer) {
 		header.Set("Retry-After", retryAfter)
 	}
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.problem()) // who hung up does not hear it
+	_, _ = w.Write(a.problem()) // fails if the sender has closed the connection
 }
 
 const problemType = "application/problem+json"
 
-// problem is the answer's document (RFC 9457).
+// problem returns the answer's problem document (RFC 9457).
 func (a answer) problem() []byte {
 	text, err := json.Marshal(struct {
 		Title  string `json:"title"`
@@ -71,21 +70,21 @@ func (a answer) problem() []byte {
 // confirm writes {"status":…,"id":…}. The status needs no quoting.
 func confirm(w http.ResponseWriter, status, id string) {
 	w.Header()["Content-Type"] = jsonType
-	_, _ = io.WriteString(w, `{"status":"`+status+`","id":`+quoted(id)+"}\n") // who hung up does not hear it
+	_, _ = io.WriteString(w, `{"status":"`+status+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection
 }
 
-// jsonType is shared by all answers: nobody changes it.
+// jsonType is shared by all answers. It must not be changed.
 var jsonType = []string{"application/json"}
 
-// quoted is the id as JSON. It is clean (events.CleanID), but for quotes,
-// backslashes and what JSON escapes for HTML.
+// quoted returns the id as a JSON string. A clean id (events.CleanID) needs escapes only for
+// quotes, backslashes, and the characters that JSON escapes for HTML.
 func quoted(id string) string {
 	if !strings.ContainsAny(id, `"\<>&`) {
 		return `"` + id + `"`
 	}
 	text, err := json.Marshal(id)
 	if err != nil {
-		panic(err) // it is a string
+		panic(err) // a string always has a JSON form
 	}
 	return string(text)
 }

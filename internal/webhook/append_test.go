@@ -12,7 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// receive waits for a signal; only a broken test waits long.
+// receive waits for a signal. It gives up only after minutes.
 func receive[T any](t *testing.T, signal <-chan T) T {
 	t.Helper()
 	select {
@@ -24,7 +24,7 @@ func receive[T any](t *testing.T, signal <-chan T) T {
 	}
 }
 
-func TestALogThatNeverAnswersIsNotWaitedForLongerThanPublishTimeout(t *testing.T) {
+func TestAnAppendEndsAfterPublishTimeout(t *testing.T) {
 	t.Parallel()
 	const publishTimeout = 50 * time.Millisecond
 	deadlines := make(chan time.Time, 1)
@@ -76,12 +76,12 @@ func TestOnceVerifiedTheAppendIsFinishedEvenIfTheCallerHangsUp(t *testing.T) {
 	require.NoError(t, receive(t, stored))
 }
 
-func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
+func TestDeliveriesAboveMaxInFlightAreRefusedUntilOthersEnd(t *testing.T) {
 	t.Parallel()
-	const room = 3
-	entered, leave := make(chan struct{}, room), make(chan struct{})
+	const maxInFlight = 3
+	entered, leave := make(chan struct{}, maxInFlight), make(chan struct{})
 	w := setup(t, func(w *world) {
-		w.config.MaxInFlight = room
+		w.config.MaxInFlight = maxInFlight
 		w.log.answer = func(context.Context, events.Delivery) (bool, error) {
 			entered <- struct{}{}
 			<-leave
@@ -89,7 +89,7 @@ func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
 		}
 	})
 	var waiting []*conversation
-	for range room {
+	for range maxInFlight {
 		c := w.dial()
 		c.begin(event, "Content-Length: 59")
 		c.say("%s", event)
@@ -100,11 +100,11 @@ func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
 	requireProblem(t, full, http.StatusServiceUnavailable, "Too many deliveries at once")
 	unsigned := delivery(event)
 	unsign(unsigned)
-	require.Equal(t, http.StatusUnauthorized, w.send(unsigned).status, "who has no secret takes no room")
+	require.Equal(t, http.StatusUnauthorized, w.send(unsigned).status, "an unsigned delivery counts for nothing")
 	get := delivery(event)
 	get.method = http.MethodGet
 	requireProblem(t, w.send(get), http.StatusMethodNotAllowed, wrongMethod)
-	require.Len(t, w.log.deliveries(), room)
+	require.Len(t, w.log.deliveries(), maxInFlight)
 
 	close(leave)
 	for _, c := range waiting {
@@ -113,7 +113,7 @@ func TestTooManyAtOnceAreRefusedAndTheRoomIsGivenBack(t *testing.T) {
 	require.Equal(t, accepted, w.send(delivery(event)).body)
 }
 
-func TestEveryAnswerGivesItsRoomBack(t *testing.T) {
+func TestEveryAnswerEndsItsDeliveryInFlight(t *testing.T) {
 	t.Parallel()
 	answers := make(chan error, 1)
 	w := setup(t, func(w *world) {

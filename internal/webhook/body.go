@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// readBody reads at most MaxBodyBytes, whatever the caller announces. After a
-// refusal the rest is not read (connection.Read).
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *share) ([]byte, answer, bool) {
+// readBody reads at most MaxBodyBytes, whatever length the caller announces. After an error
+// answer the rest is not read (connection.Read).
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reservation) ([]byte, answer, bool) {
 	if r.ContentLength > h.MaxBodyBytes {
 		return nil, tooLarge, true
 	}
@@ -19,7 +19,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *share)
 	if err == nil {
 		return body, answer{}, false
 	}
-	if errors.Is(err, errNoRoom) {
+	if errors.Is(err, errNoMemory) {
 		return nil, tooMany, true
 	}
 	if errors.As(err, &overLimit) {
@@ -28,21 +28,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *share)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, tooSlow, true
 	}
-	return nil, brokenOff, true
+	return nil, truncated, true
 }
 
-// longAgo is a deadline that has passed.
+// longAgo is a deadline that makes a read fail at once.
 var longAgo = time.Unix(1, 0)
 
-// firstRead is what every body gets at first: most fit.
+// firstRead is the size of a body's first buffer; most bodies fit. It needs no reservation.
 const firstRead = 4 << 10
 
-// readAll is io.ReadAll with a buffer that is at first of the announced size, where
-// that is small, and then takes more from large as more has arrived.
-func readAll(body io.Reader, announced int64, large *share) ([]byte, error) {
+// readAll is io.ReadAll with bounded memory. The first buffer has the announced size if that
+// is small. When it is full, readAll reserves a larger one.
+func readAll(body io.Reader, announced int64, large *reservation) ([]byte, error) {
 	size := int64(firstRead)
 	if announced >= 0 && announced < firstRead {
-		size = announced + 1 // one more, so that the end is found without growing
+		size = announced + 1 // with one byte more, io.EOF is found without growing the buffer
 	}
 	buffer := make([]byte, 0, size)
 	for {
@@ -62,7 +62,7 @@ func readAll(body io.Reader, announced int64, large *share) ([]byte, error) {
 			size = min(size, announced+1)
 		}
 		if !large.take(size) {
-			return nil, errNoRoom
+			return nil, errNoMemory
 		}
 		buffer = append(make([]byte, 0, size), buffer...)
 	}

@@ -44,7 +44,7 @@ func TestABodyOfExactlyTheLimitIsAcceptedAndOneByteMoreIsNot(t *testing.T) {
 	}
 }
 
-func TestOfAChunkedBodyOverTheLimitTheRestIsNotRead(t *testing.T) {
+func TestAChunkedBodyIsNotReadBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{
 		"chunked":                           "Transfer-Encoding: chunked",
@@ -61,7 +61,7 @@ func TestOfAChunkedBodyOverTheLimitTheRestIsNotRead(t *testing.T) {
 			got := c.answer()
 			requireProblem(t, got, http.StatusRequestEntityTooLarge, tooLarge)
 			require.True(t, got.closes)
-			require.EqualValues(t, limit+1, read.Load(), "one byte over, to know")
+			require.EqualValues(t, limit+1, read.Load(), "one byte more shows that it is too large")
 			require.Empty(t, w.log.deliveries())
 		})
 	}

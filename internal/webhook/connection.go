@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// A connection that is closed before all that it sent was read is reset, and its sender
-// may lose its answer. So a refused sender may go on for a while.
+// If a connection is closed before all received bytes were read, the system resets it, and
+// the sender can lose its answer. So after an error answer the connection stays open for a
+// while, and what arrives is discarded.
 const (
-	lingerTimeout = 2 * time.Second // beyond its patience
+	lingerTimeout = 2 * time.Second // after the sender's deadline
 	maxUnread     = 2 << 20
 )
 
-// connection is one that a Listener knows.
+// connection is a connection that a Listener has accepted.
 type connection struct {
 	net.Conn
-	wait     // guarded by the listener, like gone and lingers
-	listener *Listener
-	gone     bool
-	lingers  bool
+	progress  // the listener guards it, like closed and lingering
+	listener  *Listener
+	closed    bool
+	lingering bool
 
 	trusted atomic.Bool // a delivery was verified; changed under the listener's lock
-	leaving atomic.Bool // with the answer that is being written
+	closing atomic.Bool // with the answer that is being written
 }
 
 type connectionKey struct{}
@@ -36,39 +37,40 @@ func remember(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// connectionOf is the connection of a request's context; nil where no Listener took it.
+// connectionOf returns the connection of a request; nil if no Listener accepted it.
 func connectionOf(ctx context.Context) *connection {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c
 }
 
-// keep tells the listener that a delivery was verified, and says whether the connection
-// may be kept for the next one: some room is for newcomers.
-func (c *connection) keep() bool {
+// mayStayOpen records that a delivery was verified on this connection. It reports whether
+// the connection may stay open for the next delivery; a part of all connections is reserved
+// for new senders.
+func (c *connection) mayStayOpen() bool {
 	if c == nil || c.trusted.Load() {
 		return true
 	}
 	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.gone || c.lingers {
+	if c.closed || c.lingering {
 		return false
 	}
 	l.waiting.remove(c)
 	c.trusted.Store(true)
 	l.verified++
 	if l.verified > l.maxVerified {
-		c.leaving.Store(true)
+		c.closing.Store(true)
 		return false
 	}
 	return true
 }
 
-// Read implements net.Conn. After a refusal nothing comes: net/http would read on for a
-// while, with the answer given and the connection to be closed.
+// Read implements net.Conn. After an error answer it returns io.EOF; otherwise net/http would
+// go on reading for a while.
 func (c *connection) Read(p []byte) (int, error) {
 	switch {
-	case c.leaving.Load():
+	case c.closing.Load():
 		return 0, io.EOF
 	case c.trusted.Load():
 		return c.Conn.Read(p)
@@ -76,15 +78,15 @@ func (c *connection) Read(p []byte) (int, error) {
 	return c.await(p)
 }
 
-// await reads; meanwhile the connection can be evicted.
+// await reads. While it waits the connection can be evicted.
 func (c *connection) await(p []byte) (int, error) {
 	l := c.listener
 	l.mu.Lock()
-	if c.gone || c.lingers && l.closed {
+	if c.closed || c.lingering && l.closed {
 		l.mu.Unlock()
 		return 0, io.EOF
 	}
-	if c.place == 0 { // else net/http watches it, and the server closes
+	if c.index == 0 { // otherwise net/http already reads, and the server is closing
 		l.waiting.add(c)
 		l.change.Signal()
 	}
@@ -92,56 +94,56 @@ func (c *connection) await(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.gone {
-		return 0, io.EOF // net/http answers other errors
+	if c.closed {
+		return 0, io.EOF // net/http would answer other errors
 	}
 	l.waiting.remove(c)
 	c.received(n, time.Now())
 	return n, err
 }
 
-// Write implements net.Conn. It makes problem documents of net/http's own refusals.
+// Write implements net.Conn. It converts error answers of net/http into problem documents.
 func (c *connection) Write(p []byte) (int, error) {
-	if !isRefusal(p) {
+	if !isErrorResponse(p) {
 		return c.Conn.Write(p)
 	}
-	c.leaving.Store(true)
+	c.closing.Store(true)
 	if isProblem(p) {
 		return c.Conn.Write(p)
 	}
-	if _, err := c.Conn.Write(problemOf(p)); err != nil {
-		return 0, err // it was evicted, which net/http takes for such a request
+	if _, err := c.Conn.Write(asProblem(p)); err != nil {
+		return 0, err // an evicted connection looks like an unreadable request to net/http
 	}
 	c.listener.unreadable.Inc()
 	return len(p), nil
 }
 
-// Close implements net.Conn. It lingers after a refusal.
+// Close implements net.Conn. After an error answer the connection lingers.
 func (c *connection) Close() error {
-	if c.leaving.Load() {
+	if c.closing.Load() {
 		return c.CloseWrite()
 	}
 	return c.end()
 }
 
-// CloseWrite is what net/http calls before it waits for a while and closes.
+// CloseWrite is called by net/http before it waits for a while and closes the connection.
 func (c *connection) CloseWrite() error {
 	l := c.listener
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.gone || c.lingers {
+	if c.closed || c.lingering {
 		return nil
 	}
-	c.lingers = true
-	c.forget()
-	if now := time.Now(); c.due.Before(now) {
-		c.due = now // it was verified, and had no need of one
+	c.lingering = true
+	c.unverify()
+	if now := time.Now(); c.deadline.Before(now) {
+		c.deadline = now // a verified connection had no deadline
 	}
 	go c.linger()
 	return nil
 }
 
-// linger tells the sender that nothing more comes and reads on until it has closed.
+// linger tells the sender that no more bytes follow, and reads until the sender has closed.
 func (c *connection) linger() {
 	defer func() { _ = c.end() }()
 	tcp, ok := c.Conn.(*net.TCPConn)
@@ -150,7 +152,7 @@ func (c *connection) linger() {
 	}
 	buffer := make([]byte, 4<<10)
 	for unread := 0; unread < maxUnread; {
-		if err := c.SetReadDeadline(c.patientUntil().Add(lingerTimeout)); err != nil {
+		if err := c.SetReadDeadline(c.readDeadline().Add(lingerTimeout)); err != nil {
 			return
 		}
 		n, err := c.await(buffer)
@@ -161,22 +163,22 @@ func (c *connection) linger() {
 	}
 }
 
-func (c *connection) patientUntil() time.Time {
+func (c *connection) readDeadline() time.Time {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	return c.due
+	return c.deadline
 }
 
-// end closes it for good.
+// end closes the connection and removes it from the listener.
 func (c *connection) end() error {
 	l := c.listener
 	l.mu.Lock()
-	if c.gone {
+	if c.closed {
 		l.mu.Unlock()
 		return nil
 	}
-	c.gone = true
-	c.forget()
+	c.closed = true
+	c.unverify()
 	l.waiting.remove(c)
 	l.mu.Unlock()
 	err := c.Conn.Close()
@@ -187,15 +189,16 @@ func (c *connection) end() error {
 	return err
 }
 
-// forget has the listener's lock.
-func (c *connection) forget() {
+// unverify must be called with the listener's lock.
+func (c *connection) unverify() {
 	if c.trusted.Load() {
 		c.trusted.Store(false)
 		c.listener.verified--
 	}
 }
 
-// abort closes an evicted one. Where it has no answer, nothing of it stays in the kernel.
+// abort closes an evicted connection. If it had no answer yet, it is reset, so that the
+// kernel frees its buffers at once.
 func (c *connection) abort(answered bool) {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && !answered {
 		_ = tcp.SetLinger(0)

@@ -15,18 +15,18 @@ import (
 // Path is where deliveries arrive, with or without a trailing slash.
 const Path = "/api/payments/provider/webhook"
 
-// appender is what the handler needs of the log.
+// appender is what the handler needs from the log.
 type appender interface {
 	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)
 }
 
-// Config is how the handler judges and limits deliveries.
+// Config says which deliveries the handler accepts, and its limits.
 type Config struct {
 	Secrets        []Secret // the current one, and the previous one during a rotation
 	MaxBodyBytes   int64
 	MaxInFlight    int
-	PublishTimeout time.Duration // for the log's acknowledgement
-	Patience       time.Duration // with a large body that makes no progress; 0: five seconds
+	PublishTimeout time.Duration // how long to wait for the log's acknowledgement
+	StallTimeout   time.Duration // how long to wait for a large body that makes no progress; 0 means five seconds
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 }
@@ -34,26 +34,26 @@ type Config struct {
 // Handler answers deliveries. Safe for concurrent use.
 type Handler struct {
 	Config
-	log     appender
-	room    chan struct{} // for those that are signed and being stored
-	bodies  *room         // for what bodies take beyond firstRead
-	metrics *metrics
+	log        appender
+	slots      chan struct{} // for those that are signed and being stored
+	bodyMemory *bodyMemory   // for what bodies take beyond firstRead
+	metrics    *metrics
 }
 
 // New returns a handler that appends to log.
 func New(config Config, log appender) *Handler {
-	if config.Patience == 0 {
-		config.Patience = defaultPatience
+	if config.StallTimeout == 0 {
+		config.StallTimeout = defaultStallTimeout
 	}
 	metrics := newMetrics(config.Registerer)
 	return &Handler{
-		Config: config, log: log, room: make(chan struct{}, config.MaxInFlight),
-		bodies: newRoom(bodyBytes, metrics.evictedBodies), metrics: metrics,
+		Config: config, log: log, slots: make(chan struct{}, config.MaxInFlight),
+		bodyMemory: newBodyMemory(bodyBytes, metrics.evictedBodies), metrics: metrics,
 	}
 }
 
-// ServeHTTP compares paths itself: a ServeMux would redirect unclean ones, and
-// a provider takes a redirect for a failure.
+// ServeHTTP compares paths itself, because a ServeMux would redirect paths such as //x, and
+// a provider treats a redirect as a failure.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	name := h.serve(w, r)
@@ -62,15 +62,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers one request and returns the answer's name.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
-	if refusal, refused := judgeHead(r); refused {
+	if refusal, refused := checkHeader(r); refused {
 		return h.refuse(w, refusal, r)
 	}
 	conn := connectionOf(r.Context())
-	large := share{of: h.bodies, wait: wait{patience: h.Patience}}
+	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
 	if conn != nil {
 		large.sender, large.verified = conn, conn.trusted.Load()
 	}
-	defer large.giveBack()
+	defer large.release()
 	body, refusal, refused := h.readBody(w, r, &large)
 	if refused {
 		return h.refuse(w, refusal, r)
@@ -80,7 +80,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	if !ok {
 		return h.refuse(w, unauthorized, r)
 	}
-	if !conn.keep() {
+	if !conn.mayStayOpen() {
 		w.Header().Set("Connection", "close")
 	}
 	event, err := events.Parse(body)
@@ -90,8 +90,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		return h.refuse(w, refusal, r)
 	}
 	select {
-	case h.room <- struct{}{}:
-		defer func() { <-h.room }()
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
 	default:
 		return h.refuse(w, tooMany, r)
 	}
@@ -113,7 +113,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	return status
 }
 
-// store finishes what it began, also when the caller hangs up.
+// store appends the delivery. It continues if the caller closes the connection.
 func (h *Handler) store(r *http.Request, d events.Delivery) (duplicate bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
 	defer cancel()
@@ -126,7 +126,7 @@ func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) strin
 	return a.name
 }
 
-func judgeHead(r *http.Request) (answer, bool) {
+func checkHeader(r *http.Request) (answer, bool) {
 	switch {
 	case strings.TrimSuffix(r.URL.Path, "/") != Path:
 		return notFound, true
@@ -138,7 +138,7 @@ func judgeHead(r *http.Request) (answer, bool) {
 	return answer{}, false
 }
 
-// isJSON looks at the media type alone, whatever its parameters.
+// isJSON ignores the parameters of the media type.
 func isJSON(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -154,7 +154,7 @@ func isIdentity(encodings []string) bool {
 	return true
 }
 
-// The W3C's headers, as net/http writes them: other spellings it converts each time.
+// The trace headers of the W3C, spelled as net/http stores them, which saves a conversion.
 const (
 	traceParent = "Traceparent"
 	traceState  = "Tracestate"

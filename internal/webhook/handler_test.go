@@ -47,7 +47,8 @@ const (
 
 var tooBig = `{"id":"evt_1","eventType":"t","object":{"x":"` + strings.Repeat("x", limit) + `"}}`
 
-// The rows stand in the order of the checks; a request with two faults gets the first one's answer.
+// The rows are in the order of the checks. A request with two faults gets the answer to the
+// first one.
 var refusals = []struct {
 	name   string
 	body   string
@@ -90,7 +91,7 @@ var refusals = []struct {
 
 func unsign(r *request) { r.header.Del(webhook.SignatureHeader) }
 
-func TestEachFaultHasItsAnswerAndTheFirstOneCounts(t *testing.T) {
+func TestEachFaultHasItsAnswerAndTheFirstFaultDecides(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for _, row := range refusals {
@@ -102,7 +103,7 @@ func TestEachFaultHasItsAnswerAndTheFirstOneCounts(t *testing.T) {
 	}
 }
 
-func TestTheLogsWordIsTheAnswer(t *testing.T) {
+func TestTheAnswerFollowsFromTheLogsResult(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		duplicate bool
@@ -123,7 +124,7 @@ func TestTheLogsWordIsTheAnswer(t *testing.T) {
 			got := w.send(delivery(event))
 			if row.status != http.StatusOK {
 				requireProblem(t, got, row.status, notStored)
-				require.NotContains(t, got.body, row.err.Error(), "what is wrong inside is not the caller's business")
+				require.NotContains(t, got.body, row.err.Error(), "the answer reveals no internal error")
 				return
 			}
 			require.Equal(t, row.status, got.status)

@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// neverTimeOut: an answer that waits for the body never comes.
+// neverTimeOut makes a server wait for a body for ever, so an answer shows that it did not wait.
 func neverTimeOut(w *world) { w.readTimeout = time.Hour }
 
 func TestALengthAboveTheLimitIsRefusedAtOnce(t *testing.T) {
@@ -37,7 +37,7 @@ func TestALengthAboveTheLimitIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestARefusedHeadIsAnsweredWithoutTheBody(t *testing.T) {
+func TestARefusedHeaderIsAnsweredWithoutReadingTheBody(t *testing.T) {
 	t.Parallel()
 	var read atomic.Int64
 	w := setup(t, count(&read), neverTimeOut)
@@ -51,7 +51,7 @@ func TestARefusedHeadIsAnsweredWithoutTheBody(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsTheAnnouncedLengthIsNoPartOfTheBody(t *testing.T) {
+func TestBytesAfterTheAnnouncedLengthAreNotPartOfTheBody(t *testing.T) {
 	t.Parallel()
 	const rest = `,"more":true}`
 	w := setup(t)
@@ -60,7 +60,7 @@ func TestWhatFollowsTheAnnouncedLengthIsNoPartOfTheBody(t *testing.T) {
 	require.Len(t, event, 59)
 	c.say("%s%s\r\n\r\n", event, rest)
 	require.Equal(t, accepted, c.answer().body)
-	require.Equal(t, http.StatusBadRequest, c.answer().status, "the rest is no request")
+	require.Equal(t, http.StatusBadRequest, c.answer().status, "the rest is not a request")
 
 	c = w.dial()
 	c.begin(event+rest, "Content-Length: 59")
@@ -72,7 +72,7 @@ func TestWhatFollowsTheAnnouncedLengthIsNoPartOfTheBody(t *testing.T) {
 	require.Equal(t, event, string(got[0].Body))
 }
 
-func TestABodyThatBreaksOffIsNotAppended(t *testing.T) {
+func TestATruncatedBodyIsNotAppended(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{
 		"before its announced length": "Content-Length: 60",
@@ -86,9 +86,9 @@ func TestABodyThatBreaksOffIsNotAppended(t *testing.T) {
 			if strings.HasPrefix(more, "Transfer") {
 				c.say("3b\r\n")
 			}
-			c.say("%s", event) // whole and signed, but not all that was announced
+			c.say("%s", event) // complete and signed, but shorter than announced
 			require.NoError(t, c.Conn.(*net.TCPConn).CloseWrite())
-			requireProblem(t, c.answer(), http.StatusBadRequest, "Body broken off")
+			requireProblem(t, c.answer(), http.StatusBadRequest, "Body truncated")
 			_, err := c.answers.ReadByte()
 			require.ErrorIs(t, err, io.EOF)
 			require.Empty(t, w.log.deliveries())
@@ -96,7 +96,7 @@ func TestABodyThatBreaksOffIsNotAppended(t *testing.T) {
 	}
 }
 
-func TestASlowBodyIsGivenUp(t *testing.T) {
+func TestABodyThatStallsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]string{
 		"announced": "Content-Length: 60\r\n\r\n{",
@@ -110,7 +110,7 @@ func TestASlowBodyIsGivenUp(t *testing.T) {
 			c.begin(event, more)
 			answer, err := io.ReadAll(c)
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed")
-			if read.Load() > 0 { // else a machine under load was too slow even for the header
+			if read.Load() > 0 { // otherwise a busy machine was too slow even for the header
 				require.Regexp(t, "^HTTP/1.1 408 ", string(answer))
 				require.Contains(t, string(answer), "application/problem+json")
 			}
@@ -119,7 +119,7 @@ func TestASlowBodyIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestTheServerGivesNobodyUnlimitedTimeOrRoom(t *testing.T) {
+func TestTheServerBoundsTimeAndMemoryOfEveryRequest(t *testing.T) {
 	t.Parallel()
 	server := webhook.NewServer(webhook.New(config(prometheus.NewRegistry()), &scriptedLog{}), config(nil).Logger)
 	for name, timeout := range map[string]time.Duration{

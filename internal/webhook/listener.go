@@ -9,31 +9,31 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Listener bounds the connections that are open at once. When one too many comes, the
-// unverified one goes whose sender was waited for longest: so nobody who has no secret
-// keeps the provider out. A connection on which a delivery was verified is left alone.
+// Listener bounds the number of open connections. If a further one arrives, the unverified
+// connection with the slowest sender is evicted. So senders without a secret cannot keep the
+// provider out. A connection on which a delivery was verified is never evicted.
 type Listener struct {
 	net.Listener
 	max         int
-	maxVerified int // the rest is for newcomers
+	maxVerified int // the rest is reserved for new senders
 	evicted     prometheus.Counter
 	unreadable  prometheus.Counter
 
 	mu       sync.Mutex
-	change   sync.Cond // somebody is waited for, or gone
+	change   sync.Cond // a connection waits for its sender, or has closed
 	closed   bool
 	open     int
 	verified int
-	waiting  queue[*connection] // the unverified ones, while their senders are waited for
+	waiting  queue[*connection] // unverified connections whose sender's bytes are awaited
 }
 
-// Listen bounds the connections of a listener. It is for servers of NewServer alone.
+// Listen bounds the connections of a listener. Only a server from NewServer may use it.
 func Listen(listener net.Listener, maxConnections int, registerer prometheus.Registerer) *Listener {
 	with := promauto.With(registerer)
 	l := &Listener{
 		Listener: listener, max: maxConnections, maxVerified: maxConnections - (maxConnections+3)/4,
 		evicted: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_webhook_evicted_connections_total", Help: "Connections closed without an answer, to let others in.",
+			Name: "payfold_webhook_evicted_connections_total", Help: "Connections closed without an answer to make room for others.",
 		}),
 		unreadable: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_unreadable_requests_total", Help: "Requests refused because they are not well-formed HTTP.",
@@ -61,7 +61,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{Conn: inner, listener: l, wait: wait{patience: defaultPatience}}
+	c := &connection{Conn: inner, listener: l, progress: progress{timeout: defaultStallTimeout}}
 	c.begin(time.Now())
 	if !l.admit() {
 		_ = inner.Close()
@@ -70,8 +70,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// admit makes room for one more. Where everybody's request is at work it waits for one
-// of them: they are answered soon.
+// admit counts one more connection, and evicts another one if there are too many. If none
+// waits for its sender, admit waits until one does or closes, which is soon. It
+// returns false after Close.
 func (l *Listener) admit() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,12 +81,12 @@ func (l *Listener) admit() bool {
 			l.change.Wait()
 			continue
 		}
-		slowest := l.waiting.next()
-		slowest.gone = true
-		answered := slowest.lingers
+		slowest := l.waiting.popSlowest()
+		slowest.closed = true
+		answered := slowest.lingering
 		l.evicted.Inc()
 		l.mu.Unlock()
-		slowest.abort(answered) // it waits for the connection's reader
+		slowest.abort(answered) // without the lock: it waits for the connection's reader
 		l.mu.Lock()
 		l.open--
 	}
@@ -93,8 +94,8 @@ func (l *Listener) admit() bool {
 	return !l.closed
 }
 
-// Close implements net.Listener: connections are left to the server, those that
-// linger end.
+// Close implements net.Listener. It closes lingering connections; the server closes the
+// others.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.mu.Lock()
@@ -102,7 +103,7 @@ func (l *Listener) Close() error {
 	l.change.Broadcast()
 	var lingering []*connection
 	for _, c := range l.waiting.heap {
-		if c.lingers {
+		if c.lingering {
 			lingering = append(lingering, c)
 		}
 	}

@@ -29,7 +29,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_webhook_in_flight", Help: "Deliveries being read or stored.",
 		}),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up unread, to let others in.",
+			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up before their end to make room for others.",
 		}),
 	}
 }

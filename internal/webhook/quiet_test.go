@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// lines is a log to look into.
+// lines collects log lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -23,7 +23,7 @@ func (c *conversation) requireEnd() {
 	require.Empty(c.t, rest)
 }
 
-func TestARefusalClosesItsConnection(t *testing.T) {
+func TestAnErrorAnswerClosesItsConnection(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/1.0"} {
@@ -43,7 +43,7 @@ func TestARefusalClosesItsConnection(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredNowClosesItsConnectionToo(t *testing.T) {
+func TestAnAnswerOf503ClosesItsConnection(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(w *world) {
 		w.log.answer = func(context.Context, events.Delivery) (bool, error) { return false, errors.New("away") }
@@ -57,7 +57,7 @@ func TestWhatCannotBeStoredNowClosesItsConnectionToo(t *testing.T) {
 	c.requireEnd()
 }
 
-func TestWhatFollowsARefusedRequestIsNotAnswered(t *testing.T) {
+func TestARequestAfterARefusedOneIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	c := w.dial()
@@ -70,7 +70,7 @@ func TestWhatFollowsARefusedRequestIsNotAnswered(t *testing.T) {
 	require.Empty(t, w.log.deliveries())
 }
 
-func TestAnExpectationIsMetOnlyWhereTheBodyIsWanted(t *testing.T) {
+func TestAContinueIsSentOnlyIfTheBodyIsRead(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	c := w.dial()
@@ -86,7 +86,7 @@ func TestAnExpectationIsMetOnlyWhereTheBodyIsWanted(t *testing.T) {
 }
 
 // net/http refuses these before the handler sees them.
-func TestWhatIsNoRequestIsRefusedWithAProblemToo(t *testing.T) {
+func TestInvalidHTTPIsAnsweredWithAProblemToo(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	post := "POST " + webhook.Path + " HTTP/1.1\r\n"
@@ -120,12 +120,12 @@ func TestWhatIsNoRequestIsRefusedWithAProblemToo(t *testing.T) {
 	require.EqualValues(t, 11, w.metric("payfold_webhook_unreadable_requests_total"))
 }
 
-func TestARefusedSenderReadsItsAnswerHoweverMuchItSends(t *testing.T) {
+func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for name, announce := range map[string]string{
 		"announced":        "Content-Length: %d\r\n\r\n",
-		"pipelined":        "Content-Length: 2\r\n\r\n%d", // and then what is no request
+		"pipelined":        "Content-Length: 2\r\n\r\n%d", // followed by bytes that are not a request
 		"another path":     "Content-Length: %d\r\nContent-Type: text/plain\r\n\r\n",
 		"too large header": "X: %d",
 	} {

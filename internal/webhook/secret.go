@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// Secret is a signing secret. However it is printed, it reads [redacted].
+// Secret is a signing secret. It is always printed as [redacted].
 //
-// All of it is behind a pointer: fmt does not follow one inside another struct.
+// Its content is behind a pointer, because fmt does not follow a pointer inside a struct.
 type Secret struct{ key *key }
 
 type key struct {
@@ -35,7 +35,7 @@ func NewSecret(text string) Secret {
 // Format implements fmt.Formatter, for every verb.
 func (Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
 
-// String implements fmt.Stringer, for whoever calls it.
+// String implements fmt.Stringer.
 func (Secret) String() string { return redacted }
 
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
@@ -48,7 +48,7 @@ func (s Secret) Sign(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Fingerprint tells secrets apart without giving them away.
+// Fingerprint identifies the secret without revealing it.
 func (s Secret) Fingerprint() string { return s.key.fingerprint }
 
 func (s Secret) mac(body []byte) (sum [sha256.Size]byte) {

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	readHeaderTimeout = defaultPatience     // a header is a few hundred bytes
-	readTimeout       = 2 * defaultPatience // header and the first firstRead of the body; a larger one gets longer as it comes
-	writeTimeout      = 30 * time.Second    // from the header's end: reading at minRate, storing, answering
-	idleTimeout       = 2 * time.Minute     // providers keep connections for the next delivery; whoever was refused has none
+	readHeaderTimeout = defaultStallTimeout     // a header has a few hundred bytes
+	readTimeout       = 2 * defaultStallTimeout // for the header and the first firstRead bytes; a larger body gets more while it arrives
+	writeTimeout      = 30 * time.Second        // after the header: reading at minRate, storing, answering
+	idleTimeout       = 2 * time.Minute         // a provider keeps its connection for the next delivery; an error answer closes it
 	maxHeaderBytes    = 16 << 10
 )
 
-// NewServer returns a server that gives slow and hostile clients little to hold on to.
+// NewServer returns a server in which slow and hostile clients hold few resources.
 func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:     handler,
 		ConnContext: remember,
-		// OPTIONS * is answered like every other path that is not ours.
+		// OPTIONS * is answered like every unknown path.
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,

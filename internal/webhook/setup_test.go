@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// net/http keeps a connection with an unread rest for half a second, longer than goleak waits.
+	// net/http keeps a connection with unread bytes for half a second, longer than goleak waits.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
@@ -45,7 +45,7 @@ func sign(secret, body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// scriptedLog answers as it is told and remembers what it was asked.
+// scriptedLog answers as the test says, and records the deliveries.
 type scriptedLog struct {
 	answer func(ctx context.Context, d events.Delivery) (duplicate bool, err error)
 	mu     sync.Mutex
@@ -74,10 +74,10 @@ type world struct {
 	config      webhook.Config
 	registry    *prometheus.Registry
 	log         *scriptedLog
-	connections int                             // at once
-	timeout     time.Duration                   // of the server, for headers, bodies and idle connections, where not zero
-	readTimeout time.Duration                   // of the server, where not zero
-	wrap        func(http.Handler) http.Handler // around the handler, where not nil
+	connections int                             // how many may be open at once
+	timeout     time.Duration                   // replaces the server's timeouts for headers, bodies and idle connections, unless zero
+	readTimeout time.Duration                   // replaces the server's ReadTimeout, unless zero
+	wrap        func(http.Handler) http.Handler // wraps the handler, unless nil
 	addr        string
 	client      *http.Client
 }
@@ -126,7 +126,7 @@ func setup(t *testing.T, changes ...func(*world)) *world {
 	return w
 }
 
-// request is a delivery before it is sent; tests spoil it.
+// request is a delivery that a test can change before it is sent.
 type request struct {
 	method, path, body string
 	header             http.Header

@@ -10,13 +10,13 @@ import (
 // SignatureHeader carries the provider's signature of the raw body.
 const SignatureHeader = "Provider-Signature"
 
-// While a secret is rotated a provider may sign with both; more values than this are an attack.
+// maxSignatures bounds the header's values. During a rotation a provider may sign with both
+// secrets; more than eight values are an attack.
 const maxSignatures = 8
 
-// verify says which secret signed the body, and gives the signature in lower-case
-// hex. Every value is compared with every secret in constant time, whether or not
-// an earlier pair matched. Hex in either case, surrounding spaces and the prefix
-// sha256= are accepted.
+// verify returns the secret that signed the body, and the signature in lower-case hex. It
+// compares every value with every secret in constant time, also after a match. It accepts
+// upper-case hex, surrounding spaces and the prefix sha256=.
 func verify(body []byte, values []string, secrets []Secret) (signer Secret, signature string, ok bool) {
 	if len(values) == 0 || len(values) > maxSignatures {
 		return Secret{}, "", false
@@ -32,7 +32,7 @@ func verify(body []byte, values []string, secrets []Secret) (signer Secret, sign
 	return signer, signature, ok
 }
 
-// Signed says whether signature is exactly what Sign gives for the body.
+// Signed reports whether signature is exactly the result of Sign for the body.
 func (s Secret) Signed(body []byte, signature string) bool {
 	return hmac.Equal([]byte(s.Sign(body)), []byte(signature))
 }

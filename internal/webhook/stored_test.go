@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheLogGetsTheExactBytesAndWhenTheyCame(t *testing.T) {
+func TestTheLogGetsTheExactBytesAndTheTimeOfArrival(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	body := " \n{ \"eventType\":\"t\",\t\"id\":\"evt_1\", \"object\": {\"b\":1.0, \"a\":\"\\u00e9é\", \"a\":2}}\r\n"
@@ -22,7 +22,7 @@ func TestTheLogGetsTheExactBytesAndWhenTheyCame(t *testing.T) {
 	require.Empty(t, got.TraceParent+got.TraceState)
 }
 
-func TestABodyOfAnySizeArrivesWhole(t *testing.T) {
+func TestABodyOfAnySizeArrivesUnchanged(t *testing.T) {
 	t.Parallel()
 	w := setup(t, func(w *world) { w.config.MaxBodyBytes = 1 << 20 })
 	for _, size := range []int{4095, 4096, 4097, 32767, 32768, 100_000, 1 << 20} {
@@ -33,7 +33,7 @@ func TestABodyOfAnySizeArrivesWhole(t *testing.T) {
 	}
 }
 
-func TestTraceHeadersAreTakenOnlyWhenClean(t *testing.T) {
+func TestOnlyValidTraceHeadersAreStored(t *testing.T) {
 	t.Parallel()
 	const parent, state = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "rojo=1, congo=t61rcWkgMzE"
 	w := setup(t)

@@ -16,7 +16,7 @@ import (
 
 const unsignedHead = "POST " + webhook.Path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: 00\r\n"
 
-// stranger opens a connection and says something; ingest may end it at any time.
+// stranger opens a connection and sends text. The server may close it at any time.
 func (w *world) stranger(text string) net.Conn {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", w.addr)
@@ -26,7 +26,7 @@ func (w *world) stranger(text string) net.Conn {
 	return conn
 }
 
-// deliverOn delivers on a connection of its own.
+// deliverOn delivers on a new connection.
 func (w *world) deliverOn(body string) (*conversation, reply) {
 	w.t.Helper()
 	c := w.dial()
@@ -51,16 +51,16 @@ func TestStrangersWhoHoldEveryConnectionKeepNoDeliveryOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const most = 8
+			const maxConnections = 8
 			w := setup(t, func(w *world) {
-				w.connections = most
-				w.timeout, w.config.Patience = time.Hour, time.Hour // only eviction helps
+				w.connections = maxConnections
+				w.timeout, w.config.StallTimeout = time.Hour, time.Hour // only eviction helps
 				w.config.MaxBodyBytes = 1 << 20
 			})
 			provider, got := w.deliverOn(event)
 			require.Equal(t, accepted, got.body)
 			for range 3 {
-				for range 2 * most {
+				for range 2 * maxConnections {
 					w.stranger(text)
 				}
 				for _, size := range []int{100, 5000, 1 << 20} {
@@ -69,7 +69,7 @@ func TestStrangersWhoHoldEveryConnectionKeepNoDeliveryOut(t *testing.T) {
 				}
 				require.Equal(t, accepted, provider.deliver(event).body, "a verified connection stays")
 			}
-			require.LessOrEqual(t, w.metric("payfold_webhook_connections"), float64(most))
+			require.LessOrEqual(t, w.metric("payfold_webhook_connections"), float64(maxConnections))
 			require.Positive(t, w.metric("payfold_webhook_evicted_connections_total"))
 		})
 	}
@@ -77,10 +77,10 @@ func TestStrangersWhoHoldEveryConnectionKeepNoDeliveryOut(t *testing.T) {
 
 func TestVerifiedConnectionsLeaveAQuarterToNewcomers(t *testing.T) {
 	t.Parallel()
-	const most, kept = 8, 6
-	w := setup(t, func(w *world) { w.connections = most })
+	const maxConnections, kept = 8, 6
+	w := setup(t, func(w *world) { w.connections = maxConnections })
 	var provider []*conversation
-	for i := range 2 * most {
+	for i := range 2 * maxConnections {
 		c, got := w.deliverOn(event)
 		require.Equal(t, accepted, got.body)
 		require.Equal(t, i >= kept, got.closes)
@@ -97,17 +97,17 @@ func TestVerifiedConnectionsLeaveAQuarterToNewcomers(t *testing.T) {
 	wait.Until(t, func() bool {
 		_, got := w.deliverOn(event)
 		return !got.closes
-	}, "one that ended makes room")
+	}, "a new connection may stay once an old one has closed")
 }
 
-// 64 MB of bodies that never end.
+// The bodies have 64 MB together, and their last byte never arrives.
 func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
 	t.Parallel()
 	const strangers, size = 140, 500 << 10
 	var read atomic.Int64
 	w := setup(t, count(&read), func(w *world) {
 		w.config.MaxBodyBytes = 1 << 20
-		w.timeout, w.config.Patience = time.Hour, time.Hour
+		w.timeout, w.config.StallTimeout = time.Hour, time.Hour
 	})
 	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", unsignedHead, size+1, strings.Repeat("x", size))
 	for range strangers {

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody knows yet whose bodies they are.
-func TestLargeBodiesShareTheirRoom(t *testing.T) {
+// Their signatures are not verified yet.
+func TestLargeBodiesShareBoundedMemory(t *testing.T) {
 	t.Parallel()
-	all := newRoom(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
-	read := func(size int, announced int64) (share, error) {
-		one := share{of: all}
+	all := newBodyMemory(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
+	read := func(size int, announced int64) (reservation, error) {
+		one := reservation{memory: all}
 		body, err := readAll(strings.NewReader(strings.Repeat("x", size)), announced, &one)
 		if err == nil {
 			require.Len(t, body, size)
@@ -33,11 +33,11 @@ func TestLargeBodiesShareTheirRoom(t *testing.T) {
 		if err == nil {
 			_, err = read(10_000, announced)
 		}
-		require.ErrorIs(t, err, errNoRoom)
-		all = newRoom(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
+		require.ErrorIs(t, err, errNoMemory)
+		all = newBodyMemory(20_000, prometheus.NewCounter(prometheus.CounterOpts{}))
 	}
 	one, err := read(10_000, -1)
 	require.NoError(t, err)
-	one.giveBack()
-	require.EqualValues(t, 20_000, all.free, "all of it is given back")
+	one.release()
+	require.EqualValues(t, 20_000, all.free, "everything is released")
 }

@@ -24,10 +24,10 @@ func TestASenderIsWaitedForAsLongAsItMakesProgress(t *testing.T) {
 		"as it must be": {minRate, 0},
 		"quick":         {100 * minRate, 0},
 	} {
-		sender := wait{patience: defaultPatience}
+		sender := progress{timeout: defaultStallTimeout}
 		sender.begin(began)
 		second := 1
-		for ; second < 60 && !sender.due.Before(at(second)); second++ {
+		for ; second < 60 && !sender.deadline.Before(at(second)); second++ {
 			sender.received(row.rate, at(second))
 		}
 		if row.end == 0 {
@@ -36,64 +36,64 @@ func TestASenderIsWaitedForAsLongAsItMakesProgress(t *testing.T) {
 		require.Equal(t, row.end, second, name)
 	}
 
-	burst := wait{patience: defaultPatience}
+	burst := progress{timeout: defaultStallTimeout}
 	burst.begin(began)
 	burst.received(1000*minRate, at(1))
-	require.Equal(t, at(1).Add(defaultPatience), burst.due, "much at once does not buy time")
+	require.Equal(t, at(1).Add(defaultStallTimeout), burst.deadline, "sending much at once does not move the deadline further")
 }
 
-// sender is a body whose bytes come when they are sent, and whose reader heeds a deadline.
-type sender struct {
+// slowSender is a body whose bytes arrive when the test sends them.
+type slowSender struct {
 	*io.PipeReader
 	send *io.PipeWriter
 }
 
-func newSender() sender {
+func newSender() slowSender {
 	reader, writer := io.Pipe()
-	return sender{reader, writer}
+	return slowSender{reader, writer}
 }
 
-func (s sender) SetReadDeadline(deadline time.Time) error {
+func (s slowSender) SetReadDeadline(deadline time.Time) error {
 	if deadline.Equal(longAgo) {
 		_ = s.send.CloseWithError(io.ErrNoProgress)
 	}
 	return nil
 }
 
-func TestTheSlowestSenderLosesItsRoom(t *testing.T) {
+func TestTheSlowestSendersBodyIsEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
 		evicted := prometheus.NewCounter(prometheus.CounterOpts{Name: "evicted"})
-		all := newRoom(4*size, evicted)
+		all := newBodyMemory(4*size, evicted)
 		results := map[string]chan error{}
-		receive := func(name string, verified bool) sender {
+		receive := func(name string, verified bool) slowSender {
 			s, result := newSender(), make(chan error, 1)
 			results[name] = result
 			go func() {
-				share := share{of: all, wait: wait{patience: defaultPatience, verified: verified}, sender: s}
-				defer share.giveBack()
-				_, err := readAll(s, size-1, &share)
+				reserved := reservation{memory: all, progress: progress{timeout: defaultStallTimeout, verified: verified}, sender: s}
+				defer reserved.release()
+				_, err := readAll(s, size-1, &reserved)
 				result <- err
 			}()
 			return s
 		}
-		say := func(s sender, n int) {
+		say := func(s slowSender, n int) {
 			_, err := s.send.Write(make([]byte, n))
 			require.NoError(t, err)
 			synctest.Wait()
 		}
 		provider := receive("provider", true)
 		first, second, third := receive("first", false), receive("second", false), receive("third", false)
-		for _, s := range []sender{provider, first, second, third} {
+		for _, s := range []slowSender{provider, first, second, third} {
 			say(s, 600_000) // most of it at once
 			time.Sleep(time.Second)
 		}
 		say(first, 300_000) // it goes on
 		fourth := receive("fourth", false)
 		say(fourth, 600_000)
-		require.ErrorIs(t, <-results["second"], errNoRoom, "no stranger has been waited for longer")
-		for name, s := range map[string]sender{"provider": provider, "first": first, "third": third, "fourth": fourth} {
+		require.ErrorIs(t, <-results["second"], errNoMemory, "it is the slowest unverified sender")
+		for name, s := range map[string]slowSender{"provider": provider, "first": first, "third": third, "fourth": fourth} {
 			require.NoError(t, s.send.Close())
 			require.NoError(t, <-results[name], name)
 		}
