@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -25,17 +24,6 @@ func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return json.NewEncoder(streams.Out).Encode(struct {
-				LogID            string `json:"log_id"`
-				First            uint64 `json:"first_seq"`
-				PartitionsBehind int    `json:"partitions_behind"`
-			}{info.LogID, info.First, behind})
-		}
-		fmt.Fprintf(streams.Out, "The tables go on with log %s from seq %d.\n", info.LogID, info.First)
-		if behind > 0 {
-			fmt.Fprintf(streams.Out, "%d partitions stood before that: what the lost log had for them is lost.\n", behind)
-		}
-		return nil
+		return report.Adopted{LogID: info.LogID, First: info.First, PartitionsBehind: behind}.Write(streams.Out, c.JSON)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -19,7 +20,7 @@ type build struct {
 	sources
 	schema   string
 	info     eventlog.Info
-	progress *progress
+	progress *report.Progress
 	rebuild  projector.Rebuild
 	unlock   func()
 }
@@ -27,9 +28,9 @@ type build struct {
 // grace is how long a rebuild that is interrupted may take to save what it has folded.
 const grace = 10 * time.Second
 
-func newBuild(ctx context.Context, s sources, schema string, rules projections.Rules, progress *progress, logger *slog.Logger) (*build, error) {
+func newBuild(ctx context.Context, s sources, schema string, rules projections.Rules, progress *report.Progress, logger *slog.Logger) (*build, error) {
 	b := &build{sources: s, schema: schema, progress: progress}
-	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.at, Grace: grace}
+	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.At, Grace: grace}
 	var err error
 	if b.info, err = s.info(ctx); err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func newBuild(ctx context.Context, s sources, schema string, rules projections.R
 
 // run brings the schema's tables, which are there, up to that message.
 func (b *build) run(ctx context.Context, until uint64) error {
-	defer b.progress.end()
+	defer b.progress.End()
 	return b.left(ctx, b.rebuild.Run(ctx, until))
 }
 
@@ -68,7 +69,7 @@ func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*pr
 		return err
 	}
 	defer live.Close()
-	defer b.progress.end()
+	defer b.progress.End()
 	rebuild := b.rebuild
 	rebuild.Grace = 0 // others may be waiting
 	return b.left(ctx, call(&projector.Promote{Rebuild: rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))

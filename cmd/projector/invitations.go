@@ -1,12 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -33,49 +29,9 @@ func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) e
 		if err != nil {
 			return err
 		}
-		for _, pause := range pauses {
-			fmt.Fprintf(streams.Err, "%s: nothing is asked of GitHub before %s (%s): %s\n",
-				pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, report.Clean(pause.Reason))
-		}
-		if c.JSON {
-			return printJSON(streams.Out, list)
-		}
-		return printTable(streams.Out, list)
+		report.Pauses(streams.Err, pauses)
+		return report.Invitations(streams.Out, list, c.JSON)
 	})
-}
-
-func printJSON(out io.Writer, list []invitations.Invitation) error {
-	for _, one := range list {
-		if one.Reason == nil && one.Status == invitations.Pending {
-			waits := report.InvitationReason(one)
-			one.Reason = &waits
-		}
-		line, err := report.EncodeJSON(one)
-		if err != nil {
-			return err
-		}
-		if _, err := out.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func printTable(out io.Writer, list []invitations.Invitation) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
-	for _, one := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", report.Clean(one.UserID), report.Clean(text(one.GitHubUser)), cmp.Or(one.Repository, "-"),
-			report.Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), report.Clean(report.InvitationReason(one)))
-	}
-	return table.Flush()
-}
-
-func text(value *string) string {
-	if value == nil || *value == "" {
-		return "-"
-	}
-	return *value
 }
 
 type invitationsRetryCommand struct {
@@ -91,21 +47,11 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		if err != nil {
 			return orNotPrepared(err)
 		}
-		for _, repository := range repositories {
-			if !c.JSON {
-				fmt.Fprintf(streams.Out, "%s will be invited to %s again\n", report.Clean(c.User), repository)
-				continue
-			}
-			answer := map[string]string{"user_id": c.User, "repository": repository, "status": invitations.Pending}
-			if err := json.NewEncoder(streams.Out).Encode(answer); err != nil {
-				return err
-			}
-		}
 		if len(repositories) == 0 {
 			fmt.Fprintf(streams.Err, "%s has no failed, declined or expired invitation whose purchase is kept\n", c.User)
 			return cli.Status(cli.ExitNo)
 		}
-		return nil
+		return report.Retried(streams.Out, c.User, repositories, c.JSON)
 	})
 }
 

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -31,7 +29,7 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
-		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "promote "+c.Schema, c.JSON), logger)
+		b, err := newBuild(ctx, s, c.Schema, c.rules, report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err
 		}
@@ -49,13 +47,6 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	})
 }
 
-// promotion is what is told of one.
-type promotion struct {
-	store.Schema
-	PromotedAt time.Time `json:"promoted_at"`
-	Before     bool      `json:"promoted_before"` // by an earlier command
-}
-
 // tell says that the schema is live, and notes that it was said.
 func (b *build) tell(ctx context.Context, out io.Writer, asJSON, before bool) error {
 	ctx = context.WithoutCancel(ctx) // what is done is told, also where it was interrupted in the last moment
@@ -63,17 +54,7 @@ func (b *build) tell(ctx context.Context, out io.Writer, asJSON, before bool) er
 	if err != nil {
 		return err
 	}
-	switch {
-	case asJSON:
-		err = json.NewEncoder(out).Encode(promotion{last.Live, last.At, before})
-	case before:
-		_, err = fmt.Fprintf(out, "%s is live as %s since %s, with everything up to seq %d; the tables before are %s. Nothing is left to do.\n",
-			b.schema, store.LiveSchema, last.At.Format(time.RFC3339), last.Live.Position, store.PreviousSchema)
-	default:
-		_, err = fmt.Fprintf(out, "%s is live as %s, with everything up to seq %d; the tables before are %s.\n",
-			b.schema, store.LiveSchema, last.Live.Position, store.PreviousSchema)
-	}
-	if err != nil {
+	if err := report.Promoted(out, b.schema, last, before, asJSON); err != nil {
 		return err
 	}
 	return b.store.TellPromoted(ctx)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -52,7 +52,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		b, err := newBuild(ctx, s, c.Schema, c.rules, newProgress(streams, "rebuild "+c.Schema, c.JSON), logger)
+		b, err := newBuild(ctx, s, c.Schema, c.rules, report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON), logger)
 		if err != nil {
 			return err
 		}
@@ -121,19 +121,5 @@ func (c *rebuildCommand) report(ctx context.Context, database *store.Store, stre
 	if err != nil {
 		return err
 	}
-	with := ""
-	if len(c.With) > 0 {
-		with = ", with " + strings.Join(c.With, ", ")
-	}
-	switch {
-	case c.JSON:
-		return json.NewEncoder(streams.Out).Encode(built)
-	case c.asOf():
-		fmt.Fprintf(streams.Out, "%s holds the tables as of seq %d%s.\n", c.Schema, built.Position, with)
-	case with != "":
-		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d%s.\n", c.Schema, built.Position, with)
-	default:
-		fmt.Fprintf(streams.Out, "%s holds everything up to seq %d. To make it live: projector promote %s\n", c.Schema, built.Position, c.Schema)
-	}
-	return nil
+	return report.Built(streams.Out, built, c.With, c.JSON)
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"text/tabwriter"
-	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -23,24 +20,7 @@ func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			for _, schema := range schemas {
-				if err := json.NewEncoder(streams.Out).Encode(schema); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		table := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "SCHEMA\tUP TO SEQ\tAS OF\tCREATED\tFOLD ID")
-		for _, schema := range schemas {
-			asOf := "-"
-			if schema.UntilSeq != nil {
-				asOf = fmt.Sprint(*schema.UntilSeq)
-			}
-			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", schema.Name, schema.Position, asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID)
-		}
-		return table.Flush()
+		return report.Schemas(streams.Out, schemas, c.JSON)
 	})
 }
 

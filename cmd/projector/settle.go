@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -37,15 +36,6 @@ func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return json.NewEncoder(streams.Out).Encode(done)
-		}
-		if done.OutOfOrder == 0 {
-			fmt.Fprintln(streams.Out, "No event is recorded as out of order.")
-			return nil
-		}
-		fmt.Fprintf(streams.Out, "%d out-of-order events are settled: %d events of %d users were folded anew, in the order of the log.\n",
-			done.OutOfOrder, done.Events, done.Users)
-		return nil
+		return report.Settled(streams.Out, done, c.JSON)
 	})
 }

@@ -1,6 +1,59 @@
 package report
 
-import "github.com/payfold/payfold/internal/invitations"
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/payfold/payfold/internal/invitations"
+)
+
+// Invitations writes them: a table, or one JSON object a line.
+func Invitations(w io.Writer, list []invitations.Invitation, asJSON bool) error {
+	if asJSON {
+		for _, one := range list {
+			if one.Reason == nil && one.Status == invitations.Pending {
+				waits := invitationReason(one)
+				one.Reason = &waits
+			}
+			if err := writeJSON(w, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
+	for _, one := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", Clean(one.UserID), Clean(cmp.Or(optional(one.GitHubUser), "-")), cmp.Or(one.Repository, "-"),
+			Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), Clean(invitationReason(one)))
+	}
+	return table.Flush()
+}
+
+// Pauses writes, a line each, until when GitHub is asked nothing.
+func Pauses(w io.Writer, list []invitations.Pause) {
+	for _, pause := range list {
+		fmt.Fprintf(w, "%s: nothing is asked of GitHub before %s (%s): %s\n",
+			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, Clean(pause.Reason))
+	}
+}
+
+// Retried writes to which repositories a user will be invited again.
+func Retried(w io.Writer, user string, repositories []string, asJSON bool) error {
+	for _, repository := range repositories {
+		if !asJSON {
+			fmt.Fprintf(w, "%s will be invited to %s again\n", Clean(user), repository)
+			continue
+		}
+		if err := writeJSON(w, map[string]string{"user_id": user, "repository": repository, "status": invitations.Pending}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (u User) invitationsText(p *page) {
 	if len(u.Invitations) == 0 {
@@ -10,15 +63,15 @@ func (u User) invitationsText(p *page) {
 	var rows [][]string
 	for _, one := range u.Invitations {
 		rows = append(rows, []string{
-			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), Clean(InvitationReason(one)),
+			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), Clean(invitationReason(one)),
 		})
 	}
 	p.table("payment,GitHub user,repository,status,since,reason", rows)
 }
 
-// InvitationReason is what is recorded, or why one waits that nothing was recorded
+// invitationReason is what is recorded, or why one waits that nothing was recorded
 // for; a dash where there is nothing to say.
-func InvitationReason(one invitations.Invitation) string {
+func invitationReason(one invitations.Invitation) string {
 	switch {
 	case optional(one.Reason) != "":
 		return *one.Reason

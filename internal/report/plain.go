@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -43,9 +44,19 @@ func name(text string) string {
 	return text
 }
 
-// EncodeJSON is one object on one line, with every character that Clean would
+// writeJSON writes one object on one line.
+func writeJSON(w io.Writer, value any) error {
+	out, err := encodeJSON(value)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// encodeJSON is one object on one line, with every character that Clean would
 // escape as \u….
-func EncodeJSON(value any) ([]byte, error) {
+func encodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -143,12 +143,7 @@ func (s Status) Write(w io.Writer, asJSON bool) error {
 
 func write(w io.Writer, asJSON bool, value any, text func(*page)) error {
 	if asJSON {
-		out, err := EncodeJSON(value)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(out)
-		return err
+		return writeJSON(w, value)
 	}
 	var p page
 	text(&p)

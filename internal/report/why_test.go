@@ -91,7 +91,7 @@ func TestNothingATerminalActsOnIsWrittenRaw(t *testing.T) {
 		require.Equal(t, want, name(text))
 	}
 	require.Equal(t, `one\ntwo \x1b[0m \xff \u202e ü`, Clean("one\ntwo \x1b[0m \xff \u202e ü"))
-	object, err := EncodeJSON(map[string]string{"k": "\x1b \x7f \u009b \u202e \U000e0001 ü <&>"})
+	object, err := encodeJSON(map[string]string{"k": "\x1b \x7f \u009b \u202e \U000e0001 ü <&>"})
 	require.NoError(t, err)
 	require.Equal(t, `{"k":"\u001b \u007f \u009b \u202e \udb40\udc01 ü <&>"}`+"\n", string(object))
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -8,28 +8,26 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/payfold/payfold/internal/cli"
 )
 
-// told is what a rebuild of 30 seconds says where there is no terminal.
-func told(t *testing.T, asJSON bool) (out, err string) {
+// progressOf is what a rebuild of 30 seconds says where there is no terminal.
+func progressOf(t *testing.T, asJSON bool) (out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
-		p := newProgress(cli.Streams{Out: &stdout, Err: &stderr}, "rebuild portal_next", asJSON)
+		p := NewProgress(&stdout, &stderr, "rebuild portal_next", asJSON)
 		for position := range uint64(31) {
-			p.at(1000*position, 60_000)
+			p.At(1000*position, 60_000)
 			time.Sleep(time.Second)
 		}
-		p.end()
+		p.End()
 	})
 	return stdout.String(), stderr.String()
 }
 
 func TestProgressIsALineNowAndThen(t *testing.T) {
 	t.Parallel()
-	out, err := told(t, false)
+	out, err := progressOf(t, false)
 	require.Empty(t, out)
 	require.Equal(t, `rebuild portal_next: seq 5000 of 60000, 1000 events/s, 55 s left
 rebuild portal_next: seq 10000 of 60000, 1000 events/s, 50 s left
@@ -42,7 +40,7 @@ rebuild portal_next: seq 30000 of 60000, 1000 events/s, 30 s left
 
 func TestProgressAsJSONIsOneObjectALine(t *testing.T) {
 	t.Parallel()
-	out, err := told(t, true)
+	out, err := progressOf(t, true)
 	require.Empty(t, err)
 	lines := bytes.Split(bytes.TrimSpace([]byte(out)), []byte("\n"))
 	require.Len(t, lines, 6)

@@ -1,7 +1,6 @@
-package main
+package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,16 +8,14 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"github.com/payfold/payfold/internal/cli"
 )
 
-// lineEvery is how often progress is told where it is not a bar.
-const lineEvery = 5 * time.Second
+// lineInterval is how often progress is told where it is not a bar.
+const lineInterval = 5 * time.Second
 
-// progress tells how far a rebuild is: as a bar on a terminal, as lines
-// elsewhere, as JSON lines on request.
-type progress struct {
+// Progress tells how far a rebuild is: as a bar on a terminal, as lines elsewhere, as
+// JSON lines on request. Not for concurrent use.
+type Progress struct {
 	out  io.Writer
 	kind string // "bar", "lines", "json"
 	what string
@@ -30,20 +27,21 @@ type progress struct {
 	told  time.Time
 }
 
-func newProgress(streams cli.Streams, what string, asJSON bool) *progress {
-	p := &progress{out: streams.Err, kind: "lines", what: what}
+// NewProgress tells of what is done: on errors, or as JSON on out.
+func NewProgress(out, errors io.Writer, what string, asJSON bool) *Progress {
+	p := &Progress{out: errors, kind: "lines", what: what}
 	if asJSON {
-		p.out, p.kind = streams.Out, "json"
-	} else if file, ok := streams.Err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.out, p.kind = out, "json"
+	} else if file, ok := errors.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		p.kind = "bar"
 	}
 	return p
 }
 
-// at is told what is folded, and up to where it goes. Another end begins anew.
-func (p *progress) at(position, until uint64) {
+// At is told what is folded, and up to where it goes. Another end begins anew.
+func (p *Progress) At(position, until uint64) {
 	if p.began.IsZero() || p.goal != until {
-		p.end()
+		p.End()
 		p.goal, p.first, p.began, p.told = until, position, time.Now(), time.Now()
 		if p.kind == "bar" {
 			p.bar = p.newBar()
@@ -52,23 +50,23 @@ func (p *progress) at(position, until uint64) {
 	switch {
 	case p.bar != nil:
 		_ = p.bar.Set64(int64(position))
-	case time.Since(p.told) >= lineEvery:
+	case time.Since(p.told) >= lineInterval:
 		p.told = time.Now()
 		p.line(position)
 	}
 }
 
-func (p *progress) newBar() *progressbar.ProgressBar {
+func (p *Progress) newBar() *progressbar.ProgressBar {
 	return progressbar.NewOptions64(int64(p.goal), progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(p.what),
 		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("events"),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 }
 
-func (p *progress) line(position uint64) {
+func (p *Progress) line(position uint64) {
 	rate := float64(position-p.first) / time.Since(p.began).Seconds()
 	left := float64(p.goal-min(position, p.goal)) / max(rate, 1)
 	if p.kind == "json" {
-		_ = json.NewEncoder(p.out).Encode(struct {
+		_ = writeJSON(p.out, struct {
 			Position        uint64 `json:"position"`
 			Until           uint64 `json:"until"`
 			EventsPerSecond int64  `json:"events_per_second"`
@@ -79,8 +77,8 @@ func (p *progress) line(position uint64) {
 	fmt.Fprintf(p.out, "%s: seq %d of %d, %.0f events/s, %.0f s left\n", p.what, position, p.goal, rate, left)
 }
 
-// end takes the bar away.
-func (p *progress) end() {
+// End takes the bar away.
+func (p *Progress) End() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 		p.bar = nil

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Findings writes what a verification finds: sentences, or JSON lines.
+type Findings struct {
+	Out  io.Writer
+	JSON bool
+}
+
+// Fault writes what is wrong with a message.
+func (f Findings) Fault(fault projector.Fault) {
+	if f.JSON {
+		f.line(fault)
+		return
+	}
+	fmt.Fprintf(f.Out, "message %d: %s\n", fault.Seq, fault.Fault)
+}
+
+// Difference writes a row that is not what the log gives.
+func (f Findings) Difference(d store.Difference) {
+	why := ""
+	if d.OutOfOrder {
+		why = " (out of order)"
+	}
+	switch {
+	case f.JSON:
+		f.line(d)
+	case d.Fault == store.Changed:
+		for _, column := range d.Columns {
+			fmt.Fprintf(f.Out, "%s %q: %s is %s, the log gives %s%s\n", d.Table, d.Key, column.Column, orNull(column.Is), orNull(column.Should), why)
+		}
+	case d.Fault == store.Missing:
+		fmt.Fprintf(f.Out, "%s %q: the row is missing%s\n", d.Table, d.Key, why)
+	default:
+		fmt.Fprintf(f.Out, "%s %q: unexpected row%s\n", d.Table, d.Key, why)
+	}
+}
+
+// Definition writes an object or a right that is not what this build makes.
+func (f Findings) Definition(d store.DefinitionDifference) {
+	switch {
+	case f.JSON:
+		f.line(d)
+	case d.Fault == store.Changed:
+		fmt.Fprintf(f.Out, "%s: it is %s, this build makes %s\n", d.Object, orNull(d.Is), orNull(d.Should))
+	case d.Fault == store.Missing:
+		fmt.Fprintf(f.Out, "%s: it is missing\n", d.Object)
+	default:
+		fmt.Fprintf(f.Out, "%s: this build makes none\n", d.Object)
+	}
+}
+
+func orNull(text *string) string {
+	if text == nil {
+		return "null"
+	}
+	return fmt.Sprintf("%q", *text)
+}
+
+// Verdict writes what it comes to.
+func (f Findings) Verdict(v projector.Verdict) {
+	if f.JSON {
+		f.line(v)
+		return
+	}
+	for _, sum := range v.Sums {
+		if sum.Wrong > 0 {
+			fmt.Fprintf(f.Out, "not so: %s (%d rows)\n", sum.Rule, sum.Wrong)
+		}
+	}
+	if v.Unverifiable > 0 {
+		fmt.Fprintf(f.Out, "%d messages were signed with a secret that was not given%s\n", v.Unverifiable, notWrong(v))
+	}
+	if v.OutOfOrder > 0 {
+		settle := "projector settle"
+		if v.Schema != store.LiveSchema {
+			settle = "projector rebuild"
+		}
+		fmt.Fprintf(f.Out, "%d rows differ because events were applied out of the log's order; to settle them: %s\n", v.OutOfOrder, settle)
+	}
+	if v.Holds() {
+		fmt.Fprintf(f.Out, "%s is what the log gives, up to seq %d\n", v.Schema, v.Position)
+		return
+	}
+	rows := "rows"
+	if v.OutOfOrder > 0 {
+		rows = "other rows"
+	}
+	fmt.Fprintf(f.Out, "%s up to seq %d: %d messages, %d %s and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, rows, v.Definitions)
+}
+
+func notWrong(v projector.Verdict) string {
+	if v.Strict {
+		return ""
+	}
+	return "; with --strict they count as wrong"
+}
+
+func (f Findings) line(value any) { _ = writeJSON(f.Out, value) }

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Schemas writes the sets of tables: a table, or one JSON object a line.
+func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
+	if asJSON {
+		for _, schema := range list {
+			if err := writeJSON(w, schema); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SCHEMA\tUP TO SEQ\tAS OF\tCREATED\tFOLD ID")
+	for _, schema := range list {
+		asOf := "-"
+		if schema.UntilSeq != nil {
+			asOf = fmt.Sprint(*schema.UntilSeq)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", schema.Name, schema.Position, asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID)
+	}
+	return table.Flush()
+}
+
+// Built writes what a rebuild has made; with lists the extra projections.
+func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, built)
+	}
+	extras := ""
+	if len(with) > 0 {
+		extras = ", with " + strings.Join(with, ", ")
+	}
+	var err error
+	switch {
+	case built.UntilSeq != nil:
+		_, err = fmt.Fprintf(w, "%s holds the tables as of seq %d%s.\n", built.Name, built.Position, extras)
+	case extras != "":
+		_, err = fmt.Fprintf(w, "%s holds everything up to seq %d%s.\n", built.Name, built.Position, extras)
+	default:
+		_, err = fmt.Fprintf(w, "%s holds everything up to seq %d. To make it live: projector promote %s\n", built.Name, built.Position, built.Name)
+	}
+	return err
+}
+
+// Promoted writes that a schema is live; before: by an earlier command.
+func Promoted(w io.Writer, schema string, last store.Promoted, before, asJSON bool) (err error) {
+	switch {
+	case asJSON:
+		err = writeJSON(w, struct {
+			store.Schema
+			PromotedAt time.Time `json:"promoted_at"`
+			Before     bool      `json:"promoted_before"`
+		}{last.Live, last.At, before})
+	case before:
+		_, err = fmt.Fprintf(w, "%s is live as %s since %s, with everything up to seq %d; the tables before are %s. Nothing is left to do.\n",
+			schema, store.LiveSchema, last.At.Format(time.RFC3339), last.Live.Position, store.PreviousSchema)
+	default:
+		_, err = fmt.Fprintf(w, "%s is live as %s, with everything up to seq %d; the tables before are %s.\n",
+			schema, store.LiveSchema, last.Live.Position, store.PreviousSchema)
+	}
+	return err
+}
+
+// Settled writes what became of the out-of-order events.
+func Settled(w io.Writer, done store.Settled, asJSON bool) (err error) {
+	switch {
+	case asJSON:
+		err = writeJSON(w, done)
+	case done.OutOfOrder == 0:
+		_, err = fmt.Fprintln(w, "No event is recorded as out of order.")
+	default:
+		_, err = fmt.Fprintf(w, "%d out-of-order events are settled: %d events of %d users were folded anew, in the order of the log.\n",
+			done.OutOfOrder, done.Events, done.Users)
+	}
+	return err
+}
+
+// Adopted is the log that the tables go on with.
+type Adopted struct {
+	LogID            string `json:"log_id"`
+	First            uint64 `json:"first_seq"`
+	PartitionsBehind int    `json:"partitions_behind"` // those that stood before it
+}
+
+// Write writes it for a person, or as one JSON object.
+func (a Adopted) Write(w io.Writer, asJSON bool) error {
+	return write(w, asJSON, a, func(p *page) {
+		p.line("The tables go on with log %s from seq %d.", a.LogID, a.First)
+		if a.PartitionsBehind > 0 {
+			p.line("%d partitions stood before that: what the lost log had for them is lost.", a.PartitionsBehind)
+		}
+	})
+}
