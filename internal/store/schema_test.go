@@ -34,6 +34,18 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	require.Equal(t, "log-2", again.LogID)
 }
 
+// Another session migrates meanwhile, which may take longer than a lease.
+func TestPreparingIsNotEndedForBeingIdle(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	var within, usual string
+	require.NoError(t, s.migrated(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&within)
+	}))
+	require.NoError(t, s.pool.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&usual))
+	require.Equal(t, []string{"5min", "48s"}, []string{within, usual})
+}
+
 // docs/reference.md has a section for every table, and in it every column.
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()

@@ -143,6 +143,10 @@ func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras
 	return s.migrated(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
 }
 
+// migrationTimeout is when Postgres ends the session of a process that froze while it
+// kept others from preparing anything.
+const migrationTimeout = 5 * time.Minute
+
 // migrated calls then when schema payfold is that of this build, in a transaction that
 // keeps others from preparing anything.
 func (s *Store) migrated(ctx context.Context, then func(pgx.Tx) error) error {
@@ -152,6 +156,11 @@ func (s *Store) migrated(ctx context.Context, then func(pgx.Tx) error) error {
 	}
 	defer connection.Release()
 	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		// This session is idle while another one migrates, which may take longer than a
+		// lease on a busy database.
+		if _, err := tx.Exec(ctx, "select set_config('idle_in_transaction_session_timeout', $1, true)", milliseconds(migrationTimeout)); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
 			return fmt.Errorf("wait for the schema lock: %w", err)
 		}
