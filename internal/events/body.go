@@ -1,9 +1,8 @@
 package events
 
-// The parts of a body that the rules read, and where each is found. Everything
-// else is skipped; new fields and new event types arrive without notice. A part
-// forgets what it held before it reads, so that of a key given twice the last
-// one counts, whole.
+// This file lists the parts of a body that the rules read, and their keys. Everything else is
+// skipped, because a provider adds fields and event types without notice. Each part clears
+// itself before it reads, so that of a repeated key only the last value counts.
 
 type object struct {
 	ref
@@ -191,10 +190,10 @@ func (n *nested) read(s *scanner) {
 	}
 }
 
-// bill is what an order or a transaction comes to.
+// bill has the amounts of an order or a transaction.
 type bill struct{ Amount, Due, Discount scalar }
 
-// read reads one field of it; false where the key is none of its own.
+// read reads one field; false if the key is not one of a bill.
 func (b *bill) read(s *scanner) bool {
 	switch string(s.key) {
 	case "amount":
@@ -280,7 +279,7 @@ func (t *transaction) read(s *scanner) {
 	}
 }
 
-// items is the first element of an array of objects.
+// items reads the first element of an array of objects.
 type items struct {
 	Units scalar
 }

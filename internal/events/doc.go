@@ -1,13 +1,12 @@
-// Package events says what a payment event is: the body's envelope, the fields
-// the rules read, the event's id and the key of its partition.
+// Package events defines a payment event: the body's envelope, the fields that the rules
+// read, the event's id and the key of its partition.
 //
 //	body ──Parse──▶ Event ──(seq, received at)──▶ Event of the log
 //
-// Parse is what ingest asks before it stores a body, Decode what a projector
-// asks of every message of the log. Both are pure and safe for concurrent use.
-// Decode is total: whatever it cannot use becomes a mark on the Event, never an
-// error, so one bad body cannot hold up the bodies behind it.
+// ingest calls Parse before it stores a body. A projector calls Decode for every message of
+// the log. Both are pure and safe for concurrent use. Decode never fails: a flag on the Event
+// says what it could not use, so one bad body cannot block the events after it.
 //
-// Keys are matched in exact case; of a key given twice the last one counts,
-// except for the envelope's id, eventType and object, which Parse refuses twice.
+// Keys are matched in exact case. If a key occurs twice, the last one counts. Only the
+// envelope's id, eventType and object must occur once; Parse refuses them twice.
 package events

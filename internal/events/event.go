@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Event is one event with the fields the rules read; an absent field is empty.
-// It is a value: copying it is safe, nothing in it changes after Decode.
+// Event is one event with the fields that the rules read. An absent field is empty. An Event
+// is a value: it may be copied, and nothing in it changes after Decode.
 type Event struct {
-	Seq        uint64    // its message's place in the log
-	ReceivedAt time.Time // when ingest had it, UTC, microseconds
-	OccurredAt time.Time // the provider's time, or ReceivedAt where that is absent or absurd
+	Seq        uint64    // sequence of its message in the log
+	ReceivedAt time.Time // when ingest received it; UTC, microseconds
+	OccurredAt time.Time // the provider's time, or ReceivedAt if that is absent or implausible
 
-	ID   string // clean: see CleanID
-	Type string // clean in the same way
+	ID   string // as CleanID returns it
+	Type string // as CleanID returns it
 
-	// Unreadable: the message holds no event at all. InvalidText: a field that
-	// the rules read holds text that no table can (U+0000, a lone surrogate,
-	// more than MaxText bytes); that field is empty here. InvalidPayment: it is one
-	// that a reversal needs, a name of its payment or its status.
+	// Unreadable: the message contains no event. InvalidText: a field that the rules read
+	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
+	// bytes); that field is empty here. InvalidPayment: such a field is one that a reversal
+	// needs, namely a name of its payment or its status.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool
@@ -27,26 +27,26 @@ type Event struct {
 	Kind                string
 	UserID              string
 	SubscriptionID      string
-	Transaction         string // a payment's first name
-	Order               string // its second
-	ProductKey          string // metadata's, else Product
+	Transaction         string // the first name of a payment
+	Order               string // the second name of a payment
+	ProductKey          string // from metadata, otherwise Product
 	Product             string // the provider's own id of what was sold
 	GitHubUser          string
 	Mode                string
-	Status              string // of the object: a subscription's, a refund's
+	Status              string // of the object: a subscription or a refund
 	Credits             Number
 	Units               Number
 	Amount              Number // in the minor unit of Currency
-	AmountOfTransaction bool   // its transaction says Amount: it goes before what an order says
+	AmountOfTransaction bool   // Amount comes from the transaction, which has priority over an order's
 	Currency            string
 	PeriodStart         time.Time
 	PeriodEnd           time.Time
 	CanceledAt          time.Time
 
-	// Of a reversal, in the minor unit of the payment's currency.
-	RefundedTotal Number // what is taken back of the payment so far
-	RefundAmount  Number // what this one takes back
-	PaidAmount    Number // what was paid, taxes included
+	// Fields of a reversal, in the minor unit of the payment's currency.
+	RefundedTotal Number // all that was taken back of the payment so far
+	RefundAmount  Number // what this reversal takes back
+	PaidAmount    Number // what was paid, including taxes
 
 	key       string
 	createdAt time.Time
@@ -57,14 +57,15 @@ type Message struct {
 	Seq            uint64
 	Partition      int
 	ID             string // its dedupe id
-	Body           []byte // read only; valid as long as whoever gave the Message says
+	Body           []byte // must not be changed; the function that delivers the Message says how long it is valid
 	ReceivedAt     time.Time
 	StoredAt       time.Time // by the stream's clock
 	Signature      string    // lower-case hex
-	KeyFingerprint string    // of the secret that Signature was made with
+	KeyFingerprint string    // of the secret that made Signature
 }
 
-// Digest tells this message from any other that could stand at its place.
+// Digest returns a hash of the id and the body. Another message at the same sequence has
+// another digest.
 func (m Message) Digest() []byte {
 	hash := sha256.New()
 	hash.Write([]byte(m.ID))
@@ -73,18 +74,18 @@ func (m Message) Digest() []byte {
 	return hash.Sum(nil)
 }
 
-// Delivery is one verified delivery, as the log keeps it.
+// Delivery is one verified delivery, as the log stores it.
 type Delivery struct {
 	Event          Event
 	Body           []byte // the bytes that were signed, unchanged
 	Signature      string // lower-case hex
-	KeyFingerprint string // of the secret that Signature was made with
+	KeyFingerprint string // of the secret that made Signature
 	ReceivedAt     time.Time
 	TraceParent    string
 	TraceState     string
 }
 
-// PaymentID is the payment's name: its transaction, else its order.
+// PaymentID returns the payment's name: its transaction, or its order if there is none.
 func (e Event) PaymentID() string {
 	if e.Transaction != "" {
 		return e.Transaction
@@ -92,7 +93,7 @@ func (e Event) PaymentID() string {
 	return e.Order
 }
 
-// Decode reads a message of the log. It is total.
+// Decode reads a message of the log. It never fails.
 func Decode(m Message) Event {
 	event, err := Parse(m.Body)
 	if err != nil {
@@ -114,7 +115,7 @@ func idWithoutBody(m Message) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// No provider sent webhooks before; a clock that is ahead by more than clockSkew is wrong.
+// An event before this time, or more than clockSkew in the future, has a wrong clock.
 var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const clockSkew = 5 * time.Minute

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// MaxText is the longest text a field may hold, in bytes: an index row of
-// Postgres holds 2.7 kB, and no provider's id comes near this.
+// MaxText bounds the text of a field, in bytes. An index row of Postgres holds 2.7 kB, and no
+// provider's ids are nearly that long.
 const MaxText = 255
 
-// event picks every field from the places that may hold it: the first present
-// one wins. Null and the empty string count as absent.
+// event takes each field from the first place that has it. Null and the empty string count
+// as absent.
 func (e *envelope) event() Event {
 	o := &e.object
 	meta := o.metadata()
@@ -39,7 +39,7 @@ func (e *envelope) event() Event {
 	}
 	user := []*scalar{
 		&meta.UserID, &meta.UserIDCamel, &meta.ReferenceID, &meta.ReferenceIDCamel, &o.UserID, &o.UserIDCamel,
-		&o.Customer.ExternalID, // the seller alone can set it
+		&o.Customer.ExternalID, // only the seller can set it
 		&o.Customer.Metadata.UserID, &o.Customer.Metadata.UserIDCamel,
 	}
 	subscription := []*scalar{
@@ -54,10 +54,11 @@ func (e *envelope) event() Event {
 		&o.Transaction.Order.ID, &o.Transaction.Order.asID,
 	}
 
-	// A buyer can write metadata, and must not choose whose payment an event means. What
-	// tells how a subscription fares often names no payment, and then it means none.
-	fares := ownID != &none && string(e.eventType.text) != "subscription.paid"
-	if first(transaction...) == &none && first(order...) == &none && !fares {
+	// A buyer can write metadata, and must not choose whose payment an event refers to. So
+	// metadata counts only if nothing else names a payment. An event about the state of a
+	// subscription often names no payment; then it refers to none.
+	aboutState := ownID != &none && string(e.eventType.text) != "subscription.paid"
+	if first(transaction...) == &none && first(order...) == &none && !aboutState {
 		transaction = append(transaction, &meta.PaymentID)
 	}
 
@@ -94,27 +95,27 @@ func (e *envelope) event() Event {
 	return out
 }
 
-// paid is what the payment came to, and whether the transaction itself says so.
+// paid returns the amount of the payment, and whether it comes from the transaction itself.
 func (o *object) paid(text func(...*scalar) string) (amount Number, currency string, ofTransaction bool) {
 	for i, place := range []struct {
 		amount, currency *scalar
-		unsaid           bool
+		ignore           bool
 	}{
 		{&o.LastTxn.AmountPaid, &o.LastTxn.Currency, o.LastTxn.unpaid(&o.LastTxn.AmountPaid)},
 		{&o.Order.AmountPaid, &o.Order.Currency, o.Order.unpaid(&o.Order.AmountPaid)},
 		{&o.AmountPaid, &o.Currency, false},
 		{&o.Amount, &o.Currency, false},
 	} {
-		if place.amount.kind != 0 && !place.unsaid {
+		if place.amount.kind != 0 && !place.ignore {
 			return place.amount.number(), text(place.currency), i == 0
 		}
 	}
 	return Number{}, "", false
 }
 
-// unpaid says that an amount of 0 is not what was paid: the provider writes it into
-// the checkout of a recurring payment, too, where all of it is due. After a discount
-// of the whole, 0 was paid.
+// unpaid reports whether an amount of 0 does not mean that 0 was paid. The provider also
+// writes 0 into the checkout of a recurring payment, where the whole amount is still due. If
+// a discount covers the whole amount, 0 was really paid.
 func (b *bill) unpaid(paid *scalar) bool {
 	if amount := paid.number(); !amount.Present || amount.Bad || amount.Value != 0 {
 		return false
@@ -123,34 +124,34 @@ func (b *bill) unpaid(paid *scalar) bool {
 	return due.Value > 0 && discount.Value < due.Value && (b.Amount.kind == 0 || discount.Value < b.Amount.number().Value)
 }
 
-// texts are copies of an event's texts, which share one piece of memory as long as there is room.
-type texts struct{ room strings.Builder }
+// texts copies an event's texts into one buffer, until the buffer is full.
+type texts struct{ buffer strings.Builder }
 
-const textRoom = 256 // enough for most events
+const textBuffer = 256 // bytes; enough for most events
 
 func (t *texts) keep(text []byte) string {
-	if t.room.Cap() == 0 {
-		t.room.Grow(textRoom)
+	if t.buffer.Cap() == 0 {
+		t.buffer.Grow(textBuffer)
 	}
-	begin := t.room.Len()
-	if t.room.Cap()-begin < len(text) {
+	begin := t.buffer.Len()
+	if t.buffer.Cap()-begin < len(text) {
 		return string(text)
 	}
-	t.room.Write(text)
-	return t.room.String()[begin:]
+	t.buffer.Write(text)
+	return t.buffer.String()[begin:]
 }
 
-// metadata is the first metadata object present; it is used whole.
+// metadata returns the first metadata object that is present. The others are ignored.
 func (o *object) metadata() *metadata {
 	for _, m := range []*metadata{&o.Metadata, &o.Subscription.Metadata, &o.Checkout.Metadata, &o.Order.Metadata} {
 		if m.whole {
 			return m
 		}
 	}
-	return &o.Metadata // it is absent: nothing in it is set
+	return &o.Metadata // it is absent, so all of its fields are
 }
 
-// none is a scalar that is absent.
+// none is an absent scalar.
 var none scalar
 
 func first(places ...*scalar) *scalar {
@@ -180,7 +181,7 @@ func firstMoment(places ...*scalar) time.Time {
 	return time.Time{}
 }
 
-// githubUser strips a leading @ or the address of a profile page.
+// githubUser removes a leading @, or takes the login from the address of a profile page.
 func githubUser(name string) string {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "@")
 	if !strings.Contains(name, "github.com/") {
@@ -197,7 +198,7 @@ func githubUser(name string) string {
 	return login
 }
 
-// fits says whether a table can hold it as text.
+// fits reports whether a table can store the scalar as text.
 func (s *scalar) fits() bool {
 	return !s.broken && len(s.text) <= MaxText && bytes.IndexByte(s.text, 0) < 0
 }

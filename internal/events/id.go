@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// NATS trims and rewrites header values, and Postgres refuses index rows over
-// 2.7 kB: an id that could meet either limit is replaced by its hash.
+// maxCleanID bounds an id in bytes. NATS changes some header values, and Postgres refuses
+// index rows over 2.7 kB. So an id that is longer, or has other characters, is replaced by
+// its hash.
 const maxCleanID = 200
 
 const hashPrefix = "sha256:"
 
-// CleanID is the form in which an event id is used everywhere: as the message's
-// dedupe id, in answers and in the tables. An id of 1 to 200 printable ASCII
-// characters without spaces stays as it is; any other, and one that begins with
-// "sha256:", becomes "sha256:<hex>" of itself. CleanID never returns an id that
-// two different inputs share.
+// CleanID returns the form in which an event id is used everywhere: as the message's dedupe
+// id, in answers and in the tables. An id of 1 to 200 printable ASCII characters without
+// spaces is unchanged. Any other id, and one that begins with "sha256:", becomes
+// "sha256:<hex>" of itself. Two different inputs never have the same result.
 func CleanID(id string) string {
 	if isClean(id) && !strings.HasPrefix(id, hashPrefix) {
 		return id
@@ -25,8 +25,8 @@ func CleanID(id string) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// PossibleIDs is what an event may be called in the tables that a person calls so: as it
-// is, where that is the form of an id that was not clean; else its clean id.
+// PossibleIDs returns the ids under which the tables may have an event that a person names.
+// A name of the form "sha256:<hex>" can be a clean id already; both forms are returned then.
 func PossibleIDs(id string) []string {
 	if digest, hashed := strings.CutPrefix(id, hashPrefix); hashed && len(digest) == 2*sha256.Size && strings.Trim(digest, "0123456789abcdef") == "" {
 		return []string{id, CleanID(id)}

@@ -68,7 +68,7 @@ func oracleReadEnvelope(dec *jsontext.Decoder) (*oracleEnvelope, error) {
 		return nil, oracleNotJSON(dec)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, &SyntaxError{"the body goes on after its JSON object"}
+		return nil, &SyntaxError{"the body continues after its JSON object"}
 	}
 	for _, key := range []string{"id", "eventType", "object"} {
 		switch seen[key] {
@@ -113,7 +113,7 @@ func (e *oracleEnvelope) check() error {
 }
 
 func oracleNotJSON(dec *jsontext.Decoder) error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: it breaks off or errs near byte %d", dec.InputOffset())}
+	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", dec.InputOffset())}
 }
 
 // oracleTooDeep counts the brackets outside of strings. It need not know JSON: where

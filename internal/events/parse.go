@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says why a body is not an event. Its text is fit for the caller:
-// it never repeats any of the body.
+// SyntaxError says why a body is not an event. Its text may be sent to the caller: it never
+// contains a part of the body.
 type SyntaxError struct{ Detail string }
 
 func (e *SyntaxError) Error() string { return e.Detail }
 
-// MaxDepth is how deeply objects and arrays may nest in a body.
+// MaxDepth bounds how deeply objects and arrays nest in a body.
 const MaxDepth = 100
 
-// Parse decodes one body: exactly one JSON object in valid UTF-8, at most
-// MaxDepth deep, with id, eventType and object each exactly once, id and
-// eventType non-empty strings, object an object. The error is a *SyntaxError.
+// Parse decodes one body. The body must be exactly one JSON object in valid UTF-8, at most
+// MaxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
+// non-empty strings, and object an object. The error is a *SyntaxError.
 func Parse(body []byte) (Event, error) {
 	if !utf8.Valid(body) {
 		return Event{}, &SyntaxError{"the body is not valid UTF-8"}
@@ -65,7 +65,7 @@ func (e *envelope) read(body []byte) error {
 	case s.failed:
 		return s.notJSON()
 	case s.space(s.end) < len(body):
-		return &SyntaxError{"the body goes on after its JSON object"}
+		return &SyntaxError{"the body continues after its JSON object"}
 	}
 	return cmp.Or(once("id", ids), once("eventType", eventTypes), once("object", objects), e.check())
 }
@@ -94,11 +94,11 @@ func (e *envelope) check() error {
 }
 
 func (s *scanner) notJSON() error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: it breaks off or errs near byte %d", s.end)}
+	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", s.end)}
 }
 
-// tooDeep counts the brackets outside of strings. It need not know JSON: where
-// the body is not JSON, the scanner says so.
+// tooDeep counts the brackets outside of strings. It does not check the syntax; the scanner
+// does that later.
 func tooDeep(body []byte) bool {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
 		return false

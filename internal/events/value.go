@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// scalar is a string or a number of the body; anything else decodes as absent,
-// but a boolean, array or object is remembered for fields that must be numbers.
+// scalar is a string or a number of the body. Other values count as absent, but kind tells a
+// boolean, array or object from null, because a field that must be a number is invalid then.
 type scalar struct {
-	text   []byte // a part of the body, where nothing in it is escaped
-	kind   byte   // '"', '0', or 'x' for what is neither; 0 when absent
-	broken bool   // the string holds a lone surrogate
+	text   []byte // a part of the body itself if the string has no escapes
+	kind   byte   // '"' for a string, '0' for a number, 'x' for other values; 0 if absent
+	broken bool   // the string contains a lone surrogate
 }
 
 func (s *scalar) read(from *scanner) {
@@ -34,20 +34,20 @@ func (s *scalar) read(from *scanner) {
 	}
 }
 
-// isText says whether the scalar names something: a string or a number's literal text.
+// isText reports whether the scalar is a string or a number.
 func (s *scalar) isText() bool { return s.kind == '"' || s.kind == '0' }
 
-// isUnicode says whether the scalar is a string that is neither empty nor broken.
+// isUnicode reports whether the scalar is a non-empty string without a lone surrogate.
 func (s *scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
 
-// Number is a whole number of the body, in the unit of its field.
+// Number is a whole number in the body. Its field determines the unit.
 type Number struct {
 	Value   int64
 	Present bool
 	Bad     bool // present, but not a whole number of at most 64 bits
 }
 
-// Pointer is the value where it is present, else nil.
+// Pointer returns the value, or nil if it is absent.
 func (n Number) Pointer() *int64 {
 	if !n.Present {
 		return nil
@@ -55,7 +55,7 @@ func (n Number) Pointer() *int64 {
 	return &n.Value
 }
 
-// Doubles hold whole numbers exactly up to here.
+// maxExactFloat: up to this number a float64 stores every whole number exactly.
 const maxExactFloat = 1 << 53
 
 // number reads a JSON number or a numeric string. 200, "200", 200.0 and 2e2 are
@@ -82,11 +82,11 @@ func notOfNumber(c byte) bool {
 	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
 }
 
-// A four-digit year is what RFC 3339 can write, and well within Postgres.
+// maxTime is the last time that RFC 3339 can express; Postgres can store later ones.
 var maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// moment reads epoch milliseconds or an RFC 3339 time, truncated to
-// microseconds, in UTC. What is neither is absent: the zero time.
+// moment reads epoch milliseconds or an RFC 3339 time. The result is in UTC and truncated to
+// microseconds; it is the zero time if the value is neither.
 func (s *scalar) moment() time.Time {
 	if !s.isText() || s.broken {
 		return time.Time{}
@@ -104,13 +104,13 @@ func (s *scalar) moment() time.Time {
 	return t
 }
 
-// ref is what stands where a provider writes an id or the whole object.
+// ref is a place where a provider writes either an id or the whole object.
 type ref struct {
 	asID  scalar
-	whole bool // it is the object, whose fields are next
+	whole bool // it is the object; its fields follow
 }
 
-// open reads the id, or goes into the object.
+// open reads the id, or opens the object.
 func (r *ref) open(s *scanner) {
 	if r.whole = s.open('{'); !r.whole {
 		r.asID.read(s)

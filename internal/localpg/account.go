@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// account is the user the server runs as. Postgres refuses to run as root, so
-// for root it is another one.
+// account is the user that runs the server. Postgres refuses to run as root, so a process
+// of root starts it as another user.
 type account struct {
 	uid, gid int
-	other    bool // not the user of this process
+	other    bool // the user differs from this process's user
 }
 
-// serverAccount is this process's own user, or for root the user postgres, or
-// where there is none nobody.
+// serverAccount returns this process's user. For root it returns the user postgres, or
+// nobody if there is no postgres.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -51,7 +51,7 @@ func (a account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// give makes the account the owner of a path that this process just made.
+// give makes the account the owner of a path that this process has just created.
 func (a account) give(path string) error {
 	if !a.other {
 		return nil

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// usualFolders are Debian's, which keeps them out of PATH, and Homebrew's.
+// usualFolders are those of Debian, which are not in PATH, and those of Homebrew.
 var usualFolders = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/opt/homebrew/opt/postgresql*/bin",
 	"/usr/local/opt/postgresql*/bin",
 }
 
-// FindBinaries returns the folder with initdb and postgres: PG_BIN, which must
-// be right if it is set; else the first of PATH, pg_config, and the newest in
-// Debian's and Homebrew's folders. Its error says how to install them.
+// FindBinaries returns the folder with initdb and postgres. If PG_BIN is set, it must be that
+// folder. Otherwise FindBinaries looks in PATH, asks pg_config, and takes the newest version
+// in Debian's and Homebrew's folders. Its error says how to install PostgreSQL.
 func FindBinaries() (binDir string, err error) {
 	if dir := os.Getenv("PG_BIN"); dir != "" {
 		if !hasBinaries(dir) {
@@ -31,7 +31,7 @@ func FindBinaries() (binDir string, err error) {
 		return filepath.Abs(dir)
 	}
 	if path, err := exec.LookPath("initdb"); err == nil {
-		// A link leads to the folder with all the programs, psql among them.
+		// A link in PATH points to the folder with all programs, such as psql.
 		if target, err := filepath.EvalSymlinks(path); err == nil && hasBinaries(filepath.Dir(target)) {
 			path = target
 		}
@@ -65,7 +65,7 @@ func hasBinaries(dir string) bool {
 
 var versionInPath = regexp.MustCompile(`postgresql[@/](\d+)`)
 
-// newest returns the folder of the highest version that the pattern matches.
+// newest returns the folder with the highest version among those that match the pattern.
 func newest(pattern string) (string, bool) {
 	dirs, _ := filepath.Glob(pattern)
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !hasBinaries(dir) })
@@ -83,7 +83,7 @@ func newest(pattern string) (string, bool) {
 	return slices.MaxFunc(dirs, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), true
 }
 
-// installCommand is the one command for this machine.
+// installCommand returns the command that installs PostgreSQL on this machine.
 func installCommand() string {
 	if runtime.GOOS == "darwin" {
 		return "brew install postgresql@17"

@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// child is a started process. Its result arrives once on ended.
+// child is a started process. ended receives its result once.
 type child struct {
 	process *os.Process
 	ended   chan error
 }
 
-// startChild starts a command in a process group of its own, so that a
-// terminal's Ctrl-C does not reach it, and, where the kernel can, has death
-// sent to it when this process goes.
+// startChild starts a command in a new process group, so that Ctrl-C in a terminal does not
+// reach it. On Linux the kernel sends the signal death to the child when this process dies.
 func startChild(command *exec.Cmd, death syscall.Signal) (*child, error) {
 	setDeathSignal(command.SysProcAttr, death)
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
-		// Linux sends the signal when the thread that forked ends, not the
-		// process: that thread stays for as long as the child does.
+		// Linux sends the signal when the thread that forked ends, not the process. So that
+		// thread must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()
@@ -37,10 +36,10 @@ func startChild(command *exec.Cmd, death syscall.Signal) (*child, error) {
 	return &child{process: command.Process, ended: ended}, nil
 }
 
-// stop ends a postmaster by a fast shutdown and returns when it is gone.
+// stop shuts a postmaster down ("fast shutdown") and returns when the process has ended.
 func (c *child) stop() {
-	_ = c.process.Signal(syscall.SIGINT) // fails only when it is gone already
-	timer := time.NewTimer(fastShutdown)
+	_ = c.process.Signal(syscall.SIGINT) // fails only if the process has already ended
+	timer := time.NewTimer(shutdownTimeout)
 	defer timer.Stop()
 	select {
 	case <-c.ended:
@@ -56,7 +55,7 @@ func command(who account, path string, args ...string) *exec.Cmd {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: who.credential()}
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
-	// Neither PG… settings of the caller nor its secrets concern the server.
+	// The server must not get the caller's PG… variables or its secrets.
 	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"} {
 		if value, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)

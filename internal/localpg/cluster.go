@@ -14,17 +14,18 @@ import (
 	"time"
 )
 
-// The one role of a new cluster, and its database.
+// The only role of a new cluster, and its database.
 const (
 	superuser = "payfold"
 	database  = "payfold"
 )
 
-// ensureCluster makes the cluster unless it is there. It is made under another
-// name and renamed when complete, so a cluster that exists is whole.
+// ensureCluster creates the cluster if it does not exist. It creates it under another name
+// and renames it at the end, so an existing cluster is always complete.
 func ensureCluster(ctx context.Context, at site, durable bool) error {
 	home, staging := filepath.Dir(at.cluster), filepath.Join(filepath.Dir(at.cluster), "."+filepath.Base(at.cluster)+"-initdb")
-	// Left by a process that was killed; nobody else holds the lock.
+	// A killed process may have left this folder. This process holds the lock, so no other
+	// process uses it.
 	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func initialise(ctx context.Context, at site, data, passwordFile string, durable
 		}
 		return nil
 	case <-ctx.Done():
-		// Its own group: this takes the backends it started as well.
+		// The child has its own process group, so this also kills the processes it started.
 		_ = syscall.Kill(-child.process.Pid, syscall.SIGKILL)
 		<-child.ended
 		return ctx.Err()
@@ -100,21 +101,21 @@ func checkVersion(at site) error {
 	if same && (rest == "" || rest[0] < '0' || rest[0] > '9') {
 		return nil
 	}
-	return fmt.Errorf("the cluster %s is of PostgreSQL %s, the binaries in %s are %q; set PG_BIN to those of %s",
+	return fmt.Errorf("the cluster %s belongs to PostgreSQL %s, the binaries in %s are %q; set PG_BIN to the binaries of %s",
 		at.cluster, have, at.binaries, strings.TrimSpace(version), have)
 }
 
-// postmaster is the server's command. Its settings are given here, not in the
-// cluster, so that a new build's apply to old clusters.
+// postmaster returns the server's command. The settings are arguments and not in the
+// cluster's files, so that a new build's settings apply to an old cluster.
 func postmaster(at site, durable bool) *exec.Cmd {
 	settings := []string{
 		"listen_addresses=", "port=" + port, "unix_socket_directories=" + at.sockets,
-		"max_connections=100", "shared_buffers=64MB", // it shares a developer's machine
+		"max_connections=100", "shared_buffers=64MB", // a developer's machine does other work too
 		"timezone=UTC", "log_timezone=UTC", "cluster_name=payfold",
 		"password_encryption=scram-sha-256", "logging_collector=off",
-		// It has no replicas: what fills a new table need not be written twice.
+		// The server has no replicas, so rows of a new table need not be written to the WAL too.
 		"wal_level=minimal", "max_wal_senders=0",
-		// The planner takes new tables for long ones and has LLVM compile what runs for a moment.
+		// The planner overestimates new tables, and would compile short queries with LLVM.
 		"jit=off",
 	}
 	if !durable {

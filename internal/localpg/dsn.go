@@ -16,19 +16,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A connection is tried often at first, as a start takes a fraction of a second.
+// The first attempts to connect follow quickly, because a start takes a fraction of a second.
 const (
-	firstTry   = 10 * time.Millisecond
-	lastTry    = 500 * time.Millisecond
-	tryTimeout = 5 * time.Second
+	minConnectInterval = 10 * time.Millisecond
+	maxConnectInterval = 500 * time.Millisecond
+	connectTimeout     = 5 * time.Second
 )
 
 func dsnPath(dir string) string { return filepath.Join(dir, "postgres.dsn") }
 
-// DSN reads the connection string of the private Postgres in dir. It is a URI
-// that psql and pgx accept as it is, and holds the password. Its error wraps
-// fs.ErrNotExist while there is none yet. That there is one does not mean that
-// the server is up.
+// DSN reads the connection string of the private Postgres in dir. It is a URI for psql and
+// pgx, and contains the password. The error wraps fs.ErrNotExist if there is none yet. The
+// server may be stopped although there is a connection string.
 func DSN(dir string) (string, error) {
 	content, err := os.ReadFile(dsnPath(dir))
 	if err != nil {
@@ -52,8 +51,8 @@ func (s *Server) Ready(ctx context.Context) (dsn string, err error) {
 	return dsn, nil
 }
 
-// publish waits for the server, makes the database if it is missing, and only
-// then writes the connection string.
+// publish waits for the server, creates the database if it is missing, and then writes the
+// connection string.
 func (s *Server) publish(ctx context.Context, at site) error {
 	err := retry(ctx, func() error {
 		return connect(ctx, at.dsn("postgres"), func(conn *pgx.Conn) error {
@@ -64,7 +63,7 @@ func (s *Server) publish(ctx context.Context, at site) error {
 			return err
 		})
 	}, func(err error) bool {
-		// Class 28: the password file is not the cluster's.
+		// Class 28 means that the password file does not belong to this cluster.
 		return !strings.HasPrefix(sqlState(err), "28")
 	})
 	if err != nil {
@@ -77,17 +76,17 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	return nil
 }
 
-// dsn is the connection string for one database. search_path is not a key of a
-// libpq URI, so it travels in options.
+// dsn returns the connection string for one database. search_path is not a key of a libpq
+// URI, so it is passed in options.
 func (at site) dsn(name string) string {
-	// libpq takes a "+" as it stands, so spaces would have to be %20; there are none.
+	// libpq does not decode "+", so a space would have to be %20. There are no spaces.
 	query := "host=" + url.QueryEscape(at.sockets) + "&port=" + port + "&options=-csearch_path%3Dportal"
 	target := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, at.password), Path: "/" + name, RawQuery: query}
 	return target.String()
 }
 
 func connect(ctx context.Context, dsn string, use func(*pgx.Conn) error) error {
-	connecting, cancel := context.WithTimeout(ctx, tryTimeout)
+	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(connecting, dsn)
 	if err != nil {
@@ -97,10 +96,10 @@ func connect(ctx context.Context, dsn string, use func(*pgx.Conn) error) error {
 	return use(conn)
 }
 
-// retry calls attempt until it succeeds, its error is not temporary or ctx ends;
-// then the error is both ctx's and the last attempt's.
+// retry calls attempt until it succeeds, its error is not temporary, or ctx ends. If ctx
+// ends, the error wraps that of ctx and that of the last attempt.
 func retry(ctx context.Context, attempt func() error, temporary func(error) bool) error {
-	wait := firstTry
+	wait := minConnectInterval
 	for {
 		err := attempt()
 		if err == nil || !temporary(err) {
@@ -109,7 +108,7 @@ func retry(ctx context.Context, attempt func() error, temporary func(error) bool
 		if ended := pause(ctx, wait); ended != nil {
 			return errors.Join(ended, err)
 		}
-		wait = min(2*wait, lastTry)
+		wait = min(2*wait, maxConnectInterval)
 	}
 }
 
@@ -121,8 +120,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// ensurePassword returns the password in the file, or makes one for a cluster
-// that does not exist yet.
+// ensurePassword returns the password in the file. It creates one if the cluster does not
+// exist yet.
 func ensurePassword(path, cluster string) (string, error) {
 	content, err := os.ReadFile(path)
 	if err == nil {
@@ -132,7 +131,7 @@ func ensurePassword(path, cluster string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(cluster); err == nil {
-		return "", fmt.Errorf("the cluster %s is there but its password %s is not", cluster, path)
+		return "", fmt.Errorf("the cluster %s exists but its password file %s is missing", cluster, path)
 	}
 	password := rand.Text()
 	return password, writeFile(path, password+"\n")

@@ -12,29 +12,28 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockEvery is how often a waiting process tries the lock: a takeover should be
-// quicker than a person notices, and a flock call costs next to nothing.
-const lockEvery = 500 * time.Millisecond
+// lockInterval is the time between two attempts to get the lock. An attempt costs almost
+// nothing, and a takeover is faster than a person notices.
+const lockInterval = 500 * time.Millisecond
 
-// Config says where the private Postgres lives and how it behaves.
+// Config says where the private Postgres stores its files and how it behaves.
 type Config struct {
-	// Dir is the data folder (DATA_DIR). It is made if it is missing.
+	// Dir is the data folder (DATA_DIR). It is created if it is missing.
 	Dir string
-	// Logger gets what happens to the server; nil discards it.
+	// Logger gets messages about the server; nil discards them.
 	Logger *slog.Logger
-	// Durable makes commits survive a crash of the machine. Only tests set it
-	// to false.
+	// Durable makes commits survive a crash of the machine. Only tests set it to false.
 	Durable bool
 }
 
-// Server is one process's part in keeping the private Postgres alive.
+// Server keeps the private Postgres running, together with the Servers of other processes.
 type Server struct {
 	dir     string
 	logger  *slog.Logger
 	durable bool
 }
 
-// New returns a Server; nothing happens before Run.
+// New returns a Server. It does nothing before Run.
 func New(config Config) *Server {
 	s := &Server{dir: config.Dir, logger: config.Logger, durable: config.Durable}
 	if s.logger == nil {
@@ -43,10 +42,10 @@ func New(config Config) *Server {
 	return s
 }
 
-// Run keeps the server alive until ctx ends, alone or with other processes on
-// the same folder, and returns nil once its own server, if it had one, has shut
-// down. An error is one that trying again would not cure: no binaries, a
-// cluster of another version, a socket folder that someone else made.
+// Run keeps Postgres running until ctx ends. Several processes may do so for the same folder.
+// It returns nil after ctx has ended and a postmaster that it had started has shut down. It
+// returns an error if a retry would not help: there are no binaries, the cluster has another
+// version, or another user created the socket folder.
 func (s *Server) Run(ctx context.Context) error {
 	err := s.run(ctx)
 	if ctx.Err() != nil {
@@ -67,8 +66,8 @@ func (s *Server) run(ctx context.Context) error {
 	defer lock.Close()
 	owner, err := lock.TryLock()
 	if err == nil && !owner {
-		s.logger.InfoContext(ctx, "private postgres belongs to another process, waiting", "data_dir", dir)
-		_, err = lock.TryLockContext(ctx, lockEvery)
+		s.logger.InfoContext(ctx, "another process runs the private postgres, waiting", "data_dir", dir)
+		_, err = lock.TryLockContext(ctx, lockInterval)
 	}
 	if err != nil {
 		return err
@@ -80,7 +79,7 @@ func (s *Server) run(ctx context.Context) error {
 	return s.supervise(ctx, site)
 }
 
-// site is all that is settled before the first start.
+// site is everything that is known before the first start of the postmaster.
 type site struct {
 	binaries string
 	account  account
@@ -91,8 +90,8 @@ type site struct {
 	logFile  string
 }
 
-// prepare brings the folder to where a postmaster can start in it. It needs the
-// lock, and may be interrupted anywhere and run again.
+// prepare creates everything that a postmaster needs. The caller must hold the lock. prepare
+// may be interrupted anywhere and called again.
 func (s *Server) prepare(ctx context.Context, dir string) (site, error) {
 	at := site{dsnFile: dsnPath(dir), logFile: filepath.Join(dir, "postgres.log")}
 	var err error
@@ -115,8 +114,8 @@ func (s *Server) prepare(ctx context.Context, dir string) (site, error) {
 	return at, nil
 }
 
-// makeFolder makes the data folder and returns its one true path, so that every
-// process derives the same names from it.
+// makeFolder creates the data folder and returns its absolute path without links, so that
+// every process derives the same names from it.
 func makeFolder(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("no data folder given")

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// sharedHome holds the clusters of root's data folders that lie where no other
-// user can go, such as under /root.
+// sharedHome holds the clusters of data folders that root uses and that no other user can
+// reach, such as folders in /root.
 const sharedHome = "/var/lib/payfold"
 
-// locate returns the path of the cluster, which may not exist yet. Once a
-// cluster exists its place is settled, whatever becomes of the folders above
-// it: a changed mode must not look like an empty database.
+// locate returns the path of the cluster, which may not exist yet. The path of an existing
+// cluster never changes, even if a folder above it becomes unreachable, because otherwise a
+// changed mode would lead to a new, empty database.
 func locate(ctx context.Context, dir, binaries string, who account) (string, error) {
 	inside, record := filepath.Join(dir, "postgres"), filepath.Join(dir, "postgres.location")
 	if err := reaches(ctx, who, binaries, "/"); err != nil {
@@ -55,11 +55,11 @@ func makeHome() error {
 	if err := os.MkdirAll(sharedHome, 0o755); err != nil {
 		return err
 	}
-	return os.Chmod(sharedHome, 0o755) // whatever the umask was
+	return os.Chmod(sharedHome, 0o755) // MkdirAll depends on the umask
 }
 
-// reaches asks the kernel rather than the mode bits: it runs a harmless program
-// as the account in that folder.
+// reaches reports whether the account can enter the folder. It does not judge by mode bits
+// but runs a harmless program there as that user.
 func reaches(ctx context.Context, who account, binaries, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,8 +69,8 @@ func reaches(ctx context.Context, who account, binaries, dir string) error {
 	return probe.Run()
 }
 
-// writeFile puts content at path, readable by its owner only, in one step: after
-// a crash there is all of it or what was there before.
+// writeFile replaces the file atomically: after a crash it has all of the new content or all
+// of the old. Only its owner can read it.
 func writeFile(path, content string) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -72,7 +72,7 @@ func TestClusterOfAnotherVersionIsRefused(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "postgres"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "postgres", "PG_VERSION"), []byte("1\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "postgres.password"), []byte("p\n"), 0o600))
-	require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "is of PostgreSQL 1,")
+	require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "belongs to PostgreSQL 1,")
 }
 
 func TestForeignSocketFolderIsRefused(t *testing.T) {

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// How long a dying predecessor may take; longer is the back-off's matter.
-	predecessorTime  = 15 * time.Second
-	predecessorEvery = 50 * time.Millisecond
+	// predecessorTimeout is how long to wait for an earlier server. After it the caller
+	// starts again with back-off.
+	predecessorTimeout  = 15 * time.Second
+	predecessorInterval = 50 * time.Millisecond
 )
 
-var errPredecessor = errors.New("an earlier server of this cluster is still there")
+var errPredecessor = errors.New("an earlier server of this cluster is still running")
 
-// awaitPredecessor waits until no process of an earlier owner works on the
-// cluster, and then removes a postmaster.pid whose number now belongs to
-// another program (after a restart of a container numbers come again), which
-// Postgres would take for a living postmaster.
+// awaitPredecessor waits until no process of an earlier owner works on the cluster. Then it
+// removes postmaster.pid if its number belongs to another program now, which happens after
+// the restart of a container. Postgres would mistake that program for a postmaster.
 func awaitPredecessor(ctx context.Context, at site) error {
-	deadline := time.Now().Add(predecessorTime)
-	told := orphansStop
+	deadline := time.Now().Add(predecessorTimeout)
+	stopped := orphansStop
 	for {
 		pid := namedPostmaster(at.cluster)
 		busy, certain := clusterBusy(at, pid)
@@ -40,18 +40,18 @@ func awaitPredecessor(ctx context.Context, at site) error {
 				return nil
 			}
 			return errPredecessor
-		case !told && certain:
-			// This process holds the lock, so nobody owns that server.
+		case !stopped && certain:
+			// This process holds the lock, so that server has no owner.
 			_ = syscall.Kill(pid, syscall.SIGINT)
-			told = true
+			stopped = true
 		}
-		if err := pause(ctx, predecessorEvery); err != nil {
+		if err := pause(ctx, predecessorInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// namedPostmaster is the process number in postmaster.pid, 0 if there is none.
+// namedPostmaster returns the process id in postmaster.pid; 0 if there is none.
 func namedPostmaster(cluster string) int {
 	content, err := os.ReadFile(filepath.Join(cluster, "postmaster.pid"))
 	if err != nil {
@@ -65,8 +65,8 @@ func namedPostmaster(cluster string) int {
 	return pid
 }
 
-// removePidFile removes the file only where the number is in use: with a free
-// number Postgres removes it itself, after checks of its own.
+// removePidFile removes the file if a process has that id. Otherwise Postgres checks and
+// removes the file itself.
 func removePidFile(cluster string, pid int) error {
 	if pid == 0 || syscall.Kill(pid, 0) == syscall.ESRCH {
 		return nil

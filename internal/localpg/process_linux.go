@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// setDeathSignal has the kernel send the signal to the child when its parent dies.
+// setDeathSignal makes the kernel send the signal to the child when its parent dies.
 func setDeathSignal(attributes *syscall.SysProcAttr, signal syscall.Signal) {
 	attributes.Pdeathsig = signal
 }
 
-// orphansStop says that a server whose owner was killed shuts down by itself.
+// orphansStop: a server whose owner was killed shuts down by itself.
 const orphansStop = true
 
-// clusterBusy tells whether a process works in the cluster: Postgres makes the
-// cluster the working folder of all its processes. It is certain of a "no"
-// unless the process that the cluster names may not be looked at.
+// clusterBusy reports whether a process works in the cluster, which is the working folder of
+// all processes of its Postgres. The result is certain unless this process may not inspect
+// the process that postmaster.pid names.
 func clusterBusy(at site, named int) (busy, certain bool) {
 	certain = true
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
@@ -37,7 +37,8 @@ func clusterBusy(at site, named int) (busy, certain bool) {
 	return busy, certain
 }
 
-// isPostgres tells a server's process from a shell that someone left there.
+// isPostgres reports whether the process is a Postgres server, not for example a shell in
+// that folder.
 func isPostgres(cwd string) bool {
 	program, err := os.Readlink(filepath.Join(filepath.Dir(cwd), "exe"))
 	return err == nil && strings.HasPrefix(filepath.Base(program), "postgres") // "postgres (deleted)" after an upgrade

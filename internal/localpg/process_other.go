@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// setDeathSignal does nothing: only Linux tells a child of its parent's death.
+// setDeathSignal does nothing: only Linux can signal a child when its parent dies.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
-// orphansStop says that a server whose owner was killed shuts down by itself;
-// here the next owner has to tell it.
+// orphansStop: a server whose owner was killed does not shut down by itself. The next owner
+// stops it.
 const orphansStop = false
 
-// clusterBusy tells whether the process that the cluster names answers on its
-// socket. A "no" is not certain: it may be starting.
+// clusterBusy reports whether the process that postmaster.pid names answers on its socket. If
+// it does not, the result is not certain, because the server may be starting.
 func clusterBusy(at site, named int) (busy, certain bool) {
 	if named == 0 || syscall.Kill(named, 0) == syscall.ESRCH {
 		return false, true

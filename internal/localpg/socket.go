@@ -9,23 +9,23 @@ import (
 	"syscall"
 )
 
-// ErrSocketFolder means that the folder for the socket, in /tmp where anyone may
-// make it first, is not a folder of the server's user.
-var ErrSocketFolder = errors.New("socket folder is not ours")
+// ErrSocketFolder: the folder for the socket belongs to another user. It is in /tmp, where
+// any user can create it first.
+var ErrSocketFolder = errors.New("the socket folder belongs to another user")
 
-// port only names the socket; nothing listens on it.
+// port is only a part of the socket's name; no server listens on this TCP port.
 const port = "5432"
 
-// socketFolder is the same for every start of a cluster, so that its connection
-// string is too, and short: a socket's path has at most 103 bytes on macOS.
+// socketFolder returns the folder of a cluster's socket. It never changes, so the connection
+// string does not change either. It is short, because a socket's path has at most 103 bytes
+// on macOS.
 func socketFolder(who account, cluster string) string {
 	sum := sha256.Sum256([]byte(cluster))
 	return fmt.Sprintf("/tmp/payfold-%d-%x", who.uid, sum[:4])
 }
 
-// ensureSocketFolder makes the folder, or takes the one that is there if it
-// belongs to the server's user. What it checks is what it opened, never a name
-// that could be swapped in between.
+// ensureSocketFolder creates the folder, or uses an existing one that belongs to the server's
+// user. It opens the folder before it checks it, so that nobody can replace it in between.
 func ensureSocketFolder(path string, who account) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -44,7 +44,7 @@ func ensureSocketFolder(path string, who account) error {
 		return fmt.Errorf("%w: %s belongs to user %d", ErrSocketFolder, path, owner)
 	}
 	if owner != who.uid {
-		// Made by root a moment ago, or before a crash at this point.
+		// This process (as root) has just created it, or an earlier one did and crashed here.
 		if err := folder.Chown(who.uid, who.gid); err != nil {
 			return err
 		}

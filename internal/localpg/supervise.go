@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// A postmaster that died may need a moment for its orphans to go: the first
-	// retry is quick. One that cannot start at all must not fill its log.
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = 10 * time.Second
-	// Whoever served this long was healthy: the next retry is quick again.
+	// The first retry is quick, because the processes of a dead postmaster soon end. Later
+	// ones are slow, so that a server that cannot start does not fill its log.
+	minRetryInterval = 100 * time.Millisecond
+	maxRetryInterval = 10 * time.Second
+	// healthyAfter: after so long without an error the next retry is quick again.
 	healthyAfter = time.Minute
-	// A fast shutdown ends with a checkpoint, which a slow disk can make long;
-	// after this the server is told to stop without one and recovers next time.
-	fastShutdown = time.Minute
+	// A fast shutdown ends with a checkpoint, which can take long on a slow disk. After this
+	// time the server is stopped without one, and recovers at the next start.
+	shutdownTimeout = time.Minute
 )
 
 // supervise runs one postmaster after another until ctx ends.
 func (s *Server) supervise(ctx context.Context, at site) error {
-	retry := firstRetry
+	retry := minRetryInterval
 	for {
 		began := time.Now()
 		err := s.serve(ctx, at)
@@ -32,19 +32,19 @@ func (s *Server) supervise(ctx context.Context, at site) error {
 			return err
 		}
 		if time.Since(began) > healthyAfter {
-			retry = firstRetry
+			retry = minRetryInterval
 		}
 		s.logger.WarnContext(ctx, "private postgres ended, starting it again",
 			"error", err, "retry_in", retry, "log_file", at.logFile)
 		if err := pause(ctx, retry); err != nil {
 			return err
 		}
-		retry = min(2*retry, lastRetry)
+		retry = min(2*retry, maxRetryInterval)
 	}
 }
 
-// serve runs one postmaster from start to end. It returns only when that
-// process is gone; nil means that it was stopped because ctx ended.
+// serve runs one postmaster. It returns only after that process has ended; nil means that
+// serve stopped it because ctx ended.
 func (s *Server) serve(ctx context.Context, at site) error {
 	if err := awaitPredecessor(ctx, at); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Server) serve(ctx context.Context, at site) error {
 	}
 }
 
-// fatalError is one that the next start would meet again.
+// fatalError is an error that would occur again at the next start.
 type fatalError struct{ error }
 
 func (e *fatalError) Unwrap() error { return e.error }
@@ -106,13 +106,13 @@ func endedEarly(err error) error {
 	return fmt.Errorf("postgres: %w", err)
 }
 
-// openLog opens the server's log for appending. The server inherits the open
-// file, so its user need not reach the folder.
+// openLog opens the server's log for appending. The server inherits the open file, so its
+// user does not need access to the folder.
 func openLog(path string) (*os.File, error) {
-	// Nothing rotates this file; one that grew over years starts over.
-	const most = 64 << 20
+	// Nothing rotates this file, so a large one is truncated at a start.
+	const maxSize = 64 << 20
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > most {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxSize {
 		flags |= os.O_TRUNC
 	}
 	return os.OpenFile(path, flags, 0o600)
