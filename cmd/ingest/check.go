@@ -17,30 +17,30 @@ import (
 
 type checkCommand struct {
 	cli.Common
-	Full    bool   `name:"full" help:"Take nothing as read. It is what a check always does."`
+	Full    bool   `name:"full" help:"Read every record. A check always does; the flag is kept for scripts."`
 	JSON    bool   `name:"json" help:"One JSON object."`
-	Salvage string `name:"salvage" placeholder:"FILE" help:"Also write every event that is whole to a new FILE, one JSON object a line; ingest send --salvaged posts them."`
+	Salvage string `name:"salvage" placeholder:"FILE" help:"Also write every undamaged event to a new FILE, one JSON object a line; ingest send --salvaged posts them."`
 }
 
 // Check implements cli.Checked.
 func (c *checkCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	if c.NATSURL != "" {
-		faults.Addf("NATS_URL is set: a check reads the files of the embedded log, the servers of a cluster look after their own")
+		faults.Addf("NATS_URL is set: a check reads the files of the embedded log; the servers of a cluster check their own files")
 	}
 }
 
-// Run reads the whole log and changes nothing. Exit status 3 where anything is wrong.
+// Run reads the whole log and changes nothing. The exit status is 3 if anything is wrong.
 func (c *checkCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	files, err := eventlog.OpenFiles(c.DataDir, c.NATSStream)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	said := time.Now()
+	reported := time.Now()
 	report, err := files.Check(ctx, func(done, blocks int) {
-		if time.Since(said) > progressInterval {
-			said = time.Now()
+		if time.Since(reported) > progressInterval {
+			reported = time.Now()
 			fmt.Fprintf(streams.Err, "%d of %d blocks\n", done, blocks)
 		}
 	})
@@ -72,7 +72,7 @@ func (c *checkCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	return err
 }
 
-// progressInterval is between two lines about a long check.
+// progressInterval is the time between two lines about a long check.
 const progressInterval = 5 * time.Second
 
 func printReport(out io.Writer, r *blockstore.Report, running bool) error {
@@ -91,18 +91,18 @@ func printReport(out io.Writer, r *blockstore.Report, running bool) error {
 		fmt.Fprintf(w, "log %s of stream %s is whole: %d events, seq %d to %d, in %d blocks of %d bytes\n", r.LogID, r.Stream, r.Events, r.First, r.Last, r.Blocks, r.Bytes)
 	}
 	if running {
-		fmt.Fprintln(w, "ingest is running: what is not durable yet was not looked at")
+		fmt.Fprintln(w, "ingest is running: messages that are not durable yet were not checked")
 	}
 	if tail := r.TornTail; tail != nil {
 		fmt.Fprintf(w, "the last %d bytes of %s were torn by a kill or a power cut, and never confirmed; the next start keeps them beside the log\n", tail.Bytes, tail.File)
 		for _, file := range tail.Newer {
-			fmt.Fprintf(w, "so was all of %s\n", file)
+			fmt.Fprintf(w, "all of %s was torn too\n", file)
 		}
 	}
 	return w.Flush()
 }
 
-// salvage writes a file that must not be there yet, durably.
+// salvage writes a new file durably. The file must not exist yet.
 func salvage(ctx context.Context, files *eventlog.Files, path string) (saved int, err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

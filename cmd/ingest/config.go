@@ -14,19 +14,19 @@ type serveCommand struct {
 	streamFlags
 	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
-	Port           string        `name:"port" env:"PORT" help:"Used where listen-addr is unset."`
+	Port           string        `name:"port" env:"PORT" help:"Used if listen-addr is unset."`
 	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles."`
-	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"Where readers that cannot have the socket in the data directory reach the embedded log."`
+	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"TCP address of the embedded log for readers that cannot use the socket in the data directory."`
 	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted."`
-	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Most deliveries at once."`
+	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"How many deliveries may be stored at once."`
 	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge."`
 }
 
-// The broker takes messages of 1 MiB with their headers.
-const largestBody = 1<<20 - 16<<10
+// maxBody leaves room for the headers in a message, which may have 1 MiB.
+const maxBody = 1<<20 - 16<<10
 
-// The whole answer must come within five seconds.
-const longestPublish = 4500 * time.Millisecond
+// maxPublishTimeout leaves time for the answer, which must be sent within five seconds.
+const maxPublishTimeout = 4500 * time.Millisecond
 
 // Check implements cli.Checked.
 func (c *serveCommand) Check(faults *cli.Faults) {
@@ -45,14 +45,14 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	if c.EmbeddedAddr != "" {
 		cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)
 	}
-	if c.MaxBodyBytes < 1 || c.MaxBodyBytes > largestBody {
-		faults.Addf("MAX_BODY_BYTES is %d, must be 1 to %d", c.MaxBodyBytes, largestBody)
+	if c.MaxBodyBytes < 1 || c.MaxBodyBytes > maxBody {
+		faults.Addf("MAX_BODY_BYTES is %d, must be 1 to %d", c.MaxBodyBytes, maxBody)
 	}
 	if c.MaxInFlight < 1 {
 		faults.Addf("MAX_IN_FLIGHT is %d, must be at least 1", c.MaxInFlight)
 	}
-	if c.PublishTimeout <= 0 || c.PublishTimeout > longestPublish {
-		faults.Addf("PUBLISH_TIMEOUT is %s, must be above 0 and at most %s", c.PublishTimeout, longestPublish)
+	if c.PublishTimeout <= 0 || c.PublishTimeout > maxPublishTimeout {
+		faults.Addf("PUBLISH_TIMEOUT is %s, must be above 0 and at most %s", c.PublishTimeout, maxPublishTimeout)
 	}
 }
 
@@ -63,7 +63,7 @@ type secretFlags struct {
 	weak    bool
 }
 
-// minSecret is in bytes; a shorter one can be guessed.
+// minSecret is in bytes. A shorter secret can be guessed.
 const minSecret = 16
 
 // Check implements cli.Checked.
@@ -81,12 +81,13 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 	}
 }
 
-// endOfSeqs: beyond it the server's files and the tables' columns mean other things.
-const endOfSeqs = 1 << 62
+// seqLimit: from here on the server's files use bits of the sequence for flags, and the
+// tables' columns overflow.
+const seqLimit = 1 << 62
 
 type streamFlags struct {
-	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, fixed for ever."`
-	FirstSeq        uint64        `name:"stream-first-seq" env:"STREAM_FIRST_SEQ" help:"Where a new stream begins that replaces a lost one; see projector adopt-log."`
+	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream; they can never be changed."`
+	FirstSeq        uint64        `name:"stream-first-seq" env:"STREAM_FIRST_SEQ" help:"First sequence of a new stream that replaces a lost one; see projector adopt-log."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids."`
 }
 
@@ -95,15 +96,15 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 	if s.Partitions < 1 || s.Partitions > 1024 {
 		faults.Addf("STREAM_PARTITIONS is %d, must be 1 to 1024", s.Partitions)
 	}
-	if s.FirstSeq >= endOfSeqs {
-		faults.Addf("STREAM_FIRST_SEQ is %d, must be below %d", s.FirstSeq, uint64(endOfSeqs))
+	if s.FirstSeq >= seqLimit {
+		faults.Addf("STREAM_FIRST_SEQ is %d, must be below %d", s.FirstSeq, uint64(seqLimit))
 	}
 	if s.DuplicateWindow < time.Second || s.DuplicateWindow > 24*time.Hour {
 		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", s.DuplicateWindow)
 	}
 }
 
-// checkReplicas: a new stream has one on the embedded server, and three in a cluster.
+// checkReplicas adds a fault if no server can hold so many replicas.
 func checkReplicas(replicas int, faults *cli.Faults) {
 	if replicas < 1 || replicas > 5 {
 		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", replicas)

@@ -24,8 +24,8 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run creates the stream and returns when it is there. It fails where the one that was
-// there already does not keep every event.
+// Run creates the stream if it does not exist. It fails if the settings of an existing
+// stream do not keep every event.
 func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	log, err := eventlog.Connect(eventlog.Config{
@@ -45,8 +45,8 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 		return err
 	}
 	if info.Durability == eventlog.OneServer {
-		logger.WarnContext(ctx, "the stream has one replica: a power cut of its server may take what ingest answers with 200, unless sync_interval is always there")
+		logger.WarnContext(ctx, "the stream has one replica: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always")
 	}
-	logger.InfoContext(ctx, "the stream is there", "stream", c.NATSStream, "replicas", info.Replicas)
+	logger.InfoContext(ctx, "the stream exists", "stream", c.NATSStream, "replicas", info.Replicas)
 	return nil
 }

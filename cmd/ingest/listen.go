@@ -9,20 +9,20 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// maxConnections is more than a provider has, and little enough to hold.
+// maxConnections is more than a provider opens, and needs little memory.
 const maxConnections = 4096
 
-// listen takes so many connections at once that half of the files this process may
-// open are left: the log needs them to store anything.
+// listen bounds the connections by half of the files that this process may open, because the
+// log needs files too.
 func listen(address string, registerer prometheus.Registerer) (*webhook.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	most := uint64(maxConnections)
+	limit := uint64(maxConnections)
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil {
-		most = min(most, files.Cur/2)
+		limit = min(limit, files.Cur/2)
 	}
-	return webhook.Listen(listener, int(most), registerer), nil
+	return webhook.Listen(listener, int(limit), registerer), nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
-// gcPercent: the heap is small beside what deliveries leave behind. To collect it
-// half as often as usual makes each delivery cheaper, for about 20 MB.
+// gcPercent: the live heap is small compared to the garbage of deliveries. Collecting half as
+// often as usual makes each delivery cheaper, and takes about 20 MB more.
 const gcPercent = 200
 
-// spareThreads: one thread is nearly always inside a write or an fsync of the log,
-// and the core it leaves is given to another only after a while. Go no longer
-// follows a change of the container's CPU limit then; a restart does.
+// spareThreads: one thread is almost always inside a write or an fsync of the log, and Go
+// gives its core to another thread only after a while. With a fixed GOMAXPROCS, Go does not
+// follow a change of the container's CPU limit; ingest must be restarted then.
 const spareThreads = 1
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 	os.Exit(cli.Main(ctx, &grammar{}, "ingest", "payfold ingest: signed payment events in, an append-only log out.", os.Args[1:], streams))
 }
 
-// tune sets what the environment leaves open.
+// tune sets the Go runtime's parameters that the environment does not set.
 func tune() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -42,6 +42,6 @@ func tune() {
 type grammar struct {
 	Serve        serveCommand        `cmd:"" default:"withargs" help:"Receive deliveries (the default)."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
-	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log, and say what is wrong."`
+	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
 }

@@ -19,14 +19,14 @@ import (
 type sendCommand struct {
 	secretFlags
 	URL      string   `name:"url" default:"http://127.0.0.1:8080/api/payments/provider/webhook" help:"The endpoint."`
-	Salvaged bool     `name:"salvaged" help:"The files are of ingest check --salvage, with one event a line."`
+	Salvaged bool     `name:"salvaged" help:"The files come from ingest check --salvage and have one event a line."`
 	Files    []string `arg:"" help:"Files with one body each; - is standard input."`
 }
 
 const sendTimeout = 30 * time.Second
 
-// Run signs the exact bytes of each file, posts them unchanged and prints the
-// answer. It fails where any answer is not a 2xx.
+// Run signs the exact bytes of each file, posts them unchanged and prints the answer. It
+// fails if any answer is not a 2xx.
 func (c *sendCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	for _, file := range c.Files {
 		send := c.sendBody
@@ -49,7 +49,7 @@ func (c *sendCommand) sendBody(ctx context.Context, file string, streams cli.Str
 	return c.send(ctx, body, streams.Out)
 }
 
-// sendLines goes on behind an event that is refused.
+// sendLines sends each line's event. It continues after an event that is refused.
 func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.Streams) error {
 	input := streams.In
 	if file != "-" {
@@ -79,7 +79,7 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 		}
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d events were not taken", refused)
+		return fmt.Errorf("%d events were not accepted", refused)
 	}
 	return nil
 }

@@ -15,12 +15,11 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// drainTimeout is what deliveries in flight get at the end: each is answered
+// drainTimeout bounds how long the end waits for deliveries in flight. Each is answered
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
-// startTimeout is far more than a start takes, also on a machine that is busy with
-// something else.
+// startTimeout is far more than a start takes, also on a busy machine.
 const startTimeout = 30 * time.Second
 
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
@@ -30,7 +29,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	}
 	log, closeLog, err := c.openLog(ctx, logger)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // told to stop while the log was read
+		return nil // stopped while the log was being read
 	}
 	if err != nil {
 		return err
@@ -60,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	return group.Wait()
 }
 
-// openLog starts the embedded log, or connects to the cluster.
+// openLog starts the embedded log or connects to the cluster. The second result closes it.
 func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
 		log, err := eventlog.Connect(eventlog.Config{

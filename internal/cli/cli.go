@@ -1,5 +1,5 @@
-// Package cli turns flags and environment into values: one struct per program
-// (kong), every fault of a configuration reported at once, exit status 2.
+// Package cli reads flags and environment variables into one struct per program (kong). It
+// reports all faults of a configuration at once, with exit status 2.
 package cli
 
 import (
@@ -23,23 +23,23 @@ func (f *Faults) Addf(format string, args ...any) {
 	f.list = append(f.list, fmt.Errorf(format, args...))
 }
 
-// Add adds one fault; nil is none.
+// Add adds one fault; nil adds nothing.
 func (f *Faults) Add(err error) {
 	if err != nil {
 		f.list = append(f.list, err)
 	}
 }
 
-// Checked is a command that can be wrong in ways its types don't show. Check
-// covers what the command embeds, too.
+// Checked is a command whose values need further checks. Its Check must also check the
+// structs that the command embeds.
 type Checked interface{ Check(faults *Faults) }
 
-// ErrHelp: help was printed; there is nothing left to do.
+// ErrHelp: help was printed, and the program must end.
 var ErrHelp = errors.New("help was printed")
 
-// Parse fills grammar from args and the environment and returns the chosen
-// command. A variable that is set but empty counts as unset. The error lists
-// every fault, one a line, or is ErrHelp.
+// Parse fills grammar from args and the environment, and returns the chosen command. A
+// variable that is set but empty counts as unset. The error is ErrHelp, or lists all faults,
+// one a line.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
 	helped := false
@@ -66,7 +66,7 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	for _, node := range parsed.Path {
 		given[node.Flag] = true
 	}
-	for _, flag := range parsed.Flags() { // of the chosen command alone
+	for _, flag := range parsed.Flags() { // only those of the chosen command
 		faults.Add(wrong[reading{flag.Value, given[flag]}])
 	}
 	for _, node := range parsed.Path {
@@ -93,17 +93,17 @@ func unsetEmpty(node *kong.Node) {
 	}
 }
 
-// readings are those that failed, each with its fault.
+// readings maps each value that could not be parsed to its fault.
 type readings map[reading]error
 
-// reading is of a value: on the command line, or else of its variable.
+// reading names a value's source: the command line, or its environment variable.
 type reading struct {
 	value  *kong.Value
 	onLine bool
 }
 
-// value reads one but only notes what is wrong with it, so that the next is
-// looked at too. Kong itself would stop at the first.
+// value parses one value and records a fault in wrong, so that parsing continues with the
+// next value. Kong itself would stop at the first fault.
 func value[T any](wrong readings, kind string, parse func(string) (T, error)) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
 		var text string
@@ -112,7 +112,7 @@ func value[T any](wrong readings, kind string, parse func(string) (T, error)) ko
 		}
 		parsed, err := parse(text)
 		if err != nil {
-			// What kong reads on the command line it keeps apart at first.
+			// Kong stores a value of the command line elsewhere at first.
 			onLine := target.Addr().Interface() != ctx.Value.Target.Addr().Interface()
 			wrong[reading{ctx.Value, onLine}] = fmt.Errorf("%s: %q is not a %s", names(ctx), text, kind)
 			if parsed, err = parse(ctx.Value.Default); err != nil {
@@ -132,8 +132,8 @@ func names(ctx *kong.DecodeContext) string {
 	return out
 }
 
-// SecretText is a secret given as a value or as the file that holds it; a
-// file's last newline does not count. Both at once is a fault.
+// SecretText returns a secret that is given as a value or as the name of a file. It removes
+// one newline at the end of the file. It is a fault to give both.
 func SecretText(name, value, file string, faults *Faults) string {
 	if file == "" {
 		return value

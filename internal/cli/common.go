@@ -9,13 +9,13 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// Common is what both programs can be told.
+// Common has the flags of both programs.
 type Common struct {
-	NATSURL    string `name:"nats-url" env:"NATS_URL" help:"NATS server; empty: the log embedded in ingest on this machine."`
+	NATSURL    string `name:"nats-url" env:"NATS_URL" help:"NATS servers; if empty, the log that ingest embeds on this machine."`
 	NATSCreds  string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
 	NATSStream string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
-	DataDir    string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Where the embedded log and the private Postgres live."`
-	LogLevel   string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; by default info, and warn for commands that answer a question."`
+	DataDir    string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Folder of the embedded log and the private Postgres."`
+	LogLevel   string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; the default is info, and warn for commands that answer a question."`
 	LogFormat  string `name:"log-format" env:"LOG_FORMAT" default:"text" help:"text or json."`
 }
 
@@ -31,28 +31,28 @@ func (c *Common) Check(faults *Faults) {
 	}
 }
 
-// The levels in force where none is asked for.
+// The default levels.
 const (
 	defaultLevel = "info"
 	quietLevel   = "warn"
 )
 
-// Logger writes to w as configured.
+// Logger returns the logger for w that the flags describe.
 func (c *Common) Logger(w io.Writer) *slog.Logger { return c.logger(w, defaultLevel) }
 
-// QuietLogger is the Logger of a command that answers a question: unless more is
-// asked for, it says only what may be wrong.
+// QuietLogger is Logger for a command that answers a question. By default it logs only
+// warnings and errors.
 func (c *Common) QuietLogger(w io.Writer) *slog.Logger { return c.logger(w, quietLevel) }
 
 func (c *Common) logger(w io.Writer, level string) *slog.Logger {
 	logger, err := telemetry.NewLogger(w, cmp.Or(c.LogLevel, level), c.LogFormat)
 	if err != nil {
-		return slog.New(slog.NewTextHandler(w, nil)) // Check has refused it already
+		return slog.New(slog.NewTextHandler(w, nil)) // Check has already reported this fault
 	}
 	return logger
 }
 
-// CheckAddress adds a fault where address is not host:port.
+// CheckAddress adds a fault if address is not host:port.
 func CheckAddress(name, address string, faults *Faults) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		faults.Addf("%s: %q is not host:port", name, address)

@@ -9,17 +9,17 @@ import (
 
 // Exit statuses of every command.
 const (
-	ExitFailed = 1 // it could not be done; standard error says why
-	ExitUsage  = 2 // the configuration cannot be used; nothing was tried
-	ExitNo     = 3 // it was done, and the answer is no
+	ExitFailed = 1 // the command failed; standard error says why
+	ExitUsage  = 2 // the configuration is wrong; the command did not start
+	ExitNo     = 3 // the command succeeded, and its answer is no
 )
 
-// Status ends a command with that exit status; what there is to say has been said.
+// Status is an error that ends a command with that exit status and prints nothing further.
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// Streams are a process's standard streams: results go to Out, all else to Err.
+// Streams are a process's standard streams. Results go to Out, everything else to Err.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer

@@ -33,11 +33,11 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 
 	three := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
 	require.Equal(t, 1, three.Exit(t), "there is no cluster")
-	require.Contains(t, three.Output(), "no place for 3 replicas")
+	require.Contains(t, three.Output(), "a single server cannot hold 3 replicas")
 	env = append(env, "STREAM_REPLICAS=1")
 	create := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
 	require.Zero(t, create.Exit(t), create.Output())
-	require.Contains(t, create.Output(), "a power cut of its server may take what ingest answers with 200")
+	require.Contains(t, create.Output(), "a power cut of its server may lose events that were answered 200")
 	again := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=16"), "create-stream")
 	require.Zero(t, again.Exit(t), "what is there stays as it is")
 	require.Contains(t, again.Output(), "differs")

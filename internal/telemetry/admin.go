@@ -22,20 +22,20 @@ func NewRegistry() *prometheus.Registry {
 	return registry
 }
 
-// Admin is the listener for operators: /livez, /readyz, /metrics, /debug/pprof.
-// It has no authentication; by default it listens on this machine only.
+// Admin is the HTTP server for operators: /livez, /readyz, /metrics, /debug/pprof. It has no
+// authentication. By default it listens only on the loopback interface.
 type Admin struct {
 	listener net.Listener
 	server   *http.Server
 }
 
 const (
-	readyTimeout    = 2 * time.Second // an orchestrator's probe waits about this long
+	readyTimeout    = 2 * time.Second // about as long as the probe of an orchestrator waits
 	shutdownTimeout = time.Second
 )
 
-// NewAdmin listens at once; port 0 takes any free one. ready says why the
-// program cannot do its work at present.
+// NewAdmin starts to listen; port 0 means any free port. ready returns why the program cannot
+// do its work now, or nil.
 func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Context) error, logger *slog.Logger) (*Admin, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -64,7 +64,7 @@ func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Con
 	}}, nil
 }
 
-// Addr is where it listens.
+// Addr is the address on which Admin listens.
 func (a *Admin) Addr() string { return a.listener.Addr().String() }
 
 // Run serves until ctx ends.
@@ -72,8 +72,8 @@ func (a *Admin) Run(ctx context.Context) error {
 	return Serve(ctx, a.server, a.listener, shutdownTimeout)
 }
 
-// Serve serves until ctx ends, then lets what is in flight finish, for at most
-// grace; nil after that.
+// Serve serves until ctx ends. Then requests in flight may finish, for at most grace, and
+// Serve returns nil.
 func Serve(ctx context.Context, server *http.Server, listener net.Listener, grace time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

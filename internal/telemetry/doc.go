@@ -1,3 +1,3 @@
-// Package telemetry is what an operator sees of a program: logs, metrics,
-// health and profiles.
+// Package telemetry provides what an operator sees of a program: logs, metrics, health and
+// profiles.
 package telemetry

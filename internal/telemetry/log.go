@@ -11,8 +11,8 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// NewLogger writes records of at least level (debug, info, warn, error) to w,
-// as text or json. The error names everything that is wrong.
+// NewLogger returns a logger that writes records of at least level (debug, info, warn, error)
+// to w, as text or json. The error names all invalid arguments.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var wrong []error
 	minimum, known := levels[level]
