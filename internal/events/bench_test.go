@@ -32,18 +32,3 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkOracle is what Decode is measured against, in the same run.
-func BenchmarkOracle(b *testing.B) {
-	for _, name := range wire {
-		b.Run(name, func(b *testing.B) {
-			body := wireBody(b, name)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := oracleParse(body); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

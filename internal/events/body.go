@@ -19,68 +19,68 @@ type object struct {
 	Items                                                            items
 }
 
-func (o *object) read(s *scanner) {
+func (o *object) read(d *decoder) {
 	*o = object{}
-	for o.open(s); o.whole && s.next(); {
-		switch string(s.key) {
+	for o.open(d); o.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			o.ID.read(s)
+			o.ID.read(d)
 		case "mode":
-			o.Mode.read(s)
+			o.Mode.read(d)
 		case "metadata":
-			o.Metadata.read(s)
+			o.Metadata.read(d)
 		case "customer":
-			o.Customer.read(s)
+			o.Customer.read(d)
 		case "product":
-			o.Product.read(s)
+			o.Product.read(d)
 		case "order":
-			o.Order.read(s)
+			o.Order.read(d)
 		case "subscription":
-			o.Subscription.read(s)
+			o.Subscription.read(d)
 		case "checkout":
-			o.Checkout.read(s)
+			o.Checkout.read(d)
 		case "transaction":
-			o.Transaction.read(s)
+			o.Transaction.read(d)
 		case "last_transaction":
-			o.LastTxn.read(s)
+			o.LastTxn.read(d)
 		case "last_transaction_id":
-			o.LastTxnID.read(s)
+			o.LastTxnID.read(d)
 		case "provider_payment_id":
-			o.PaymentID.read(s)
+			o.PaymentID.read(d)
 		case "subscription_id":
-			o.SubscriptionID.read(s)
+			o.SubscriptionID.read(d)
 		case "user_id":
-			o.UserID.read(s)
+			o.UserID.read(d)
 		case "userId":
-			o.UserIDCamel.read(s)
+			o.UserIDCamel.read(d)
 		case "credits":
-			o.Credits.read(s)
+			o.Credits.read(d)
 		case "units":
-			o.Units.read(s)
+			o.Units.read(d)
 		case "items":
-			o.Items.read(s)
+			o.Items.read(d)
 		case "status":
-			o.Status.read(s)
+			o.Status.read(d)
 		case "canceled_at":
-			o.CanceledAt.read(s)
+			o.CanceledAt.read(d)
 		case "refund_amount":
-			o.RefundAmount.read(s)
+			o.RefundAmount.read(d)
 		case "amount_paid":
-			o.AmountPaid.read(s)
+			o.AmountPaid.read(d)
 		case "amount":
-			o.Amount.read(s)
+			o.Amount.read(d)
 		case "currency":
-			o.Currency.read(s)
+			o.Currency.read(d)
 		case "current_period_start_date":
-			o.PeriodStartISO.read(s)
+			o.PeriodStartISO.read(d)
 		case "current_period_end_date":
-			o.PeriodEndISO.read(s)
+			o.PeriodEndISO.read(d)
 		case "current_period_start":
-			o.PeriodStart.read(s)
+			o.PeriodStart.read(d)
 		case "current_period_end":
-			o.PeriodEnd.read(s)
+			o.PeriodEnd.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 }
@@ -92,38 +92,38 @@ type metadata struct {
 	GitHubUsername, GitHubCamel, GitHubLogin, GitHub   scalar
 }
 
-func (m *metadata) read(s *scanner) {
+func (m *metadata) read(d *decoder) {
 	*m = metadata{}
-	for m.open(s); m.whole && s.next(); {
-		switch string(s.key) {
+	for m.open(d); m.whole && d.next(); {
+		switch string(d.key) {
 		case "kind":
-			m.Kind.read(s)
+			m.Kind.read(d)
 		case "user_id":
-			m.UserID.read(s)
+			m.UserID.read(d)
 		case "userId":
-			m.UserIDCamel.read(s)
+			m.UserIDCamel.read(d)
 		case "reference_id":
-			m.ReferenceID.read(s)
+			m.ReferenceID.read(d)
 		case "referenceId":
-			m.ReferenceIDCamel.read(s)
+			m.ReferenceIDCamel.read(d)
 		case "provider_payment_id":
-			m.PaymentID.read(s)
+			m.PaymentID.read(d)
 		case "product_key":
-			m.ProductKey.read(s)
+			m.ProductKey.read(d)
 		case "key":
-			m.Key.read(s)
+			m.Key.read(d)
 		case "credits":
-			m.Credits.read(s)
+			m.Credits.read(d)
 		case "github_username":
-			m.GitHubUsername.read(s)
+			m.GitHubUsername.read(d)
 		case "githubUsername":
-			m.GitHubCamel.read(s)
+			m.GitHubCamel.read(d)
 		case "github_login":
-			m.GitHubLogin.read(s)
+			m.GitHubLogin.read(d)
 		case "github":
-			m.GitHub.read(s)
+			m.GitHub.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 }
@@ -134,18 +134,18 @@ type customer struct {
 	Metadata   metadata
 }
 
-func (c *customer) read(s *scanner) {
+func (c *customer) read(d *decoder) {
 	*c = customer{}
-	for c.open(s); c.whole && s.next(); {
-		switch string(s.key) {
+	for c.open(d); c.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			c.ID.read(s)
+			c.ID.read(d)
 		case "external_id":
-			c.ExternalID.read(s)
+			c.ExternalID.read(d)
 		case "metadata":
-			c.Metadata.read(s)
+			c.Metadata.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 }
@@ -155,14 +155,14 @@ type identity struct {
 	ID scalar
 }
 
-func (i *identity) read(s *scanner) {
+func (i *identity) read(d *decoder) {
 	*i = identity{}
-	for i.open(s); i.whole && s.next(); {
-		switch string(s.key) {
+	for i.open(d); i.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			i.ID.read(s)
+			i.ID.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 }
@@ -174,18 +174,18 @@ type nested struct {
 	Metadata metadata
 }
 
-func (n *nested) read(s *scanner) {
+func (n *nested) read(d *decoder) {
 	*n = nested{}
-	for n.open(s); n.whole && s.next(); {
-		switch string(s.key) {
+	for n.open(d); n.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			n.ID.read(s)
+			n.ID.read(d)
 		case "customer":
-			n.Customer.read(s)
+			n.Customer.read(d)
 		case "metadata":
-			n.Metadata.read(s)
+			n.Metadata.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 }
@@ -194,14 +194,14 @@ func (n *nested) read(s *scanner) {
 type bill struct{ Amount, Due, Discount scalar }
 
 // read reads one field; false if the key is not one of a bill.
-func (b *bill) read(s *scanner) bool {
-	switch string(s.key) {
+func (b *bill) read(d *decoder) bool {
+	switch string(d.key) {
 	case "amount":
-		b.Amount.read(s)
+		b.Amount.read(d)
 	case "amount_due":
-		b.Due.read(s)
+		b.Due.read(d)
 	case "discount_amount":
-		b.Discount.read(s)
+		b.Discount.read(d)
 	default:
 		return false
 	}
@@ -216,27 +216,27 @@ type order struct {
 	Metadata                              metadata
 }
 
-func (o *order) read(s *scanner) {
+func (o *order) read(d *decoder) {
 	*o = order{}
-	for o.open(s); o.whole && s.next(); {
-		switch string(s.key) {
+	for o.open(d); o.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			o.ID.read(s)
+			o.ID.read(d)
 		case "customer":
-			o.Customer.read(s)
+			o.Customer.read(d)
 		case "product":
-			o.Product.read(s)
+			o.Product.read(d)
 		case "transaction":
-			o.Transaction.read(s)
+			o.Transaction.read(d)
 		case "amount_paid":
-			o.AmountPaid.read(s)
+			o.AmountPaid.read(d)
 		case "currency":
-			o.Currency.read(s)
+			o.Currency.read(d)
 		case "metadata":
-			o.Metadata.read(s)
+			o.Metadata.read(d)
 		default:
-			if !o.bill.read(s) {
-				s.skip()
+			if !o.bill.read(d) {
+				d.skip()
 			}
 		}
 	}
@@ -249,31 +249,31 @@ type transaction struct {
 	Customer, Order, Subscription                              identity
 }
 
-func (t *transaction) read(s *scanner) {
+func (t *transaction) read(d *decoder) {
 	*t = transaction{}
-	for t.open(s); t.whole && s.next(); {
-		switch string(s.key) {
+	for t.open(d); t.whole && d.next(); {
+		switch string(d.key) {
 		case "id":
-			t.ID.read(s)
+			t.ID.read(d)
 		case "customer":
-			t.Customer.read(s)
+			t.Customer.read(d)
 		case "order":
-			t.Order.read(s)
+			t.Order.read(d)
 		case "subscription":
-			t.Subscription.read(s)
+			t.Subscription.read(d)
 		case "amount_paid":
-			t.AmountPaid.read(s)
+			t.AmountPaid.read(d)
 		case "refunded_amount":
-			t.Refunded.read(s)
+			t.Refunded.read(d)
 		case "currency":
-			t.Currency.read(s)
+			t.Currency.read(d)
 		case "period_start":
-			t.PeriodStart.read(s)
+			t.PeriodStart.read(d)
 		case "period_end":
-			t.PeriodEnd.read(s)
+			t.PeriodEnd.read(d)
 		default:
-			if !t.bill.read(s) {
-				s.skip()
+			if !t.bill.read(d) {
+				d.skip()
 			}
 		}
 	}
@@ -284,23 +284,23 @@ type items struct {
 	Units scalar
 }
 
-func (i *items) read(s *scanner) {
+func (i *items) read(d *decoder) {
 	*i = items{}
-	if !s.open('[') {
-		s.skip()
+	if !d.open('[') {
+		d.skip()
 		return
 	}
-	for first := true; s.element(); first = false {
-		if !first || !s.open('{') {
-			s.skip()
+	for first := true; d.element(); first = false {
+		if !first || !d.open('{') {
+			d.skip()
 			continue
 		}
-		for s.next() {
-			switch string(s.key) {
+		for d.next() {
+			switch string(d.key) {
 			case "units":
-				i.Units.read(s)
+				i.Units.read(d)
 			default:
-				s.skip()
+				d.skip()
 			}
 		}
 	}

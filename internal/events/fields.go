@@ -27,10 +27,9 @@ func (e *envelope) event() Event {
 		}
 		return texts.keep(value.text)
 	}
-	ofPayment := func(places ...*scalar) string {
-		value := text(places...)
-		out.InvalidPayment = out.InvalidPayment || !first(places...).fits()
-		return value
+	ofPayment := func(place *scalar) string {
+		out.InvalidPayment = out.InvalidPayment || !first(place).fits()
+		return text(place)
 	}
 
 	ownID := &none
@@ -46,27 +45,27 @@ func (e *envelope) event() Event {
 		&o.SubscriptionID, &o.Subscription.ID, &o.Subscription.asID, ownID,
 		&o.Transaction.Subscription.ID, &o.Transaction.Subscription.asID,
 	}
-	transaction := []*scalar{
+	transaction := first(
 		&o.PaymentID, &o.Order.Transaction, &o.LastTxnID, &o.LastTxn.ID, &o.Transaction.ID, &o.Transaction.asID,
-	}
-	order := []*scalar{
+	)
+	order := first(
 		&o.Order.ID, &o.Order.asID, &o.LastTxn.Order.ID, &o.LastTxn.Order.asID,
 		&o.Transaction.Order.ID, &o.Transaction.Order.asID,
-	}
+	)
 
 	// A buyer can write metadata, and must not choose whose payment an event refers to. So
 	// metadata counts only if nothing else names a payment. An event about the state of a
 	// subscription often names no payment; then it refers to none.
 	aboutState := ownID != &none && string(e.eventType.text) != "subscription.paid"
-	if first(transaction...) == &none && first(order...) == &none && !aboutState {
-		transaction = append(transaction, &meta.PaymentID)
+	if transaction == &none && order == &none && !aboutState {
+		transaction = first(&meta.PaymentID)
 	}
 
 	out.Kind = text(&meta.Kind)
 	out.UserID = text(user...)
 	out.SubscriptionID = text(subscription...)
-	out.Transaction = ofPayment(transaction...)
-	out.Order = ofPayment(order...)
+	out.Transaction = ofPayment(transaction)
+	out.Order = ofPayment(order)
 	sold := first(&o.Product.ID, &o.Product.asID, &o.Order.Product.ID, &o.Order.Product.asID)
 	if sold.fits() {
 		out.Product = texts.keep(sold.text)
@@ -84,19 +83,20 @@ func (e *envelope) event() Event {
 	out.RefundAmount = firstNumber(&o.RefundAmount, &o.Amount)
 	out.PaidAmount = firstNumber(&o.Transaction.AmountPaid)
 
-	out.Amount, out.Currency, out.AmountOfTransaction = o.paid(text)
+	amount, currency, ofTransaction := o.paid()
+	out.Amount, out.Currency, out.AmountOfTransaction = amount.number(), text(currency), ofTransaction
 
 	customer := []*scalar{
 		&o.Customer.ID, &o.Customer.asID, &o.Order.Customer.ID, &o.Order.Customer.asID,
 		&o.Subscription.Customer.ID, &o.Subscription.Customer.asID,
 		&o.Transaction.Customer.ID, &o.Transaction.Customer.asID,
 	}
-	out.key = texts.keep(first(first(customer...), first(user...), first(subscription...), first(transaction...), first(order...), &e.id).text)
+	out.key = texts.keep(first(first(customer...), first(user...), first(subscription...), transaction, order, &e.id).text)
 	return out
 }
 
 // paid returns the amount of the payment, and whether it comes from the transaction itself.
-func (o *object) paid(text func(...*scalar) string) (amount Number, currency string, ofTransaction bool) {
+func (o *object) paid() (amount, currency *scalar, ofTransaction bool) {
 	for i, place := range []struct {
 		amount, currency *scalar
 		ignore           bool
@@ -107,10 +107,10 @@ func (o *object) paid(text func(...*scalar) string) (amount Number, currency str
 		{&o.Amount, &o.Currency, false},
 	} {
 		if place.amount.kind != 0 && !place.ignore {
-			return place.amount.number(), text(place.currency), i == 0
+			return place.amount, place.currency, i == 0
 		}
 	}
-	return Number{}, "", false
+	return &none, &none, false
 }
 
 // unpaid reports whether an amount of 0 does not mean that 0 was paid. The provider also

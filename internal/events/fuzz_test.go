@@ -22,9 +22,14 @@ func FuzzCleanID(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"e","eventType":"subscription.paid","created_at":1,"object":{"id":"s","items":[{"units":2}],"metadata":{"credits":"7"}}}`))
 	f.Add([]byte(`{"id":"e","eventType":"t","object":{"customer":{"id":"\ud800"},"order":{"id":1e400}}}`))
-	f.Add([]byte(levels(100)))
-	f.Add([]byte(levels(101)))
+	for _, body := range nastyBodies {
+		f.Add([]byte(body))
+	}
+	for _, body := range realBodies(f) {
+		f.Add(body)
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		result(t, body)
 		event := Decode(Message{Seq: 1, Body: body})
 		require.NotEmpty(t, event.ID)
 		_, err := Parse(body)

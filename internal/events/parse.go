@@ -39,32 +39,33 @@ type envelope struct {
 }
 
 func (e *envelope) read(body []byte) error {
-	s := newScanner(body)
-	if !s.open('{') {
-		return s.notJSON()
+	d := newDecoder(body)
+	defer d.free()
+	if !d.open('{') {
+		return d.notJSON()
 	}
 	var ids, eventTypes, objects int
-	for s.next() {
-		switch string(s.key) {
+	for d.next() {
+		switch string(d.key) {
 		case "id":
 			ids++
-			e.id.read(&s)
+			e.id.read(d)
 		case "eventType":
 			eventTypes++
-			e.eventType.read(&s)
+			e.eventType.read(d)
 		case "created_at":
-			e.createdAt.read(&s)
+			e.createdAt.read(d)
 		case "object":
 			objects++
-			e.object.read(&s)
+			e.object.read(d)
 		default:
-			s.skip()
+			d.skip()
 		}
 	}
 	switch {
-	case s.failed:
-		return s.notJSON()
-	case s.space(s.end) < len(body):
+	case d.failed:
+		return d.notJSON()
+	case !d.atEnd():
 		return &SyntaxError{"the body continues after its JSON object"}
 	}
 	return cmp.Or(once("id", ids), once("eventType", eventTypes), once("object", objects), e.check())
@@ -93,11 +94,11 @@ func (e *envelope) check() error {
 	return nil
 }
 
-func (s *scanner) notJSON() error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", s.end)}
+func (d *decoder) notJSON() error {
+	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", d.offset())}
 }
 
-// tooDeep counts the brackets outside of strings. It does not check the syntax; the scanner
+// tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder
 // does that later.
 func tooDeep(body []byte) bool {
 	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {

@@ -15,16 +15,16 @@ type scalar struct {
 	broken bool   // the string contains a lone surrogate
 }
 
-func (s *scalar) read(from *scanner) {
+func (s *scalar) read(d *decoder) {
 	*s = scalar{}
-	raw := from.value()
-	if from.failed {
+	raw := d.value()
+	if d.failed {
 		return
 	}
 	switch raw[0] {
 	case 'n':
 	case '"':
-		if s.text, s.broken = from.unquote(raw); len(s.text) > 0 {
+		if s.text, s.broken = unquote(raw); len(s.text) > 0 {
 			s.kind = '"'
 		}
 	case '{', '[', 't', 'f':
@@ -111,8 +111,8 @@ type ref struct {
 }
 
 // open reads the id, or opens the object.
-func (r *ref) open(s *scanner) {
-	if r.whole = s.open('{'); !r.whole {
-		r.asID.read(s)
+func (r *ref) open(d *decoder) {
+	if r.whole = d.open('{'); !r.whole {
+		r.asID.read(d)
 	}
 }

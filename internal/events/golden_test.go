@@ -1,0 +1,117 @@
+package events
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write testdata/golden.txt anew")
+
+const golden = "testdata/golden.txt"
+
+// golden.txt says what each body of the corpus is read as, or how it is refused. A
+// change of it changes what the tables hold, or what a caller is told.
+func TestEveryBodyIsReadAsItWas(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	for _, body := range nastyBodies {
+		fmt.Fprintf(&out, "%q\n\t%s\n", body, result(t, []byte(body)))
+	}
+	bodies := realBodies(t)
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		fmt.Fprintf(&out, "%s\n\t%s\n", name, result(t, bodies[name]))
+		out.WriteString(broken(t, "broken off after", bodies[name], func(i int) []byte { return bodies[name][:i] }))
+		if len(bodies[name]) < 1000 { // the others are like these, longer
+			out.WriteString(broken(t, "with another byte at", bodies[name], func(i int) []byte { return mutant(bodies[name], i) }))
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(out.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	wanted, got := strings.Split(string(want), "\n"), strings.Split(out.String(), "\n")
+	for i := range min(len(wanted), len(got)) {
+		require.Equal(t, wanted[i], got[i], "line %d of %s; go test ./internal/events -update writes it anew", i+1, golden)
+	}
+	require.Len(t, got, len(wanted))
+}
+
+// broken is what each change of a body does to it, and where; what stays the same
+// from one to the next is one line.
+func broken(t testing.TB, change string, body []byte, changed func(i int) []byte) string {
+	t.Helper()
+	var out strings.Builder
+	short := func(i int) string {
+		said := refusal(changed(i))
+		return cmp.Or(nearByte.FindString(said), said)
+	}
+	for from := 0; from < len(body); {
+		to, said := from+1, short(from)
+		for to < len(body) && short(to) == said {
+			to++
+		}
+		fmt.Fprintf(&out, "\t%s %d to %d: %s\n", change, from, to-1, said)
+		from = to
+	}
+	return out.String()
+}
+
+var nearByte = regexp.MustCompile(`near byte \d+$`)
+
+// mutant has another byte at i, which depends on i alone.
+func mutant(body []byte, i int) []byte {
+	const marks = "\"\\{}[],:0-.e \x00\x1f\xc3tu"
+	out := bytes.Clone(body)
+	out[i] = marks[i%len(marks)]
+	return out
+}
+
+func refusal(body []byte) string {
+	_, err := Parse(body)
+	var syntax *SyntaxError
+	switch {
+	case err == nil:
+		return "an event"
+	case errors.As(err, &syntax):
+		return syntax.Detail
+	}
+	return "not a SyntaxError: " + err.Error()
+}
+
+// result is every field of the event that is set, or the refusal. The body is spoiled
+// before the event is looked at: no part of an event may be a part of its body.
+func result(t testing.TB, body []byte) string {
+	t.Helper()
+	scratch := bytes.Clone(body)
+	event, err := Parse(scratch)
+	require.Equal(t, body, scratch, "Parse changes the body")
+	if err != nil {
+		return refusal(body)
+	}
+	for i := range scratch {
+		scratch[i] = '#'
+	}
+	event.OccurredAt, event.createdAt = event.createdAt, time.Time{}
+	var out []string
+	fields := reflect.ValueOf(event)
+	for i := range fields.NumField() {
+		if field := fields.Field(i); !field.IsZero() {
+			out = append(out, fmt.Sprintf("%s:%+q", fields.Type().Field(i).Name, fmt.Sprint(field)))
+		}
+	}
+	return strings.Join(out, " ")
+}
