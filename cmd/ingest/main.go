@@ -40,6 +40,7 @@ func tune() {
 }
 
 type grammar struct {
+	cli.Version
 	Serve        serveCommand        `cmd:"" default:"withargs" help:"Receive deliveries (the default)."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`

@@ -15,3 +15,10 @@ func TestTheCommandLineTakesEveryCommandOfTheDocuments(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, faults)
 }
+
+func TestTheHelpOfEveryCommandNamesEveryFlagWithItsDefaultAndVariable(t *testing.T) {
+	t.Parallel()
+	faults, err := docs.HelpFaults("projector", func() any { return &grammar{} })
+	require.NoError(t, err)
+	require.Empty(t, faults)
+}

@@ -19,6 +19,8 @@ func main() {
 }
 
 type grammar struct {
+	cli.Version
+
 	Run     runCommand     `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
 	Status  statusCommand  `cmd:"" help:"Show how the work stands: partitions, owners, lag, outcomes, disorder, schemas."`
 	Explain explainCommand `cmd:"" help:"Tell what an event did and why, or what a user has and from what."`

@@ -34,29 +34,30 @@ func (f *Faults) Add(err error) {
 // structs that the command embeds.
 type Checked interface{ Check(faults *Faults) }
 
-// ErrHelp: help was printed, and the program must end.
-var ErrHelp = errors.New("help was printed")
+// ErrPrinted: the help or the version was printed, and the program must end.
+var ErrPrinted = errors.New("the help or the version was printed")
 
 // Parse fills grammar from args and the environment, and returns the chosen command. A
-// variable that is set but empty counts as unset. The error is ErrHelp, or lists all faults,
+// variable that is set but empty counts as unset. The error is ErrPrinted, or lists all faults,
 // one a line.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
-	helped := false
-	parser, err := kong.New(grammar, kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { helped = true }),
+	printed := false
+	parser, err := kong.New(grammar, append(help[:len(help):len(help)], kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { printed = true }),
 		kong.TypeMapper(reflect.TypeFor[int](), value(wrong, "whole number", strconv.Atoi)),
 		kong.TypeMapper(reflect.TypeFor[int64](), value(wrong, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
 		kong.TypeMapper(reflect.TypeFor[uint64](), value(wrong, "whole number", func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), value(wrong, "time such as 2026-01-31T12:00:00Z", func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) })),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))...)
 	if err != nil {
 		return nil, err
 	}
 	unsetEmpty(parser.Model.Node)
+	describe(parser.Model.Node)
 	parsed, err := parser.Parse(args)
-	if helped {
-		return nil, ErrHelp
+	if printed {
+		return nil, ErrPrinted
 	}
 	if err != nil {
 		return nil, err

@@ -137,12 +137,12 @@ func TestHelpIsPrintedAndNothingElseIsDone(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"--count=x", "--help"}} {
 		w := setup(t)
 		_, err := w.parse(args...)
-		require.ErrorIs(t, err, cli.ErrHelp)
+		require.ErrorIs(t, err, cli.ErrPrinted)
 		require.Zero(t, w.grammar.Serve.checked)
 		require.Empty(t, w.stderr.String())
 		require.Contains(t, w.stdout.String(), "Usage: program")
 		if args[0] == "serve" {
-			require.Contains(t, w.stdout.String(), "How many ($CLI_TEST_COUNT).")
+			require.Contains(t, w.stdout.String(), "How many. [default 3, $CLI_TEST_COUNT]")
 		}
 	}
 }
@@ -154,5 +154,5 @@ func TestAGrammarThatCannotBeBuiltIsAnError(t *testing.T) {
 	}
 	_, err := cli.Parse(&twice, "program", "", nil, io.Discard, io.Discard)
 	require.Error(t, err)
-	require.False(t, errors.Is(err, cli.ErrHelp))
+	require.False(t, errors.Is(err, cli.ErrPrinted))
 }

@@ -32,7 +32,7 @@ type Streams struct {
 func Main(ctx context.Context, grammar any, name, description string, args []string, streams Streams) int {
 	parsed, err := Parse(grammar, name, description, args, streams.Out, streams.Err)
 	switch {
-	case errors.Is(err, ErrHelp):
+	case errors.Is(err, ErrPrinted):
 		return 0
 	case err != nil:
 		fmt.Fprintln(streams.Err, err)

@@ -88,7 +88,7 @@ func (c command) parse(program string, grammar any) error {
 			}
 		}()
 	}
-	if _, err := cli.Parse(grammar, program, "", c.args, io.Discard, io.Discard); err != nil && err != cli.ErrHelp {
+	if _, err := cli.Parse(grammar, program, "", c.args, io.Discard, io.Discard); err != nil && err != cli.ErrPrinted {
 		return err
 	}
 	return nil
