@@ -15,7 +15,7 @@ import (
 
 func logFolder(dataDir string) string   { return filepath.Join(dataDir, "log") }
 func lockFile(dataDir string) string    { return filepath.Join(dataDir, "log.lock") }
-func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.readerToken") }
+func tokenFile(dataDir string) string   { return filepath.Join(dataDir, "nats.token") }
 func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
 
 const (

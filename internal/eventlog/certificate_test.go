@@ -19,7 +19,7 @@ func share(t *testing.T, dataDir, address string) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(privatePath(dir), 0o700))
-	for _, file := range []string{"nats.readerToken", "nats/cert.pem"} {
+	for _, file := range []string{"nats.token", "nats/cert.pem"} {
 		text, err := os.ReadFile(filepath.Join(dataDir, file))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))

@@ -106,7 +106,7 @@ func canonical(header nats.Header) nats.Header {
 // readerConn is a plain connection of whoever has the token.
 func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	t.Helper()
-	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.readerToken"))
+	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
 	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(),
 		nats.SetCustomDialer(eventlog.NewDialer(l.Dir)), nats.Token(string(token[:len(token)-1])))

@@ -23,7 +23,7 @@ func TestOnlyItsOwnUserCanReachTheLog(t *testing.T) {
 	s, l := listening(t, dir, "127.0.0.1:0")
 	defer stop(t, s, l)
 	for file, want := range map[string]fs.FileMode{
-		"nats.readerToken": 0o600, "nats.addr": 0o600, "log": fs.ModeDir | 0o700, "nats": fs.ModeDir | 0o700,
+		"nats.token": 0o600, "nats.addr": 0o600, "log": fs.ModeDir | 0o700, "nats": fs.ModeDir | 0o700,
 		"nats/socket": fs.ModeSocket | 0o600, "nats/key.pem": 0o600, "nats/cert.pem": 0o600,
 	} {
 		info, err := os.Lstat(filepath.Join(dir, file))
