@@ -9,29 +9,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoder reads JSON from front to back, once. It goes from value to value: next or
-// element to each in turn, and then one of open, value and skip has to pass it. Where
-// the body is not JSON it stops for good: failed is set, and every loop over next or
-// element ends.
+// decoder reads JSON from front to back, once. next or element moves to a value; then open,
+// value or skip must read it. If the body is not JSON, the decoder sets failed and stops, and
+// every loop over next or element ends.
 type decoder struct {
 	tokens jsontext.Decoder
-	source bytes.Buffer // of the body; tokens takes it without a copy
+	source bytes.Buffer // the body; tokens reads it without a copy
 	body   []byte
-	key    []byte // of the value at hand, unescaped
+	key    []byte // of the current value, unescaped
 	failed bool
 }
 
-// Of two equal keys the last one counts, and a lone surrogate spoils only the field
-// that holds it. That all bytes are UTF-8, Parse has made sure of before.
+// The decoder accepts a repeated key, of which the last value counts, and a lone surrogate,
+// which makes only its own field invalid. Parse has checked before that all bytes are UTF-8.
 var (
 	equalKeys      = jsontext.AllowDuplicateNames(true)
 	loneSurrogates = jsontext.AllowInvalidUTF8(true)
 )
 
-// decoders are used again: to make one costs a quarter of what reading a body does.
+// decoders are reused, because a new one costs a quarter of the time that a body takes. An
+// unused decoder refers to its last body, but never reads it.
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// newDecoder returns one that is at the body's first value. Who has read it, frees it.
+// newDecoder returns a decoder at the body's first value. The caller must free it.
 func newDecoder(body []byte) *decoder {
 	d := decoders.Get().(*decoder)
 	d.source = *bytes.NewBuffer(body)
@@ -42,7 +42,7 @@ func newDecoder(body []byte) *decoder {
 
 func (d *decoder) free() { decoders.Put(d) }
 
-// open passes the bracket if the value at hand begins with it.
+// open passes the bracket if the current value begins with it.
 func (d *decoder) open(bracket jsontext.Kind) bool {
 	return !d.failed && d.tokens.PeekKind() == bracket && d.pass()
 }
@@ -78,7 +78,7 @@ func (d *decoder) pass() bool {
 	return !d.failed
 }
 
-// value passes the value at hand and returns its part of the body; nil where it is none.
+// value passes the current value and returns its part of the body; nil where it is none.
 func (d *decoder) value() []byte {
 	raw, err := d.tokens.ReadValue()
 	if d.failed = err != nil; d.failed {
@@ -88,24 +88,24 @@ func (d *decoder) value() []byte {
 	return d.body[end-len(raw) : end]
 }
 
-// skip passes the value at hand.
+// skip passes the current value.
 func (d *decoder) skip() {
 	if !d.failed {
 		d.failed = d.tokens.SkipValue() != nil
 	}
 }
 
-// atEnd says whether nothing follows but space.
+// atEnd reports whether only white space follows.
 func (d *decoder) atEnd() bool {
 	_, err := d.tokens.ReadToken()
 	return errors.Is(err, io.EOF)
 }
 
-// offset is where the last sound token ended.
+// offset returns where the last valid token ended.
 func (d *decoder) offset() int { return int(d.tokens.InputOffset()) }
 
-// unquote is the text of a string, and whether it holds a lone surrogate. It is a
-// part of the string where nothing in it is escaped.
+// unquote returns the text of a string, and whether it contains a lone surrogate. Without an
+// escape, the text is a part of raw.
 func unquote(raw []byte) (text []byte, broken bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1], false
