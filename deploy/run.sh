@@ -23,7 +23,7 @@ if [ -z "${DATABASE_URL:-}" ]; then
 	export PG_BIN
 fi
 
-# Whoever listens there already would be taken for one of ours.
+# A program that already listens there would be mistaken for one of payfold's.
 for address in "$ingest_admin" "$projector_admin"; do
 	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
 		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR and PROJECTOR_ADMIN_ADDR" >&2
@@ -31,8 +31,8 @@ for address in "$ingest_admin" "$projector_admin"; do
 	fi
 done
 
-# Job control gives each program a process group of its own, so that the
-# terminal's Ctrl-C comes here alone and both are told once.
+# Job control gives each program its own process group. So the terminal's Ctrl-C
+# reaches only this script, and each program gets one signal.
 set -m
 programs=()
 stop() {

@@ -13,7 +13,7 @@
 --
 -- payfold_projector  DATABASE_URL of the projector. Owns portal and payfold, and
 --                    makes, renames and drops the schemas of a rebuild.
--- payfold_portal     for whoever shows the tables. Reads portal, nothing else.
+-- payfold_portal     for programs that show the tables. Reads only portal.
 
 begin;
 

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	for _, name := range []string{"NATS_URL", "NATS_CREDS", "NATS_STREAM", "DATA_DIR", "LOG_LEVEL", "LOG_FORMAT"} {
-		_ = os.Unsetenv(name) // whoever runs the tests may have set it
+		_ = os.Unsetenv(name) // the environment of the tests may have it
 	}
 	os.Exit(m.Run())
 }

@@ -56,7 +56,7 @@ func pairOf(t *testing.T) tls.Certificate {
 	return pair
 }
 
-// What a server says of itself in clear decides nothing.
+// A server's own claims without a certificate are ignored.
 func TestAServerThatCannotProveItselfIsToldNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ func TestTheCertificateIsMadeOnceAndNoClockEndsIt(t *testing.T) {
 	require.ErrorContains(t, err, "remove "+filepath.Join(folder.path, certificateName))
 }
 
-// A clock that is wrong, on either side, closes nobody out.
+// A wrong clock, on either side, does not prevent a connection.
 func TestAnExpiredCertificateIsAsGoodAsAny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

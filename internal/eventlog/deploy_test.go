@@ -95,8 +95,9 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	requireLast(ctx, t, ingest, 1)
 }
 
-// The server answers wherever a request says. Nobody checks that its sender may publish there.
-func TestAReaderCannotHaveTheServerWrite(t *testing.T) {
+// The server sends its answer to any subject that a request names. It does not check whether
+// the sender of the request may publish there.
+func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 	c, ctx := startCluster(t)
 	ingest, _ := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")

@@ -103,7 +103,7 @@ func canonical(header nats.Header) nats.Header {
 	return header
 }
 
-// readerConn is a plain connection of whoever has the token.
+// readerConn is a plain NATS connection with the readers' token.
 func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
@@ -125,7 +125,7 @@ func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Str
 }
 
 // Permissions do not cover the subject an answer goes to.
-func TestWhoeverHasTheTokenCannotHaveTheServerWrite(t *testing.T) {
+func TestAReaderCannotMakeTheServerWrite(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)
 	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
@@ -166,7 +166,7 @@ func TestTheStreamKeepsEverything(t *testing.T) {
 	require.Regexp(t, "^[0-9a-f]{32}$", config.Metadata["log_id"])
 }
 
-func TestWhoeverHasTheTokenMayOnlyRead(t *testing.T) {
+func TestAReaderMayOnlyRead(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)
 	reader := l.Reader(t)

@@ -24,14 +24,14 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// foreign is a message that ingest did not write.
+// foreign appends a message that ingest did not write.
 func foreign(t *testing.T, l *Log, headers nats.Header, body string) {
 	t.Helper()
 	_, err := l.conn.RequestMsg(&nats.Msg{Subject: subject(1), Header: headers, Data: []byte(body)}, 10*time.Second)
 	require.NoError(t, err)
 }
 
-// reader is a connection as of another process of this machine.
+// reader connects as another process of this machine would.
 func reader(t *testing.T, dir string) *Log {
 	t.Helper()
 	l, err := Connect(Config{DataDir: dir, Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
@@ -54,7 +54,7 @@ func collectRange(t *testing.T, read readRange, from, until uint64) (out []event
 	return out, err
 }
 
-// inFiles is ReadUntil that never asks the server for the messages.
+// inFiles is ReadUntil that reads only the files.
 func inFiles(l *Log) readRange {
 	return func(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 		info, err := l.Info(ctx)
@@ -65,7 +65,7 @@ func inFiles(l *Log) readRange {
 	}
 }
 
-// fromServer is what the server says, whatever lies in the files.
+// fromServer returns the server's messages, regardless of the files.
 func fromServer(t *testing.T, l *Log, from, until uint64) []events.Message {
 	t.Helper()
 	asking := &Log{conn: l.conn, js: l.js, name: l.name, confirm: l.confirm}
@@ -75,7 +75,7 @@ func fromServer(t *testing.T, l *Log, from, until uint64) []events.Message {
 	return out
 }
 
-// filled is a log of several blocks, with messages of all kinds.
+// filled creates a log of several blocks with messages of all kinds.
 func filled(t *testing.T, dir string) (*Server, *Log, uint64) {
 	t.Helper()
 	s, l := inSmallBlocks(t, dir)
@@ -166,8 +166,8 @@ func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// Whatever is wrong with the files, the server has the last word.
-func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
+// If anything is wrong with the files, the messages come from the server.
+func TestWithUnexpectedFilesTheMessagesComeFromTheServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, writing, last := filled(t, dir)
@@ -199,8 +199,8 @@ func TestFilesThatAreNotAsExpectedAreLeftToTheServer(t *testing.T) {
 	}
 }
 
-// The server's checksum does not cover it, and the server gives such a message out,
-// with another header and another body.
+// The server's checksum does not cover the header's length. The server would deliver such a
+// message with a wrong header and a wrong body.
 func TestADamagedHeaderLengthEndsTheRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -228,7 +228,7 @@ func TestADamagedHeaderLengthEndsTheRead(t *testing.T) {
 	}
 }
 
-// The files of a log that was put in the place of the one that the server serves.
+// The files belong to a log that replaced the one that the server serves.
 func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
@@ -250,7 +250,7 @@ func TestFilesOfAnotherLogAreNotRead(t *testing.T) {
 	require.Equal(t, fromServer(t, l, 1, 3), got)
 }
 
-func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
+func TestABoundedReadReturnsWhyItEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, writing := embedded(t, dir)
@@ -277,7 +277,7 @@ func TestWhoReadsUntilIsToldHowItEnded(t *testing.T) {
 	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return nil }), ErrDisconnected)
 }
 
-// A reader goes on with no other server than the one it began with.
+// A read ends when its server is replaced; it does not continue with another one.
 func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
@@ -308,7 +308,7 @@ func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 	stop(t, s, writing)
 }
 
-// What the server has deleted may still lie in its files.
+// A message that the server has deleted may still be in its files.
 func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -329,7 +329,7 @@ func TestWhatTheServerHasDeletedIsNotRead(t *testing.T) {
 	require.ErrorContains(t, err, "skips from seq 4 to 6")
 }
 
-// Whoever has the token can ask whether anything is durable.
+// A reader can ask whether any sequence is durable, also one that does not exist.
 func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -81,7 +81,7 @@ func TestReadersReachALogWhereverItLies(t *testing.T) {
 	}
 }
 
-// Where there is no other way to a socket whose path is too long.
+// On systems without /proc a socket with a long path is reached through a link.
 func TestALongPathIsShortenedByALink(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), strings.Repeat("a-long-name/", 20))
@@ -144,7 +144,7 @@ func TestAReaderAndItsConnectionInsideEndTogether(t *testing.T) {
 	require.Contains(t, said.String(), "Authorization Violation")
 }
 
-func TestSoManyReadersAtOnceAndTheOthersWait(t *testing.T) {
+func TestReadersAboveTheLimitWait(t *testing.T) {
 	t.Parallel()
 	joined := make(chan net.Conn, 2*maxReaders)
 	g, err := openGate(EmbeddedConfig{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}, func() (net.Conn, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where others may write they can have put a server of theirs.
+// In a folder that others may write, another user could run a server.
 func TestAFolderThatOthersCouldHaveFilledIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

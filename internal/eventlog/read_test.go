@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// A server that says nothing of a message it has is not waited for without end.
+// A read does not wait for ever for a server that does not deliver a message it has.
 func TestASilentServerEndsABoundedRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

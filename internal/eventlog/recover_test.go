@@ -46,8 +46,8 @@ func contents(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// The server truncates a block at its first bad record when it opens it, and gives out
-// the sequences behind it again.
+// When the server opens a block it truncates it at the first damaged record, and assigns the
+// later sequences again.
 func TestADamagedLogIsNotOpened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

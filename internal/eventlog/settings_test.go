@@ -124,7 +124,7 @@ func TestWhatAnAdministratorMayChooseIsNoFault(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What create-stream makes is what is asked for, on either server.
+// A stream from create-stream has the required settings on both kinds of server.
 func TestANewStreamKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	ctx, n, l := setupNATS(t)

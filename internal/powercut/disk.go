@@ -13,7 +13,7 @@ type Disk struct {
 	root    *inode
 	numbers atomic.Uint64
 
-	changes  int64 // writes, creations, moves and fsyncs that are left before the cut; 0: none is planned
+	changes  int64 // writes, creations, moves and fsyncs until the cut; 0 if none is planned
 	dead     bool
 	cut      chan struct{} // closed by the cut
 	room     int64         // bytes that can still be written; below 0: any number
@@ -32,8 +32,8 @@ func newDisk(root *inode) *Disk {
 	return &Disk{root: root, cut: make(chan struct{}), room: -1}
 }
 
-// CutAfter cuts the power at the n-th change from now, which does not happen
-// any more. The channel is closed then.
+// CutAfter cuts the power at the n-th change from now. That change is not made any more, and
+// the channel is closed.
 func (d *Disk) CutAfter(n int64) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,29 +41,29 @@ func (d *Disk) CutAfter(n int64) <-chan struct{} {
 	return d.cut
 }
 
-// Limit leaves room for that many bytes; below 0, for any number.
+// Limit lets that many bytes be written from now on; below 0, any number.
 func (d *Disk) Limit(room int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.room = room
 }
 
-// FailSyncs makes every fsync from now on fail, and keep nothing.
+// FailSyncs makes every fsync from now on fail, and make nothing durable.
 func (d *Disk) FailSyncs() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.syncFail = syscall.EIO
 }
 
-// IgnoreSyncs reports success for each fsync of a file whose name has the suffix, and
-// keeps nothing of it.
+// IgnoreSyncs makes each fsync of a file whose name has the suffix succeed without making
+// anything durable.
 func (d *Disk) IgnoreSyncs(suffix string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ignored = suffix
 }
 
-// look runs what changes nothing.
+// look runs an operation that changes nothing.
 func (d *Disk) look(f func() syscall.Errno) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *Disk) look(f func() syscall.Errno) syscall.Errno {
 	return f()
 }
 
-// change runs what changes something, unless the power goes before.
+// change runs an operation that changes something, unless the power is cut first.
 func (d *Disk) change(f func() syscall.Errno) syscall.Errno {
 	return d.look(func() syscall.Errno {
 		if d.changes > 0 {

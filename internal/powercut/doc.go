@@ -1,12 +1,11 @@
-// Package powercut is a disk for tests that forgets what was not fsynced, as far
-// as a real one may.
+// Package powercut is a disk for tests. Like a real disk, it can lose everything that was
+// not fsynced when the power is cut.
 //
-// A Disk is a tree of files and folders in memory, mounted with FUSE. What a
-// process writes is there at once, for every process. Durable is only what an
-// fsync of that very file, or of that very folder, has covered: an fsync of a file
-// does not save its name, one of a folder not what is in its files. Cut ends the
-// power: every later operation fails, and Survivor is what the machine finds when
-// it starts again: all that is durable, and of the rest anything from nothing to
-// everything, in any order, in pieces of a sector; a longer length without its
-// bytes, names without files' contents, one half of a move between folders.
+// A Disk is a tree of files and folders in memory, mounted with FUSE. Every process sees a
+// write at once. A write is durable only after an fsync of that file, or of that folder: an
+// fsync of a file does not make its name durable, and an fsync of a folder does not make the
+// content of its files durable. CutAfter cuts the power: every later operation fails.
+// Survivor returns what the machine finds when it starts again. That is everything durable,
+// and a random part of the rest, in any order and in pieces of a sector: a longer length
+// without its bytes, names without content, or one half of a move between folders.
 package powercut

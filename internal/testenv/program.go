@@ -113,7 +113,8 @@ var interruptible = sync.OnceFunc(func() {
 // Pid is the process's id.
 func (p *Program) Pid() int { return p.command.Process.Pid }
 
-// Signal sends a signal to the process alone; nothing where it is gone.
+// Signal sends a signal to the process but not to its children. It does nothing if the
+// process has ended.
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
 
 // SignalGroup sends a signal to the process and its children, as a terminal does.
