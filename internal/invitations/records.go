@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/store"
 )
@@ -86,8 +85,7 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 
 // orOlderTables: the columns of the live tables are those of the build that folded them.
 func orOlderTables(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "42703" { // undefined column
+	if store.UndefinedColumn(err) {
 		return ErrOlderTables
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.Logger.InfoContext(ctx, "no GitHub credentials: invitations wait as pending",
 			"set", "INVITE_REPOSITORY and INVITE_GITHUB_TOKEN, or an App")
 	}
-	wait, lastLogged := minBackOff, ""
+	wait, lastLogged := backoff.Backoff{Min: minBackOff, Max: maxBackOff}, ""
 	for {
 		began := time.Now()
 		err := r.records.lead(ctx, right, r.serve)
@@ -45,18 +46,16 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(began) > maxBackOff {
-			wait, lastLogged = minBackOff, ""
+			lastLogged = ""
+			wait.Reset()
 		}
 		if err != nil && !store.NotPrepared(err) && err.Error() != lastLogged {
 			r.Logger.WarnContext(ctx, "the inviter waits and tries again", "error", err)
 			lastLogged = err.Error()
 		}
-		select {
-		case <-ctx.Done():
+		if wait.Wait(ctx) != nil {
 			return nil
-		case <-time.After(wait):
 		}
-		wait = min(2*wait, maxBackOff)
 	}
 }
 

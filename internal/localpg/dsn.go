@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // The first attempts to connect follow quickly, because a start takes a fraction of a second.
@@ -99,16 +101,15 @@ func connect(ctx context.Context, dsn string, use func(*pgx.Conn) error) error {
 // retry calls attempt until it succeeds, its error is not temporary, or ctx ends. If ctx
 // ends, the error wraps that of ctx and that of the last attempt.
 func retry(ctx context.Context, attempt func() error, temporary func(error) bool) error {
-	wait := minConnectInterval
+	wait := backoff.Backoff{Min: minConnectInterval, Max: maxConnectInterval}
 	for {
 		err := attempt()
 		if err == nil || !temporary(err) {
 			return err
 		}
-		if ended := pause(ctx, wait); ended != nil {
+		if ended := wait.Wait(ctx); ended != nil {
 			return errors.Join(ended, err)
 		}
-		wait = min(2*wait, maxConnectInterval)
 	}
 }
 

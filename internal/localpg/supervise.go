@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 
 // supervise runs one postmaster after another until ctx ends.
 func (s *Server) supervise(ctx context.Context, at site) error {
-	retry := minRetryInterval
+	retry := backoff.Backoff{Min: minRetryInterval, Max: maxRetryInterval}
 	for {
 		began := time.Now()
 		err := s.serve(ctx, at)
@@ -32,14 +34,13 @@ func (s *Server) supervise(ctx context.Context, at site) error {
 			return err
 		}
 		if time.Since(began) > healthyAfter {
-			retry = minRetryInterval
+			retry.Reset()
 		}
 		s.logger.WarnContext(ctx, "private postgres ended, starting it again",
-			"error", err, "retry_in", retry, "log_file", at.logFile)
-		if err := pause(ctx, retry); err != nil {
+			"error", err, "retry_in", retry.Next(), "log_file", at.logFile)
+		if err := retry.Wait(ctx); err != nil {
 			return err
 		}
-		retry = min(2*retry, maxRetryInterval)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
@@ -44,7 +45,7 @@ type Config struct {
 type Projector struct {
 	Config
 	metrics    *metrics
-	trouble    atomic.Pointer[string] // why the projector does not work at present; nil when it does
+	lastError  atomic.Pointer[string] // why the projector does not work at present; nil when it does
 	quarantine store.Quarantine
 	measured   time.Time // when the payments that wait for their user were counted
 }
@@ -52,7 +53,7 @@ type Projector struct {
 // New returns a projector that is not ready until Run has reached the log and the database.
 func New(config Config) *Projector {
 	p := &Projector{Config: config, metrics: newMetrics(config.Registerer)}
-	p.setTrouble(errors.New("starting"))
+	p.setLastError(errors.New("starting"))
 	return p
 }
 
@@ -72,7 +73,7 @@ const confirmLost = 2 * time.Second
 // returns an error only for what waiting cannot cure: a log that is not the one
 // of the tables.
 func (p *Projector) Run(ctx context.Context) error {
-	backOff := minBackOff
+	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
 	lastLogged := ""
 	var lost time.Time // since when the log looks like another one, without a break
 	for {
@@ -89,40 +90,38 @@ func (p *Projector) Run(ctx context.Context) error {
 		case began.Sub(lost) >= confirmLost:
 			return err
 		}
-		p.setTrouble(err)
+		p.setLastError(err)
 		p.metrics.faults.Inc()
 		if err.Error() != lastLogged {
 			p.Logger.WarnContext(ctx, "the projector waits and tries again", "error", err)
 			lastLogged = err.Error()
 		}
 		if time.Since(began) > maxBackOff {
-			backOff, lastLogged = minBackOff, ""
+			lastLogged = ""
+			wait.Reset()
 		}
-		select {
-		case <-ctx.Done():
+		if wait.Wait(ctx) != nil {
 			return nil
-		case <-time.After(backOff):
 		}
-		backOff = min(2*backOff, maxBackOff)
 	}
 }
 
 // Ready says why the projector does not work; nil when it does, or when others
 // hold all partitions.
 func (p *Projector) Ready(context.Context) error {
-	if trouble := p.trouble.Load(); trouble != nil {
-		return errors.New(*trouble)
+	if last := p.lastError.Load(); last != nil {
+		return errors.New(*last)
 	}
 	return nil
 }
 
-func (p *Projector) setTrouble(err error) {
+func (p *Projector) setLastError(err error) {
 	if err == nil {
-		p.trouble.Store(nil)
+		p.lastError.Store(nil)
 		return
 	}
 	text := err.Error()
-	p.trouble.Store(&text)
+	p.lastError.Store(&text)
 }
 
 // callTimeout bounds every single question to the log or the database.
@@ -231,7 +230,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	if err != nil {
 		return err
 	}
-	p.setTrouble(nil)
+	p.setLastError(nil)
 	p.measure(ctx)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
 		"log_id", info.LogID, "position", positions.LeastOf(share), "head", info.Last)

@@ -169,19 +169,3 @@ func inColumns(at map[int]uint64) (partitions []int32, positions []int64) {
 // once. While tables fill, Postgres does not know yet how selective that is and
 // would read them whole, a thousand times.
 const byKeys = "select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
-
-// isConflict: another transaction won, and the same batch can be folded again
-// on what it committed.
-func isConflict(err error) bool {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return false
-	}
-	switch pg.Code {
-	case "23505", // unique_violation: a row that did not exist when we loaded
-		"40001", // serialization_failure
-		"40P01": // deadlock_detected
-		return true
-	}
-	return false
-}

@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // RefusedError: the database refuses what the batch would write, and would
@@ -19,21 +17,6 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return "refused: " + e.Cause.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.Cause }
-
-// isRefusal: the values are at fault, not the database's state.
-func isRefusal(err error) bool {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return false
-	}
-	switch pg.Code[:2] {
-	case "22", // data exception: a text, number or time the type cannot hold
-		"23", // integrity constraint violation
-		"54": // program limit exceeded, such as the size of an index row
-		return true
-	}
-	return pg.Code == "P0001" // raise_exception, of a trigger someone added
-}
 
 // Refused are events that the database has refused, by their sequences, each with
 // the cause. The fold that is given them rejects them and records them in

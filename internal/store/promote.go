@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ErrNotPromoted says why a promotion was refused; nothing was changed.
@@ -130,12 +129,6 @@ func bound(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	return nil
-}
-
-// timedOut: somebody holds a lock for longer than lock_timeout.
-func timedOut(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "55P03"
 }
 
 func (p Promotion) check(candidate, live Schema) error {

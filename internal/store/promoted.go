@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Promoted is the promotion that made the live tables live.
@@ -90,15 +88,6 @@ func (s *Store) answered(ctx context.Context, ask func(context.Context) error) e
 		case <-time.After(lockTry):
 		}
 	}
-}
-
-// connectionLost: the same question may have an answer on another connection.
-func connectionLost(err error) bool {
-	if errors.Is(err, ErrNoSchema) {
-		return false
-	}
-	var pg *pgconn.PgError // of one that answered, but for operator intervention and connection exceptions
-	return !errors.As(err, &pg) || strings.HasPrefix(pg.Code, "57") || strings.HasPrefix(pg.Code, "08")
 }
 
 // LastPromotion waits until no promotion is under way. ErrNoSchema where nothing is live.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 var (
@@ -73,11 +72,4 @@ func (s *Store) tables(ctx context.Context, q querier) (oid Tables, err error) {
 		return 0, ErrNotPrepared
 	}
 	return oid, nil
-}
-
-// NotPrepared says whether an error is that of tables which are not there: not yet,
-// or a moment ago under another name.
-func NotPrepared(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") // undefined table, invalid schema name
 }

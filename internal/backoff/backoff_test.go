@@ -1,0 +1,33 @@
+package backoff
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEachWaitIsTwiceAsLongAsTheLastUpToTheLongest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := Backoff{Min: time.Second, Max: 5 * time.Second}
+		for _, want := range []time.Duration{1, 2, 4, 5, 5} {
+			began := time.Now()
+			require.Equal(t, want*time.Second, b.Next())
+			require.NoError(t, b.Wait(t.Context()))
+			require.Equal(t, want*time.Second, time.Since(began))
+		}
+		b.Reset()
+		require.Equal(t, time.Second, b.Next())
+	})
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := Backoff{Min: time.Hour, Max: time.Hour}
+	require.ErrorIs(t, b.Wait(ctx), context.Canceled)
+}
