@@ -206,6 +206,9 @@ func connect(ctx context.Context, t *testing.T, s *Store, settings ...string) *p
 	return conn
 }
 
+// makingRoles: roles are the server's, which all tests of the package share.
+var makingRoles sync.Mutex
+
 // asProjector opens the database as deploy/postgres makes its roles.
 func asProjector(ctx context.Context, t *testing.T) (*Store, string) {
 	t.Helper()
@@ -215,12 +218,14 @@ func asProjector(ctx context.Context, t *testing.T) (*Store, string) {
 	admin, err := pgx.Connect(ctx, dsn)
 	require.NoError(t, err)
 	defer admin.Close(ctx)
-	_, err = admin.Exec(ctx, "select pg_advisory_lock(1)") // roles are the server's, not the database's
-	require.NoError(t, err)
-	_, err = admin.Exec(ctx, string(roles), pgx.QueryExecModeSimpleProtocol)
-	require.NoError(t, err)
-	_, err = admin.Exec(ctx, "alter role payfold_projector password 'x'; alter role payfold_portal password 'x'")
-	require.NoError(t, err)
+	func() {
+		makingRoles.Lock()
+		defer makingRoles.Unlock()
+		_, err = admin.Exec(ctx, string(roles), pgx.QueryExecModeSimpleProtocol)
+		require.NoError(t, err)
+		_, err = admin.Exec(ctx, "alter role payfold_projector password 'x'; alter role payfold_portal password 'x'")
+		require.NoError(t, err)
+	}()
 	as := func(role string) string { return dsn + " user=" + role + " password=x" }
 	s, err := Open(ctx, Config{DSN: as("payfold_projector"), Owner: "test", LeaseTime: 10 * time.Second})
 	require.NoError(t, err)
