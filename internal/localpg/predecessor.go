@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 const (
@@ -27,6 +29,7 @@ var errPredecessor = errors.New("an earlier server of this cluster is still runn
 func awaitPredecessor(ctx context.Context, at site) error {
 	deadline := time.Now().Add(predecessorTimeout)
 	stopped := orphansStop
+	again := backoff.Backoff{Min: predecessorInterval, Max: predecessorInterval}
 	for {
 		pid := namedPostmaster(at.cluster)
 		busy, certain := clusterBusy(at, pid)
@@ -45,7 +48,7 @@ func awaitPredecessor(ctx context.Context, at site) error {
 			_ = syscall.Kill(pid, syscall.SIGINT)
 			stopped = true
 		}
-		if err := pause(ctx, predecessorInterval); err != nil {
+		if err := again.Wait(ctx); err != nil {
 			return err
 		}
 	}

@@ -118,15 +118,3 @@ func openLog(path string) (*os.File, error) {
 	}
 	return os.OpenFile(path, flags, 0o600)
 }
-
-// pause waits for d or for the end of ctx, whose error it returns.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
