@@ -117,7 +117,7 @@ func (s *State) settle(p Payment, by, now granting) Payment {
 func (s *State) undoOthers(p Payment, now granting) {
 	for _, user := range []string{p.user(), p.OtherUserID} {
 		for _, kind := range []Kind{KindSubscription, KindOneTime} {
-			if user == p.UserID && kind == p.Kind {
+			if user == "" || user == p.UserID && kind == p.Kind {
 				continue
 			}
 			was := p
