@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	kongcompletion "github.com/jotaen/kong-completion"
+
 	"github.com/payfold/payfold/internal/cli"
 )
 
@@ -45,4 +47,6 @@ type grammar struct {
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Show how to make bash, zsh or fish complete commands and flags."`
 }

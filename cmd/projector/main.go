@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	kongcompletion "github.com/jotaen/kong-completion"
+
 	"github.com/payfold/payfold/internal/cli"
 )
 
@@ -33,4 +35,6 @@ type grammar struct {
 	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Let the tables go on with a log that replaces a lost one."`
 
 	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Show how to make bash, zsh or fish complete commands and flags."`
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 // Faults collects what is wrong with a configuration.
@@ -34,8 +35,8 @@ func (f *Faults) Add(err error) {
 // structs that the command embeds.
 type Checked interface{ Check(faults *Faults) }
 
-// ErrPrinted: the help or the version was printed, and the program must end.
-var ErrPrinted = errors.New("the help or the version was printed")
+// ErrPrinted: the help, the version or completions were printed, and the program must end.
+var ErrPrinted = errors.New("the help, the version or completions were printed")
 
 // Parse fills grammar from args and the environment, and returns the chosen command. A
 // variable that is set but empty counts as unset. The error is ErrPrinted, or lists all faults,
@@ -55,6 +56,10 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	}
 	unsetEmpty(parser.Model.Node)
 	describe(parser.Model.Node)
+	kongcompletion.Register(parser) // prints completions if a shell asks for them with COMP_LINE
+	if printed {
+		return nil, ErrPrinted
+	}
 	parsed, err := parser.Parse(args)
 	if printed {
 		return nil, ErrPrinted
