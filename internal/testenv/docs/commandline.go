@@ -1,0 +1,22 @@
+package docs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// RequireCommandLine compares the command line of program with the documents and with its
+// own help. grammar makes an empty one. The test must be in a folder such as cmd/ingest and
+// cannot be parallel, see CommandFaults.
+func RequireCommandLine(t *testing.T, program string, grammar func() any) {
+	t.Helper()
+	repository, err := Open("../..")
+	require.NoError(t, err)
+	faults, err := repository.CommandFaults(program, grammar)
+	require.NoError(t, err)
+	require.Empty(t, faults)
+	faults, err = HelpFaults(program, grammar)
+	require.NoError(t, err)
+	require.Empty(t, faults)
+}
