@@ -13,69 +13,68 @@ import (
 	"github.com/google/go-github/v66/github"
 )
 
-// kind is what an answer that is not a success means.
+// kind classifies failed requests.
 type kind int
 
 const (
-	unclear kind = iota // no answer, or one that does not say what was done: 5xx, time-out, a lost connection
-	refused             // this request is wrong and stays so: 404, 422
-	limited             // too many requests: nothing was done
-	denied              // these credentials, or this repository: nothing was done, and no other request would fare better
+	unclear   kind = iota // nobody knows whether GitHub acted: 5xx, timeout, lost connection
+	permanent             // this request fails whenever it is repeated: 404, 422
+	limited               // too many requests; GitHub did not act
+	denied                // wrong credentials or repository: every request fails; GitHub did not act
 )
 
-// problem is a call to GitHub that did not succeed.
+// problem is the error of a failed request.
 type problem struct {
-	kind  kind
-	words string    // GitHub's, or the network's; never a secret
-	until time.Time // not to be asked before; zero where GitHub did not say
+	kind    kind
+	message string    // from GitHub or the network; never a secret
+	until   time.Time // do not retry before; zero where GitHub names no time
 }
 
-func (p *problem) Error() string { return p.words }
+func (p *problem) Error() string { return p.message }
 
-// problemOf classifies by status and headers. The types of go-github are not
-// enough: it has none for 429, and tells a secondary limit by its link alone.
+// problemOf classifies by status and headers. The error types of go-github do not
+// suffice: none is for 429, and one recognizes secondary limits only by a link.
 func problemOf(response *github.Response, err error, now time.Time) *problem {
 	var token *ghinstallation.HTTPError
 	if errors.As(err, &token) && token.Response != nil {
 		return tokenProblem(token.Response, now)
 	}
 	if response == nil || response.Response == nil {
-		return &problem{kind: unclear, words: kept(err.Error())}
+		return &problem{kind: unclear, message: storable(err.Error())}
 	}
-	status, header, words := response.StatusCode, response.Header, wordsOf(response.StatusCode, err)
+	status, header, message := response.StatusCode, response.Header, messageOf(response.StatusCode, err)
 	switch {
 	case status == http.StatusTooManyRequests || status == http.StatusForbidden && isLimit(header, err):
-		return &problem{kind: limited, words: words, until: toldUntil(header, now)}
+		return &problem{kind: limited, message: message, until: retryTime(header, now)}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return &problem{kind: denied, words: words}
+		return &problem{kind: denied, message: message}
 	case status >= 300 && status < 400:
-		// Redirects are not followed: the credentials are for one host, and a PUT may become a GET.
-		return &problem{kind: denied, words: words + " to " + kept(header.Get("Location")) + "; was the repository renamed?"}
+		// No redirect is followed: the credentials are for one host, and a PUT may become a GET.
+		return &problem{kind: denied, message: message + " to " + storable(header.Get("Location")) + "; was the repository renamed?"}
 	case status >= 400 && status < 500:
-		return &problem{kind: refused, words: words}
+		return &problem{kind: permanent, message: message}
 	default:
-		return &problem{kind: unclear, words: words, until: toldUntil(header, now)}
+		return &problem{kind: unclear, message: message, until: retryTime(header, now)}
 	}
 }
 
-// tokenProblem: an App's installation token was not given out, so the request
-// itself was never sent. Whatever the refusal, it is of the credentials.
+// tokenProblem is for a request that was never sent, because GitHub gave no installation
+// token to the App. Every refusal concerns the credentials.
 func tokenProblem(response *http.Response, now time.Time) *problem {
 	defer response.Body.Close()
-	words := fmt.Sprintf("%d for the App's installation token", response.StatusCode)
+	message := fmt.Sprintf("%d for the App's installation token", response.StatusCode)
 	switch {
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusForbidden && isLimit(response.Header, nil):
-		return &problem{kind: limited, words: words, until: toldUntil(response.Header, now)}
+		return &problem{kind: limited, message: message, until: retryTime(response.Header, now)}
 	case response.StatusCode >= 500:
-		return &problem{kind: unclear, words: words}
+		return &problem{kind: unclear, message: message}
 	default:
-		return &problem{kind: denied, words: words}
+		return &problem{kind: denied, message: message}
 	}
 }
 
-// isLimit tells a 403 that asks to wait from one that refuses. GitHub documents
-// three signs: no requests remaining, Retry-After, and a message that names a
-// secondary limit.
+// isLimit says whether a 403 is a rate limit rather than a denial. GitHub documents three
+// signs: no requests remaining, Retry-After, and a message that names a secondary limit.
 func isLimit(header http.Header, err error) bool {
 	var secondary *github.AbuseRateLimitError
 	if header.Get("X-RateLimit-Remaining") == "0" || header.Get("Retry-After") != "" || errors.As(err, &secondary) {
@@ -85,21 +84,22 @@ func isLimit(header http.Header, err error) bool {
 	return errors.As(err, &answer) && strings.Contains(strings.ToLower(answer.Message), "secondary rate limit")
 }
 
-// maxTold bounds what GitHub, or something between, tells us to wait: its own
-// limits are by the hour and by the day.
-const maxTold = 24 * time.Hour
+// maxRetryAfter bounds the time that GitHub, or a proxy, tells us to wait. GitHub's own
+// limits are for an hour or a day.
+const maxRetryAfter = 24 * time.Hour
 
-// toldUntil is when GitHub wants to be asked again; zero where it did not say.
-func toldUntil(header http.Header, now time.Time) time.Time {
-	until := readUntil(header, now)
-	if latest := now.Add(maxTold); until.After(latest) {
+// retryTime is when GitHub allows the next request; zero where it names no time.
+func retryTime(header http.Header, now time.Time) time.Time {
+	until := parseRetryAfter(header, now)
+	if latest := now.Add(maxRetryAfter); until.After(latest) {
 		return latest
 	}
 	return until
 }
 
-// readUntil: Retry-After comes first; the reset counts only where nothing remains.
-func readUntil(header http.Header, now time.Time) time.Time {
+// parseRetryAfter prefers Retry-After. The time of the reset counts only where no requests
+// remain.
+func parseRetryAfter(header http.Header, now time.Time) time.Time {
 	if seconds, err := strconv.ParseInt(header.Get("Retry-After"), 10, 32); err == nil && seconds >= 0 {
 		return now.Add(time.Duration(seconds) * time.Second)
 	}
@@ -112,11 +112,11 @@ func readUntil(header http.Header, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// maxWords bounds what of an answer is kept.
-const maxWords = 300
+// maxMessage is the maximum length of a stored message, in bytes.
+const maxMessage = 300
 
-// wordsOf is the status with GitHub's message and its details.
-func wordsOf(status int, err error) string {
+// messageOf joins the status with GitHub's message and details.
+func messageOf(status int, err error) string {
 	words := []string{strconv.Itoa(status)}
 	var answer *github.ErrorResponse
 	var primary *github.RateLimitError
@@ -134,14 +134,13 @@ func wordsOf(status int, err error) string {
 	default:
 		words = append(words, http.StatusText(status))
 	}
-	return kept(strings.Join(words, " "))
+	return storable(strings.Join(words, " "))
 }
 
-// kept is what of a text from outside is recorded: short, and such that a table
-// can hold it.
-func kept(text string) string {
-	if len(text) > maxWords {
-		text = text[:maxWords]
+// storable shortens a text from outside and removes what a Postgres text cannot hold.
+func storable(text string) string {
+	if len(text) > maxMessage {
+		text = text[:maxMessage]
 	}
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 }

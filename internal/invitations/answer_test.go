@@ -42,17 +42,17 @@ func TestALicenceWithoutAGitHubUserWaitsForOne(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-func TestWhoHasAccessIsNotAskedForAgain(t *testing.T) {
+func TestACollaboratorIsNotInvited(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.github.Join("octo")
 	w.buy(t, "u1", "pay1", "octo")
 	reconcile(t, w.inviter(t))
 	w.requireStatus(t, "u1", "pay1", Collaborator)
-	require.Empty(t, w.github.Requests(http.MethodPut), "it would set a maintainer's permission to pull")
+	require.Empty(t, w.github.Requests(http.MethodPut), "a PUT would set a maintainer's permission to pull")
 }
 
-func TestA204IsAccess(t *testing.T) {
+func TestA204MeansAccess(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -61,17 +61,17 @@ func TestA204IsAccess(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Collaborator)
 }
 
-func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
+func TestAnInvitationThatExistsAtGitHubIsFoundAndRecorded(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	var purchases []string
-	for i := range 130 { // on the second page
+	for i := range 130 { // more than one page
 		purchases = append(purchases, w.purchase(fmt.Sprintf("u%03d", i), fmt.Sprintf("pay%03d", i), fmt.Sprintf("octo%03d", i)))
 	}
 	w.deliver(t, purchases...)
 	w.perDay = 200
 	reconcile(t, w.inviter(t))
-	w.exec(t, "truncate payfold.invitation, payfold.invitation_attempt") // a backup without them
+	w.exec(t, "truncate payfold.invitation, payfold.invitation_attempt") // as after restoring an old backup
 	w.github.Accept(t, "octo007")
 	reconcile(t, w.inviter(t))
 	for i := range 130 {
@@ -83,7 +83,7 @@ func TestAnInvitationOfSomebodyElseIsFoundAndRecorded(t *testing.T) {
 	w.requireStatus(t, "u007", "pay007", Collaborator)
 }
 
-func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
+func TestAPermanentFailureIsRecordedWithGitHubsMessageAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reply testenv.Reply
@@ -116,12 +116,12 @@ func TestARefusalIsRecordedWithGitHubsWordsAndNeverRepeated(t *testing.T) {
 			w.requireStatus(t, "u1", "pay1", Invited)
 			repositories, err = Retry(t.Context(), r.Store, "u1", w.clock.Now())
 			require.NoError(t, err)
-			require.Empty(t, repositories, "only what will not be sent by itself")
+			require.Empty(t, repositories, "an invitation that was sent is not retried")
 		})
 	}
 }
 
-func TestARefusalHoldsUpNobodyElse(t *testing.T) {
+func TestAPermanentFailureDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.github.Unknown("nobody")
@@ -132,7 +132,7 @@ func TestARefusalHoldsUpNobodyElse(t *testing.T) {
 	w.requireStatus(t, "u2", "pay2", Invited)
 }
 
-func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
+func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 	t.Parallel()
 	reset := func(w *world, in time.Duration) string {
 		return strconv.FormatInt(w.clock.Now().Add(in).Unix(), 10)
@@ -147,7 +147,7 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 		"429 with a reset": {func(w *world) testenv.Reply {
 			return testenv.Reply{Status: 429, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(w, 20*time.Minute)}}
 		}, 20 * time.Minute},
-		"429 that says nothing": {func(*world) testenv.Reply { return testenv.Reply{Status: 429} }, time.Minute},
+		"429 without a time": {func(*world) testenv.Reply { return testenv.Reply{Status: 429} }, time.Minute},
 		"403, the primary limit": {func(w *world) testenv.Reply {
 			return testenv.Reply{
 				Status: 403, Body: `{"message":"API rate limit exceeded"}`,
@@ -160,13 +160,13 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 				Body: `{"message":"You have exceeded a secondary rate limit","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`,
 			}
 		}, 2 * time.Minute},
-		"403, a secondary limit by its words": {func(w *world) testenv.Reply {
+		"403, a secondary limit by its message": {func(w *world) testenv.Reply {
 			return testenv.Reply{
 				Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "4000", "X-RateLimit-Reset": reset(w, time.Hour)},
 				Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
 			}
 		}, time.Minute},
-		"a reset that never comes": {func(w *world) testenv.Reply {
+		"a reset in the far future": {func(w *world) testenv.Reply {
 			return testenv.Reply{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}}
 		}, 24 * time.Hour},
 	} {
@@ -183,10 +183,10 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 			w.clock.Advance(test.waits - time.Second)
 			reconcile(t, w.inviter(t)) // another process waits as well
 			require.Len(t, w.github.Requests(""), asked)
-			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit burns no attempt")
+			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit is not a fault of the invitation")
 			_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
 			require.NoError(t, err)
-			require.Zero(t, used, "nor the quota")
+			require.Zero(t, used, "a limit does not use the quota")
 			pauses, err := Pauses(t.Context(), r.Store, w.clock.Now())
 			require.NoError(t, err)
 			require.Len(t, pauses, 1)
@@ -200,7 +200,7 @@ func TestLimitsPauseEverythingForAsLongAsTold(t *testing.T) {
 	}
 }
 
-func TestALimitThatDoesNotSayForHowLongGrows(t *testing.T) {
+func TestPausesForLimitsWithoutATimeGrow(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -219,13 +219,13 @@ func TestALimitThatDoesNotSayForHowLongGrows(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
+func TestDeniedCredentialsPauseAllInvitationsUntilTheyAreRepaired(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testenv.Reply{
-		"401":                  {Status: 401, Body: `{"message":"Bad credentials"}`},
-		"403 without a limit":  {Status: 403, Body: `{"message":"Resource not accessible by personal access token"}`, Header: map[string]string{"X-RateLimit-Remaining": "4999"}},
-		"404 of the whole":     {Status: 404, Body: `{"message":"Not Found"}`},
-		"301 of a renamed one": {Status: 301, Header: map[string]string{"Location": "https://elsewhere.example/repositories/1"}},
+		"401":                         {Status: 401, Body: `{"message":"Bad credentials"}`},
+		"403 without a limit":         {Status: 403, Body: `{"message":"Resource not accessible by personal access token"}`, Header: map[string]string{"X-RateLimit-Remaining": "4999"}},
+		"404 of the repository":       {Status: 404, Body: `{"message":"Not Found"}`},
+		"301 of a renamed repository": {Status: 301, Header: map[string]string{"Location": "https://elsewhere.example/repositories/1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,7 +243,7 @@ func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
 			w.requireStatus(t, "u1", "pay1", Pending)
 			w.clock.Advance(59 * time.Second)
 			reconcile(t, r)
-			require.Len(t, w.github.Requests(""), len(replies), "not hammered")
+			require.Len(t, w.github.Requests(""), len(replies), "no request during the pause")
 
 			pauses, err := Pauses(t.Context(), r.Store, w.clock.Now())
 			require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestRefusedCredentialsPauseEverythingUntilTheyAreRepaired(t *testing.T) {
 	}
 }
 
-func TestARefusedInvitationRequestPausesToo(t *testing.T) {
+func TestADeniedInvitationRequestPausesToo(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403, 307} {
 		w := setup(t)
@@ -274,7 +274,7 @@ func TestARefusedInvitationRequestPausesToo(t *testing.T) {
 	}
 }
 
-func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
+func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testenv.Reply{
 		"502":                       {Status: 502, Body: "<html>"},
@@ -282,8 +282,8 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 		"500":                       {Status: 500},
 		"202":                       {Status: 202, Body: "{}"},
 		"a lost connection":         {Drops: true},
-		"a 201 that breaks off":     {Status: 201, Body: `{"id":`},
-		"a 201 that says nothing":   {Status: 201, Body: ``},
+		"a 201 that is cut off":     {Status: 201, Body: `{"id":`},
+		"a 201 without a body":      {Status: 201, Body: ``},
 		"200 instead of 201 or 204": {Status: 200, Body: `{}`},
 	} {
 		for _, acts := range []bool{false, true} {
@@ -291,7 +291,7 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 				t.Parallel()
 				w := setup(t)
 				w.buy(t, "u1", "pay1", "octo")
-				reply := reply // of this case alone
+				reply := reply // a copy for this case
 				reply.Acts = acts
 				w.github.Script("octo", reply)
 				r := w.inviter(t)
@@ -311,22 +311,22 @@ func TestWithoutAClearAnswerGitHubIsLookedAtBeforeItIsAskedAgain(t *testing.T) {
 				require.Zero(t, w.github.Repeated("octo"))
 				_, used, err = r.records.counts(t.Context(), r.Repository, w.clock.Now())
 				require.NoError(t, err)
-				require.Equal(t, 1, used, "once it is known that nothing was sent, it does not")
+				require.Equal(t, 1, used, "an outcome that proved to be not sent does not count")
 			})
 		}
 	}
 }
 
-func TestATimeOutIsUnclear(t *testing.T) {
+func TestATimeoutIsAnUnclearAnswer(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	w.github.Script("octo", testenv.Reply{Acts: true, Holds: make(chan struct{})})
 	r := w.inviter(t)
-	r.limit = 10 * time.Second // for the look as well, on a busy machine
+	r.attemptTimeout = 10 * time.Second // long enough for the look on a busy machine
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Pending)
-	r.limit = attemptTime
+	r.attemptTimeout = defaultAttemptTimeout
 	w.clock.Advance(2 * time.Second)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
@@ -334,7 +334,7 @@ func TestATimeOutIsUnclear(t *testing.T) {
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
-func TestAFaultThatSaysForHowLongIsWaitedFor(t *testing.T) {
+func TestRetryAfterOfAServerErrorIsHonoured(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -350,7 +350,7 @@ func TestAFaultThatSaysForHowLongIsWaitedFor(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
+func TestAnInvitationThatKeepsFailingDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -371,19 +371,19 @@ func TestOneThatFailsAgainAndAgainHoldsUpNobody(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-func TestWaitsGrowUpToAMost(t *testing.T) {
+func TestWaitsGrowUpToAMaximum(t *testing.T) {
 	t.Parallel()
 	r := &Reconciler{jitter: func() float64 { return 0 }}
-	for inRow, want := range map[int]time.Duration{
+	for failures, want := range map[int]time.Duration{
 		1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1000: 5 * time.Minute,
 	} {
-		require.Equal(t, want, r.wait(afterFault, inRow))
+		require.Equal(t, want, r.wait(afterFault, failures))
 	}
 	r.jitter = func() float64 { return 0.999 }
 	require.InDelta(t, 1.5, r.wait(afterFault, 1).Seconds(), 0.01)
 }
 
-func TestANameThatIsNoGitHubUserNeverReachesGitHub(t *testing.T) {
+func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for i, name := range []string{"../../../user/repos", "a/b", "octo?x=1", "octo#", "octo ", "é", "-octo", "..", ".", "a\nb", "%2e%2e"} {

@@ -11,18 +11,18 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// dying is a GitHub whose caller dies before or after one of its calls: it
-// records nothing and asks for nothing from then on.
+// dying panics before or after one of the calls to GitHub, as if the process was killed
+// there.
 type dying struct {
 	gitHub
-	calls int // until it dies: 2n is before the nth call, 2n+1 after it
+	steps int // until the panic; each call has a step before and one after it
 }
 
 var errKilled = errors.New("killed")
 
 func (d *dying) step(do func() error) error {
 	for _, late := range []bool{false, true} {
-		if d.calls--; d.calls < 0 {
+		if d.steps--; d.steps < 0 {
 			panic(errKilled)
 		}
 		if !late {
@@ -34,7 +34,7 @@ func (d *dying) step(do func() error) error {
 	return nil
 }
 
-func (d *dying) Look(ctx context.Context, user string) (known standing, err error) {
+func (d *dying) Look(ctx context.Context, user string) (known access, err error) {
 	err = d.step(func() (err error) { known, err = d.gitHub.Look(ctx, user); return err })
 	return known, err
 }
@@ -52,8 +52,8 @@ func (d *dying) Remove(ctx context.Context, user string) error {
 	return d.step(func() error { return d.gitHub.Remove(ctx, user) })
 }
 
-// runAndDie is a process that works until it has nothing to do, or dies after
-// that many steps at GitHub. It says whether it came to the end.
+// runAndDie runs a process until nothing is due, or until it dies after that many steps.
+// It returns true where nothing was left.
 func (w *world) runAndDie(t require.TestingT, log testing.TB, steps int) (finished bool) {
 	defer func() {
 		if cause := recover(); cause != nil && cause != any(errKilled) {
@@ -61,7 +61,7 @@ func (w *world) runAndDie(t require.TestingT, log testing.TB, steps int) (finish
 		}
 	}()
 	r := w.on(log, w.tables)
-	r.gitHub = &dying{gitHub: r.gitHub, calls: steps}
+	r.gitHub = &dying{gitHub: r.gitHub, steps: steps}
 	require.NoError(t, r.scan(context.Background(), nil))
 	for {
 		worked, err := r.next(context.Background())
@@ -83,8 +83,8 @@ func TestAProcessThatDiesAtAnyStepInvitesNobodyTwiceAndLosesNobody(t *testing.T)
 			finished := w.runAndDie(t, t, steps)
 			require.Equal(t, steps == 8, finished, "two invitations are four calls")
 			r := w.inviter(t)
-			reconcile(t, r) // the reservation of the dead one stands for a while
-			w.clock.Advance(attemptOver)
+			reconcile(t, r) // the dead process's attempt has not expired yet
+			w.clock.Advance(attemptExpiry)
 			reconcile(t, r)
 			for _, name := range []string{"octo", "hubot"} {
 				require.Equal(t, 1, w.github.Sent(name))
@@ -95,7 +95,7 @@ func TestAProcessThatDiesAtAnyStepInvitesNobodyTwiceAndLosesNobody(t *testing.T)
 
 			w.refund(t, "pay1")
 			w.runAndDie(t, t, steps%5)
-			w.clock.Advance(attemptOver)
+			w.clock.Advance(attemptExpiry)
 			reconcile(t, r)
 			w.requireStatus(t, "u1", "pay1", Withdrawn)
 			require.Nil(t, w.github.Invitation("octo"))
@@ -109,19 +109,19 @@ func TestAnAnswerThatComesTooLateIsNotRecorded(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
 	require.NoError(t, r.scan(t.Context(), nil))
-	late, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	late, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
 	require.NoError(t, err)
-	none, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
+	none, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
 	require.NoError(t, err)
-	require.Nil(t, none, "one at a time")
-	w.clock.Advance(attemptOver)
+	require.Nil(t, none, "one attempt at a time for each GitHub user")
+	w.clock.Advance(attemptExpiry)
 	reconcile(t, w.inviter(t))
 	answer := Answer{Outcome: OutcomeNotSent, Next: late.Invitation}
-	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), ErrAttemptOver)
+	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), ErrAttemptExpired)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-func TestToldToStopItHangsUpAndTheNextOneFindsOut(t *testing.T) {
+func TestAStopCancelsTheRequestAndTheNextAttemptFindsTheOutcome(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -135,22 +135,22 @@ func TestToldToStopItHangsUpAndTheNextOneFindsOut(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	one := w.invitation(t, "u1", "pay1")
-	require.Zero(t, one.Faults, "it was not GitHub's fault")
-	reconcile(t, w.inviter(t)) // at once: the attempt was ended
+	require.Zero(t, one.Faults, "GitHub did not fail")
+	reconcile(t, w.inviter(t)) // at once, because the attempt has ended
 	w.requireStatus(t, "u1", "pay1", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
-// meanwhile is a GitHub during whose invitations something else happens.
-type meanwhile struct {
+// afterInvite calls a function after each invitation, before its answer is recorded.
+type afterInvite struct {
 	gitHub
-	happens func()
+	call func()
 }
 
-func (m meanwhile) Invite(ctx context.Context, user string) (*invitation, error) {
-	made, err := m.gitHub.Invite(ctx, user)
-	m.happens()
+func (a afterInvite) Invite(ctx context.Context, user string) (*invitation, error) {
+	made, err := a.gitHub.Invite(ctx, user)
+	a.call()
 	return made, err
 }
 
@@ -159,40 +159,40 @@ func TestALicenceRevokedWhileGitHubAnswersIsWithdrawnAtOnce(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r, other := w.inviter(t), w.inviter(t)
-	r.gitHub = meanwhile{r.gitHub, func() {
+	r.gitHub = afterInvite{r.gitHub, func() {
 		w.refund(t, "pay1")
 		reconcile(t, other)
-		require.NotNil(t, w.github.Invitation("octo"), "nobody else asks about the same GitHub user")
+		require.NotNil(t, w.github.Invitation("octo"), "one attempt at a time for each GitHub user")
 	}}
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
-func TestBoughtAgainWhileTheWithdrawalIsUnderWay(t *testing.T) {
+func TestAPurchaseDuringAWithdrawalIsInvitedAfterIt(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r, other := w.inviter(t), w.inviter(t)
 	reconcile(t, r)
 	w.refund(t, "pay1")
-	r.gitHub = cancelling{r.gitHub, func() {
+	r.gitHub = beforeCancel{r.gitHub, func() {
 		w.buy(t, "u1", "pay2", "octo")
 		reconcile(t, other)
 	}}
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	w.requireStatus(t, "u1", "pay2", Invited)
-	require.NotNil(t, w.github.Invitation("octo"), "not one that is about to be cancelled")
+	require.NotNil(t, w.github.Invitation("octo"), "the cancellation hits the old invitation only")
 }
 
-// cancelling is a GitHub before whose cancellations something else happens.
-type cancelling struct {
+// beforeCancel calls a function before each cancellation.
+type beforeCancel struct {
 	gitHub
-	happens func()
+	call func()
 }
 
-func (c cancelling) Cancel(ctx context.Context, id int64) error {
-	c.happens()
-	return c.gitHub.Cancel(ctx, id)
+func (b beforeCancel) Cancel(ctx context.Context, id int64) error {
+	b.call()
+	return b.gitHub.Cancel(ctx, id)
 }

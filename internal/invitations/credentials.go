@@ -12,11 +12,11 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 )
 
-// Credentials are a token, or those of a GitHub App's installation. However
-// they are printed, they read [redacted].
+// Credentials are a token, or those of a GitHub App's installation. They always print as
+// [redacted].
 //
-// What is secret is behind a function: fmt prints pointers to structs in full
-// where a verb does not fit them.
+// A function holds the secret, because fmt prints all fields of a pointer to a struct
+// where a verb does not fit.
 type Credentials struct{ reveal func() secret }
 
 type secret struct {
@@ -30,8 +30,8 @@ func Token(text string) Credentials {
 	return Credentials{func() secret { return secret{token: text} }}
 }
 
-// App returns the credentials of an App's installation; key is the App's
-// private key, PEM. The error does not repeat it.
+// App returns the credentials of an App's installation. The key is the App's private key
+// as PEM. The error does not contain it.
 func App(id, installation int64, key []byte) (Credentials, error) {
 	if _, err := ghinstallation.NewAppsTransport(http.DefaultTransport, id, key); err != nil {
 		return Credentials{}, fmt.Errorf("not a private key of an App: %w", err)
@@ -39,23 +39,23 @@ func App(id, installation int64, key []byte) (Credentials, error) {
 	return Credentials{func() secret { return secret{app: id, installation: installation, key: key} }}, nil
 }
 
-// Set says whether there are any.
+// Set says whether there are credentials; the zero value has none.
 func (c Credentials) Set() bool { return c.reveal != nil }
 
 const redacted = "[redacted]"
 
-// Format implements fmt.Formatter, for every verb.
+// Format implements fmt.Formatter for every verb.
 func (Credentials) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
 
-// String implements fmt.Stringer, for whoever calls it.
+// String implements fmt.Stringer.
 func (Credentials) String() string { return redacted }
 
 func (Credentials) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Credentials) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// NewGitHub returns a repository (owner/name) at the API of that address. With
-// an empty permission GitHub's own default is asked for, the only one that a
-// repository of a personal account has.
+// NewGitHub returns a client of one repository (owner/name) at this API. An empty
+// permission means GitHub's default, the only one that a repository of a personal account
+// has.
 func NewGitHub(api *url.URL, credentials Credentials, repository, permission string, now func() time.Time) *GitHub {
 	owner, name, _ := strings.Cut(repository, "/")
 	base := *api
@@ -77,16 +77,16 @@ func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	}
 	apps, err := ghinstallation.NewAppsTransport(plain, secret.app, secret.key)
 	if err != nil {
-		panic(err) // App has read the key already
+		panic(err) // impossible: App has parsed the key
 	}
 	apps.BaseURL = strings.TrimSuffix(base.String(), "/")
 	return ghinstallation.NewFromAppsTransport(apps, secret.installation)
 }
 
-// mostOfAnAnswer is a hundred invitations, of some kilobytes each, and more.
-const mostOfAnAnswer = 4 << 20
+// A page of a hundred invitations has some kilobytes for each.
+const maxAnswerBytes = 4 << 20
 
-// bounded ends answers that do not.
+// bounded reads at most maxAnswerBytes of an answer.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -95,7 +95,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(response.Body, mostOfAnAnswer), response.Body}
+		}{io.LimitReader(response.Body, maxAnswerBytes), response.Body}
 	}
 	return response, err
 }

@@ -1,6 +1,6 @@
--- what has become of each purchase: it was refunded, turned out to be of another kind,
--- or is kept after all; its GitHub user became known, or is another one while GitHub
--- was not asked about the one before
+-- brings invitations up to date with their purchases. A purchase may be refunded, of another
+-- kind, or kept again. Its GitHub user may have become known, or have changed before GitHub
+-- was asked about it.
 update payfold.invitation i
 set github_username = n.github_username, revoked = n.revoked, due_at = $2, faults = 0, changed_at = $2
 from (

@@ -1,7 +1,7 @@
--- Purchases whose payment has another name now: two payments turned out to be one,
--- or other rules name it otherwise (then the moment and the GitHub user tell it). The
--- invitation goes with its purchase; where that has one already, or is somebody
--- else's now, this one ends. What is not there under any name stays as it is.
+-- moves invitations along with payments that have another id now: two payments were merged,
+-- or other rules give them other ids (then time and GitHub user identify the payment). Where
+-- the payment has an invitation already, or belongs to another user now, this one ends.
+-- Invitations whose payment is not found stay as they are.
 with lost as (
   select i.user_id, i.provider_payment_id, i.github_username, i.activated_at
   from payfold.invitation i
@@ -9,7 +9,7 @@ with lost as (
     and not exists (
       select from portal.payment p where p.user_id = i.user_id and p.provider_payment_id = i.provider_payment_id
     )
-    and not exists ( -- its answer is yet to be recorded, under the name of before
+    and not exists ( -- an attempt under way records its answer under the old id
       select from payfold.invitation_attempt a
       where a.repository = i.repository and lower(a.github_username) = lower(i.github_username) and a.outcome is null
     )
@@ -24,7 +24,7 @@ with lost as (
   where name.certain
      or p.occurred_at = l.activated_at and lower(p.github_username) is not distinct from lower(l.github_username)
   order by l.user_id, l.provider_payment_id, name.certain desc, p.provider_payment_id
-), others as ( -- it turned out to be somebody else's
+), others as ( -- payments that belong to another user now
   select l.user_id, l.provider_payment_id
   from lost l
   join portal.payment named on named.provider_payment_id = l.provider_payment_id

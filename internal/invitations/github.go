@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-github/v66/github"
 )
 
-// GitHub is one repository at GitHub, seen with one set of credentials. Every
-// error of its methods is a problem. Safe for concurrent use.
+// GitHub is a client of one repository. Every error of its methods is a *problem. Safe for
+// concurrent use.
 type GitHub struct {
 	http        *http.Client // adds the credentials
 	base        *url.URL
@@ -23,18 +23,18 @@ type GitHub struct {
 	now         func() time.Time
 }
 
-// githubName is what a GitHub user's name can be, those of managed users
-// included. go-github puts the name into the path as it is, and a buyer chooses
-// it: anything else must never get there.
+// githubName matches the names of GitHub users, managed users included. Buyers choose
+// names, and go-github writes them into the path without escaping, so no other text may
+// reach it.
 var githubName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
-// standing is what GitHub knows of a user.
-type standing struct {
+// access is a user's access to the repository.
+type access struct {
 	collaborator bool
-	pending      *invitation
+	pending      *invitation // not accepted yet; nil: none
 }
 
-// invitation is one of GitHub's.
+// invitation is an invitation at GitHub.
 type invitation struct {
 	id        int64
 	createdAt time.Time
@@ -44,38 +44,38 @@ type invitation struct {
 // expiresAfter is how long GitHub keeps an invitation open.
 const expiresAfter = 7 * 24 * time.Hour
 
-// Look returns what GitHub knows of the user. A problem of kind refused means
-// that the repository cannot be seen.
-func (g *GitHub) Look(ctx context.Context, user string) (standing, error) {
+// Look returns the user's access. A permanent problem means that these credentials cannot
+// see the repository.
+func (g *GitHub) Look(ctx context.Context, user string) (access, error) {
 	client := g.client()
 	collaborator, response, err := client.Repositories.IsCollaborator(ctx, g.owner, g.name, user)
 	if err != nil {
-		return standing{}, problemOf(response, err, g.now())
+		return access{}, problemOf(response, err, g.now())
 	}
-	if collaborator && response.StatusCode != http.StatusNoContent { // some page of a proxy
-		return standing{}, &problem{kind: unclear, words: wordsOf(response.StatusCode, nil)}
+	if collaborator && response.StatusCode != http.StatusNoContent { // a page of a proxy
+		return access{}, &problem{kind: unclear, message: messageOf(response.StatusCode, nil)}
 	}
 	if collaborator {
-		return standing{collaborator: true}, nil
+		return access{collaborator: true}, nil
 	}
 	pending, err := g.pending(ctx, client, user)
-	return standing{pending: pending}, err
+	return access{pending: pending}, err
 }
 
-// listed is an invitation with the field that go-github leaves out.
-type listed struct {
+// listedInvitation adds a field that go-github lacks.
+type listedInvitation struct {
 	github.RepositoryInvitation
 	Expired bool `json:"expired"`
 }
 
-// pending finds the user's invitation; an open one before an expired one.
+// pending finds the user's invitation. It prefers an open one to an expired one.
 func (g *GitHub) pending(ctx context.Context, client *github.Client, user string) (found *invitation, err error) {
 	for page := 1; page != 0; {
 		request, err := client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/invitations?per_page=100&page=%d", g.owner, g.name, page), nil)
 		if err != nil {
 			return nil, problemOf(nil, err, g.now())
 		}
-		var list []listed
+		var list []listedInvitation
 		response, err := client.Do(ctx, request, &list)
 		if err != nil {
 			return nil, problemOf(response, err, g.now())
@@ -95,8 +95,8 @@ func (g *GitHub) pending(ctx context.Context, client *github.Client, user string
 	return found, nil
 }
 
-// Invite asks GitHub to invite the user; nil where the user has access already.
-// A problem of kind unclear may have invited.
+// Invite asks GitHub to invite the user. It returns nil where the user has access already.
+// After an unclear problem GitHub may have invited.
 func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
 	made, response, err := g.client().Repositories.AddCollaborator(ctx, g.owner, g.name, user,
 		&github.RepositoryAddCollaboratorOptions{Permission: g.permission})
@@ -111,29 +111,27 @@ func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
 	return nil, problemOf(response, err, g.now())
 }
 
-// Cancel takes an invitation back that has not been accepted; one that is gone
-// is none.
+// Cancel deletes an invitation that was not accepted yet. It is no error where none exists.
 func (g *GitHub) Cancel(ctx context.Context, id int64) error {
 	response, err := g.client().Repositories.DeleteInvitation(ctx, g.owner, g.name, id)
-	return g.gone(response, err)
+	return g.ignoreNotFound(response, err)
 }
 
-// Remove ends a collaborator's access; one who has none is no problem.
+// Remove ends a collaborator's access. It is no error where the user has none.
 func (g *GitHub) Remove(ctx context.Context, user string) error {
 	response, err := g.client().Repositories.RemoveCollaborator(ctx, g.owner, g.name, user)
-	return g.gone(response, err)
+	return g.ignoreNotFound(response, err)
 }
 
-func (g *GitHub) gone(response *github.Response, err error) error {
+func (g *GitHub) ignoreNotFound(response *github.Response, err error) error {
 	if err == nil || response != nil && response.Response != nil && response.StatusCode == http.StatusNotFound {
 		return nil
 	}
 	return problemOf(response, err, g.now())
 }
 
-// client is a new one for each call: go-github remembers limits on its own, by
-// the clock of the machine, and answers by itself while they last. Pauses are
-// the reconciler's, and all processes share them.
+// client returns a new client for each call. A go-github client remembers rate limits and
+// answers from memory while they last. Here pauses are in the database, for all processes.
 func (g *GitHub) client() *github.Client {
 	client := github.NewClient(g.http)
 	client.BaseURL = g.base

@@ -18,18 +18,18 @@ const (
 	electionInterval = time.Second
 	// leaderTimeout is when Postgres ends the session of a leader that froze.
 	leaderTimeout = 15 * time.Second
-	// leaderHeartbeat is how often the leader shows that it lives.
+	// leaderHeartbeat is how often the leader sends a query, so that its session is not idle.
 	leaderHeartbeat = 3 * time.Second
 	// leaderCallTimeout bounds every statement on the leader's session.
 	leaderCallTimeout = 3 * time.Second
 )
 
-// lead waits until this process is the leader for the repository, then calls work, with
-// a channel of the users whose purchases change (nil: any). Work's context ends when
-// the leadership is lost. lead returns what work returned, or why the session ended.
+// lead waits until this process is the leader for the repository, then calls work with
+// a channel of the users whose purchases change (nil: any user). The context of work ends
+// when the leadership is lost. lead returns the error of work, or why the session ended.
 //
-// Leadership only keeps processes from doing each other's work: reserve settles what
-// two of them ask GitHub at once.
+// Leadership only saves work. Two leaders at once would do no harm, because reserve gives
+// each attempt to one of them.
 func (r records) lead(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan []string) error) error {
 	session, err := pgx.ConnectConfig(ctx, leaderSession(r.tables))
 	if err != nil {
@@ -58,7 +58,7 @@ func (r records) lead(ctx context.Context, repository string, work func(ctx cont
 	return nil
 }
 
-// leaderSession is a session of its own: the pool's are lent to one call each.
+// leaderSession configures a connection outside the pool, because the leader keeps it.
 func leaderSession(tables *store.Store) *pgx.ConnConfig {
 	config := tables.Pool().Config().ConnConfig
 	config.RuntimeParams["idle_session_timeout"] = strconv.FormatInt(leaderTimeout.Milliseconds(), 10)
@@ -71,14 +71,14 @@ func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) err
 	ticker := time.NewTicker(electionInterval)
 	defer ticker.Stop()
 	for {
-		var mine bool
+		var elected bool
 		err := onSession(ctx, func(ctx context.Context) error {
-			return session.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", store.LeaderLock, repository).Scan(&mine)
+			return session.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", store.LeaderLock, repository).Scan(&elected)
 		})
 		if err != nil {
 			return fmt.Errorf("become the leader: %w", err)
 		}
-		if mine {
+		if elected {
 			break
 		}
 		select {
@@ -93,40 +93,41 @@ func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) err
 	})
 }
 
-// listen tells of changed purchases until ctx ends or the session does. It never
-// waits for who takes them: the session must show that often that it lives. What it
-// hears is no sign of that.
-func listen(ctx context.Context, session *pgx.Conn, changed chan []string, often time.Duration) error {
-	for asked := time.Now(); ; {
-		waiting, cancel := context.WithDeadline(ctx, asked.Add(often))
-		heard, err := session.WaitForNotification(waiting)
+// listen sends the users of each notification to changed, until ctx ends or the session
+// does. It never blocks on a full channel, because it must send a heartbeat in time.
+// Notifications do not replace heartbeats: for Postgres, a session that only receives
+// them is idle.
+func listen(ctx context.Context, session *pgx.Conn, changed chan []string, heartbeat time.Duration) error {
+	for last := time.Now(); ; {
+		waiting, cancel := context.WithDeadline(ctx, last.Add(heartbeat))
+		notification, err := session.WaitForNotification(waiting)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
 			select {
-			case changed <- store.LicensesIn(heard.Payload):
-			default: // too many wait: it may be anybody
+			case changed <- store.LicensesIn(notification.Payload):
+			default: // the channel is full: replace one entry by "any user"
 				select {
 				case <-changed:
 				default:
 				}
-				changed <- nil // there is room: nobody else sends
+				changed <- nil // does not block: this is the only sender
 			}
 		case waiting.Err() == nil:
 			return fmt.Errorf("listen for changed purchases: %w", err)
-		default: // time to show that this process lives, and to see that the session does
+		default:
 			if err := onSession(ctx, session.Ping); err != nil {
 				return fmt.Errorf("listen for changed purchases: %w", err)
 			}
-			asked = time.Now()
+			last = time.Now()
 		}
 	}
 }
 
-func onSession(ctx context.Context, ask func(context.Context) error) error {
+func onSession(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, leaderCallTimeout)
 	defer cancel()
-	return ask(ctx)
+	return call(ctx)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestMoreUsersThanANotificationHoldsAreAnyUsers(t *testing.T) {
+func TestTooManyUsersForOneNotificationMeanAnyUser(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	long := strings.Repeat("é", 127)
@@ -35,7 +35,7 @@ func TestMoreUsersThanANotificationHoldsAreAnyUsers(t *testing.T) {
 	}))
 }
 
-func TestNotificationsThatNobodyTakesBecomeOneOfAnyUser(t *testing.T) {
+func TestUnreadNotificationsBecomeOneForAnyUser(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	require.NoError(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
@@ -51,7 +51,7 @@ func TestNotificationsThatNobodyTakesBecomeOneOfAnyUser(t *testing.T) {
 	}))
 }
 
-func TestOneInviterAtATime(t *testing.T) {
+func TestOneProcessLeadsAtATime(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	var order []string
@@ -76,7 +76,7 @@ func TestOneInviterAtATime(t *testing.T) {
 	require.Equal(t, []string{"first", "second"}, order)
 }
 
-func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
+func TestALeaderThatLosesItsSessionStopsInviting(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	err := r.lead(ctx, "acme/tool", func(working context.Context, _ <-chan []string) error {
@@ -89,8 +89,8 @@ func TestWhoLosesTheSessionStopsInviting(t *testing.T) {
 	require.ErrorContains(t, err, "listen for changed purchases")
 }
 
-// A session that only hears is idle to Postgres, however much it hears.
-func TestAnInviterThatAlwaysHearsSomethingShowsThatItLives(t *testing.T) {
+// For Postgres, a session that only receives notifications is idle.
+func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	session, err := pgx.ConnectConfig(ctx, leaderSession(r.tables))
@@ -103,8 +103,8 @@ func TestAnInviterThatAlwaysHearsSomethingShowsThatItLives(t *testing.T) {
 	ended := make(chan error, 1)
 	pid := session.PgConn().PID()
 	go func() { ended <- listen(listening, session, changed, 100*time.Millisecond) }()
-	var shown time.Time // by the session, the last time
-	for signs := 0; signs < 4; {
+	var last time.Time // of the newest heartbeat
+	for heartbeats := 0; heartbeats < 4; {
 		_, err := r.tables.Pool().Exec(ctx, store.NotifyLicenses, `["u1"]`)
 		require.NoError(t, err)
 		select {
@@ -114,9 +114,9 @@ func TestAnInviterThatAlwaysHearsSomethingShowsThatItLives(t *testing.T) {
 		}
 		var at time.Time
 		require.NoError(t, r.tables.Pool().QueryRow(ctx, "select query_start from pg_stat_activity where pid = $1", pid).Scan(&at))
-		if at.After(shown) {
-			shown = at
-			signs++
+		if at.After(last) {
+			last = at
+			heartbeats++
 		}
 	}
 	cancel()
@@ -129,7 +129,7 @@ func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	require.NoError(t, r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error { return nil }))
 	config := leaderSession(r.tables)
 	require.Equal(t, strconv.FormatInt(leaderTimeout.Milliseconds(), 10), config.RuntimeParams["idle_session_timeout"])
-	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "one that lives shows it in time")
+	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "heartbeats come before the timeout")
 }
 
 func TestAPauseIsNeverMadeShorter(t *testing.T) {
@@ -146,7 +146,7 @@ func TestAPauseIsNeverMadeShorter(t *testing.T) {
 	require.NoError(t, r.endPause(ctx, "acme/tool", PauseDenied))
 	pauses, err = Pauses(ctx, r.tables, now)
 	require.NoError(t, err)
-	require.Len(t, pauses, 1, "a limit outlives the process that met it")
+	require.Len(t, pauses, 1, "a pause for a limit outlives the process")
 	pauses, err = Pauses(ctx, r.tables, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, pauses)

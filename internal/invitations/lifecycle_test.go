@@ -68,7 +68,7 @@ func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
-func TestWhoHasAcceptedKeepsTheAccessUnlessToldOtherwise(t *testing.T) {
+func TestARefundRemovesAnAcceptedUserOnlyWhereThatIsConfigured(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []bool{false, true} {
 		w := setup(t)
@@ -84,7 +84,7 @@ func TestWhoHasAcceptedKeepsTheAccessUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestAcceptedAfterALostAnswerIsOursToRemove(t *testing.T) {
+func TestAccessFromAnInvitationWithALostAnswerIsRemoved(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -101,7 +101,7 @@ func TestAcceptedAfterALostAnswerIsOursToRemove(t *testing.T) {
 	require.False(t, w.github.HasAccess("octo"))
 }
 
-func TestWhoHadAccessWithoutUsIsNeverRemoved(t *testing.T) {
+func TestAccessWithoutAnInvitationOfPayfoldIsNeverRemoved(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -115,7 +115,7 @@ func TestWhoHadAccessWithoutUsIsNeverRemoved(t *testing.T) {
 	require.True(t, w.github.HasAccess("maintainer"))
 }
 
-func TestWhatAnotherUsersLicenceGivesIsNotTaken(t *testing.T) {
+func TestARefundKeepsTheAccessOfAnotherUsersLicence(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -130,7 +130,7 @@ func TestWhatAnotherUsersLicenceGivesIsNotTaken(t *testing.T) {
 	w.github.Accept(t, "octo")
 	w.refund(t, "pay2")
 	reconcile(t, r)
-	require.False(t, w.github.HasAccess("octo"), "the last licence takes it")
+	require.False(t, w.github.HasAccess("octo"), "the refund of the last licence removes the access")
 }
 
 func TestOnlyAnExplicitRevocationWithdraws(t *testing.T) {
@@ -152,7 +152,7 @@ func TestOnlyAnExplicitRevocationWithdraws(t *testing.T) {
 	require.Empty(t, w.github.Requests(http.MethodDelete))
 }
 
-func TestBoughtTwiceIsOneInvitation(t *testing.T) {
+func TestTwoPurchasesForOneGitHubUserShareAnInvitation(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -164,17 +164,17 @@ func TestBoughtTwiceIsOneInvitation(t *testing.T) {
 	w.requireStatus(t, "u1", "pay2", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Zero(t, w.github.Repeated("octo"))
-	w.refund(t, "pay2") // the first goes on
+	w.refund(t, "pay2") // pay1 is kept
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay2", Withdrawn)
 	require.NotNil(t, w.github.Invitation("octo"))
-	w.refund(t, "pay1") // and both
+	w.refund(t, "pay1") // none is kept
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
-func TestBoughtTwiceBeforeTheFirstWasSentIsOneInvitation(t *testing.T) {
+func TestASecondPurchaseBeforeTheFirstInvitationSharesIt(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -188,7 +188,7 @@ func TestBoughtTwiceBeforeTheFirstWasSentIsOneInvitation(t *testing.T) {
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
-func TestRefundedAndBoughtAgainIsInvitedAgain(t *testing.T) {
+func TestAPurchaseAfterARefundIsInvitedAgain(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -221,14 +221,14 @@ func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
 	require.Equal(t, 1, w.github.Sent("octo"))
 }
 
-func TestAnotherNameOfTheSamePurchaseCountsWithRetryAlone(t *testing.T) {
+func TestAfterAFailureOnlyRetryUsesANewNameOfThePurchase(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.github.Unknown("typo")
 	w.buy(t, "u1", "pay1", "typo")
 	r := w.inviter(t)
 	reconcile(t, r)
-	w.clock.Advance(-time.Hour) // the earliest by the provider's time is the payment's
+	w.clock.Advance(-time.Hour) // the name with the earliest time of the provider is the payment's
 	w.buy(t, "u1", "pay1", "octo")
 	w.clock.Advance(time.Hour)
 	reconcile(t, r)
@@ -264,7 +264,7 @@ func TestAnInvitationThatIsGoneAfterItsTimeCountsAsExpired(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
 	reconcile(t, r)
-	w.github.Decline(t, "octo") // or GitHub lists no expired ones
+	w.github.Decline(t, "octo") // as if GitHub did not list expired invitations
 	w.clock.Advance(8 * 24 * time.Hour)
 	reconcile(t, r)
 	require.Equal(t, 2, w.github.Sent("octo"))
@@ -285,7 +285,7 @@ func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
 	w.requireStatus(t, "u2", "pay2", Declined)
 	w.clock.Advance(100 * 24 * time.Hour)
 	reconcile(t, r)
-	require.Equal(t, 1, w.github.Sent("hubot"), "whoever declined is not asked again")
+	require.Equal(t, 1, w.github.Sent("hubot"), "a declined invitation is not repeated")
 	_, err := Retry(t.Context(), r.Store, "u2", w.clock.Now())
 	require.NoError(t, err)
 	reconcile(t, r)
@@ -324,14 +324,14 @@ func TestARebuiltSchemaInvitesNobodyAgain(t *testing.T) {
 		end $$`)
 	w.exec(t, "begin; alter schema portal rename to portal_prev; alter schema portal_next rename to portal; commit")
 	w.clock.Advance(time.Hour)
-	w.buy(t, "u2", "pay2", "hubot") // into the promoted one
+	w.buy(t, "u2", "pay2", "hubot") // into the promoted schema
 	reconcile(t, r)
 	require.Equal(t, 1, w.github.Sent("octo"))
 	require.Equal(t, 1, w.github.Sent("hubot"))
 	require.Len(t, w.github.Requests(http.MethodPut), 2)
 }
 
-func TestWithoutCredentialsInvitationsWait(t *testing.T) {
+func TestWithoutCredentialsInvitationsStayPending(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")

@@ -25,22 +25,22 @@ func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
 			Name: "payfold_invitations_sent_total", Help: "Invitations that GitHub has made.",
 		}),
 		attempts: make.NewCounterVec(prometheus.CounterOpts{
-			Name: "payfold_invitations_attempts_total", Help: "Attempts, by purpose and what they led to.",
+			Name: "payfold_invitations_attempts_total", Help: "Attempts, by purpose and resulting status.",
 		}, []string{"purpose", "status"}),
 		problems: make.NewCounterVec(prometheus.CounterOpts{
 			Name: "payfold_invitations_problems_total", Help: "Answers that made the inviter wait: limit, denied or fault.",
 		}, []string{"cause"}),
 		state: make.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "payfold_invitations", Help: "Invitations by status; pending ones wait. Only of the projector that invites.",
+			Name: "payfold_invitations", Help: "Invitations by status. Only the projector that is the leader sets it.",
 		}, []string{"status"}),
 		quota: make.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_invitations_quota_left", Help: "Invitations that may still be sent in these 24 hours. Only of the projector that invites.",
+			Name: "payfold_invitations_quota_left", Help: "Invitations that may still be sent in these 24 hours. Only the projector that is the leader sets it.",
 		}),
 		paused: make.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "payfold_invitations_paused", Help: "1 while nothing is asked of GitHub, by cause. Only of the projector that invites.",
+			Name: "payfold_invitations_paused", Help: "1 while requests to GitHub are paused, by cause. Only the projector that is the leader sets it.",
 		}, []string{"cause"}),
 		duration: make.NewHistogram(prometheus.HistogramOpts{
-			Name: "payfold_invitations_answer_seconds", Help: "Time of one attempt, all its calls together.",
+			Name: "payfold_invitations_answer_seconds", Help: "Duration of one attempt with all its requests.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 11),
 		}),
 	}
@@ -56,7 +56,7 @@ var (
 	causes = []string{PauseLimit, PauseDenied, PauseFault}
 )
 
-// measure sets the gauges to what the database says.
+// measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
 	byStatus, used, err := r.records.counts(ctx, r.Repository, r.Now())
 	if err != nil {
@@ -81,26 +81,26 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	return nil
 }
 
-// standDown: this process does not invite any more.
-func (r *Reconciler) standDown() {
+// clearGauges is for a process that is not the leader any more.
+func (r *Reconciler) clearGauges() {
 	r.metrics.state.Reset()
 	r.metrics.paused.Reset()
 	r.metrics.quota.Set(0)
 }
 
-// observe counts and says what an attempt has led to.
+// observe counts and logs the result of an attempt.
 func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result) {
 	next := done.answer.Next
 	r.metrics.attempts.WithLabelValues(attempt.Purpose, next.Status).Inc()
 	if done.answer.Outcome == OutcomeSent {
 		r.metrics.sent.Inc()
 	}
-	log := r.Logger.With("user_id", attempt.UserID, "status", next.Status, "answer", done.answer.Words)
+	log := r.Logger.With("user_id", attempt.UserID, "status", next.Status, "answer", done.answer.Message)
 	if pause := done.pause; pause != nil {
 		r.metrics.problems.WithLabelValues(pause.Cause).Inc()
 		log = log.With("paused_until", pause.Until.UTC().Truncate(time.Second))
 		if pause.Cause == PauseDenied {
-			log.ErrorContext(ctx, "GitHub refuses the inviter: nothing is sent until that is repaired")
+			log.ErrorContext(ctx, "GitHub refuses the credentials or the repository: nothing is sent until that is repaired")
 			return
 		}
 		log.WarnContext(ctx, "the inviter waits for GitHub", "cause", pause.Cause)
@@ -108,7 +108,7 @@ func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result)
 	}
 	switch {
 	case next.Status == Failed && attempt.Status != next.Status:
-		log.WarnContext(ctx, "GitHub refuses an invitation; once the cause is gone: projector invitations retry")
+		log.WarnContext(ctx, "GitHub refuses an invitation for good; after repairing the cause, run: projector invitations retry")
 	case next.Status != attempt.Status:
 		log.InfoContext(ctx, "an invitation has changed")
 	}

@@ -12,12 +12,12 @@ import (
 
 // Causes of a pause.
 const (
-	PauseLimit  = "limit"  // GitHub told us to wait
-	PauseDenied = "denied" // GitHub refuses the credentials, or they reach no such repository
-	PauseFault  = "fault"  // GitHub does not answer
+	PauseLimit  = "limit"  // GitHub's rate limit
+	PauseDenied = "denied" // GitHub refuses the credentials, or does not show them the repository
+	PauseFault  = "fault"  // GitHub does not answer, or answers with an error of its own
 )
 
-// Pause says until when GitHub is not asked anything about a repository.
+// Pause is a time without requests about a repository.
 type Pause struct {
 	Repository string    `json:"repository" db:"repository"`
 	Until      time.Time `json:"paused_until" db:"paused_until"`
@@ -25,7 +25,7 @@ type Pause struct {
 	Reason     string    `json:"reason" db:"reason"`
 }
 
-// pause makes every process wait. A pause is never made shorter.
+// pause makes every process wait. It never shortens a pause.
 func (r records) pause(ctx context.Context, pause Pause) error {
 	_, err := r.tables.Pool().Exec(ctx, `insert into payfold.invitation_pause (repository, paused_until, cause, reason) values ($1, $2, $3, $4)
 		on conflict (repository) do update set paused_until = excluded.paused_until, cause = excluded.cause, reason = excluded.reason
@@ -60,8 +60,8 @@ func Pauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, e
 	return pauses, nil
 }
 
-// counts says how many invitations to a repository have each status,
-// and how many attempts of the last 24 hours count for its quota.
+// counts returns the number of invitations to a repository by status, and the number of
+// attempts in the last 24 hours that count for its quota.
 func (r records) counts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
 	byStatus = map[string]int{}
 	batch := &pgx.Batch{}

@@ -6,58 +6,59 @@ import (
 	"time"
 )
 
-// watchEvery is how often an invitation is looked at that waits for its user:
-// soon enough to know within a day of each end it can take.
-const watchEvery = 24 * time.Hour
+// watchInterval is how often payfold looks at an invitation that the user has not
+// answered. So it knows within a day that one was accepted, declined or expired.
+const watchInterval = 24 * time.Hour
 
-// invite asks GitHub to invite, unless the user has access or an invitation.
-func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known standing) result {
+// invite asks GitHub to invite the user. Where the user has access or an invitation, it
+// only records that.
+func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access) result {
 	switch {
 	case known.collaborator:
-		return r.settled(attempt, Collaborator, "has access")
+		return r.concluded(attempt, Collaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, OutcomeNotSent, "found pending")
-	case known.pending != nil: // GitHub takes no second one beside an expired one
+	case known.pending != nil: // GitHub refuses a second invitation until the expired one is deleted
 		if err := r.gitHub.Cancel(ctx, known.pending.id); err != nil {
-			return r.troubled(attempt, whole(err), OutcomeNotSent)
+			return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
 		}
 	}
 	made, err := r.gitHub.Invite(ctx, *attempt.GitHubUser)
 	if err != nil {
-		trouble := asProblem(err)
-		switch trouble.kind {
-		case refused:
-			return r.settled(attempt, Failed, trouble.words)
+		failure := asProblem(err)
+		switch failure.kind {
+		case permanent:
+			return r.concluded(attempt, Failed, failure.message)
 		case unclear:
-			return r.troubled(attempt, trouble, OutcomeUnknown)
+			return r.retryLater(attempt, failure, OutcomeUnknown)
 		}
-		return r.troubled(attempt, trouble, OutcomeNotSent)
+		return r.retryLater(attempt, failure, OutcomeNotSent)
 	}
 	if made == nil {
-		return r.settled(attempt, Collaborator, "had access already")
+		return r.concluded(attempt, Collaborator, "had access already")
 	}
 	return r.invited(attempt, made, OutcomeSent, "201 "+strconv.FormatInt(made.id, 10))
 }
 
-// watch looks how an invitation stands that waits for its user.
-func (r *Reconciler) watch(attempt *Attempt, known standing) result {
+// watch follows an invitation that the user had not answered yet.
+func (r *Reconciler) watch(attempt *Attempt, known access) result {
 	switch {
 	case known.collaborator:
-		return r.settled(attempt, Collaborator, "has access")
+		return r.concluded(attempt, Collaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, OutcomeNotSent, "still pending")
 	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
-		return r.settled(attempt, Declined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
-	case attempt.Repeats == 0: // one that is gone after its time has run out as well
-		again := r.settled(attempt, Pending, "the first one expired")
+		return r.concluded(attempt, Declined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
+	case attempt.Repeats == 0: // expired: listed as such, or gone after the time it was open
+		again := r.concluded(attempt, Pending, "the first one expired")
 		again.answer.Next.Repeats = 1
 		return again
 	}
-	return r.settled(attempt, Expired, "two invitations expired")
+	return r.concluded(attempt, Expired, "two invitations expired")
 }
 
-// withdraw takes back what a refunded purchase gave.
-func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known standing) result {
+// withdraw cancels the invitation of a refunded purchase, or removes the access.
+func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known access) result {
 	user, reason, err := *attempt.GitHubUser, "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
@@ -66,7 +67,7 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known stand
 		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
 	case !known.collaborator:
 		reason = "nothing to take back"
-	case !attempt.Ours && attempt.UnknownSince == nil: // after an unknown outcome it is taken to be ours
+	case !attempt.InvitedByUs && attempt.UnknownSince == nil: // an attempt of unknown outcome may have invited the user
 		reason = "had access without an invitation of ours, and keeps it"
 	case !r.RemoveOnRevoke:
 		reason = "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set"
@@ -74,14 +75,14 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known stand
 		reason, err = "the access was taken back", r.gitHub.Remove(ctx, user)
 	}
 	if err != nil {
-		return r.troubled(attempt, asProblem(err), OutcomeNotSent)
+		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
-	return r.settled(attempt, Withdrawn, reason)
+	return r.concluded(attempt, Withdrawn, reason)
 }
 
-// invited: the invitation waits for its user.
-func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, words string) result {
-	done := r.settled(attempt, Invited, words)
+// invited is the result where an invitation waits for its user.
+func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, message string) result {
+	done := r.concluded(attempt, Invited, message)
 	done.answer.Outcome = outcome
 	next := &done.answer.Next
 	next.Reason = nil
@@ -91,13 +92,13 @@ func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, words s
 		now := r.Now()
 		next.InvitedAt = &now
 	}
-	next.DueAt = r.Now().Add(watchEvery)
+	next.DueAt = r.Now().Add(watchInterval)
 	return done
 }
 
-// settled is an answer after which nothing has to be repeated.
-func (r *Reconciler) settled(attempt *Attempt, status, reason string) result {
+// concluded is the result of an attempt that need not be repeated.
+func (r *Reconciler) concluded(attempt *Attempt, status, reason string) result {
 	next := attempt.Invitation
 	next.Status, next.Reason, next.Faults, next.DueAt = status, &reason, 0, r.Now()
-	return result{answer: Answer{Outcome: OutcomeNotSent, Words: reason, Next: next}}
+	return result{answer: Answer{Outcome: OutcomeNotSent, Message: reason, Next: next}}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// replies are what GitHub may answer to an invitation; those that refuse for
-// good are left out, for nothing is lost in them.
+// replies are GitHub's answers to an invitation, without permanent failures: after those
+// nobody is invited.
 var replies = []testenv.Reply{
 	{},
 	{Drops: true},
@@ -26,17 +26,17 @@ var replies = []testenv.Reply{
 	{Status: 403},
 }
 
-// bought is one purchase: whose, and whom it names.
+// bought is one purchase.
 type bought struct {
 	user, gitHubUser string
 	refunded         bool
 }
 
-// buyers is a few users who buy for a few GitHub users, in whatever combination.
+// buyers is a few users who buy for a few GitHub users, in any combination.
 type buyers struct {
 	*world
 	purchases []bought
-	refunds   map[string]int // of a GitHub user's purchases
+	refunds   map[string]int // number of refunded purchases by GitHub user
 }
 
 func paymentOf(i int) string { return fmt.Sprint("pay", i) }
@@ -54,7 +54,7 @@ func (b *buyers) buy(t *rapid.T) {
 	b.purchases = append(b.purchases, one)
 }
 
-// name brings a GitHub user for a purchase; the first one counts.
+// name delivers a second event of a purchase with a GitHub user. The first name counts.
 func (b *buyers) name(t *rapid.T) {
 	i := b.any(t)
 	name := gitHubUser(rapid.IntRange(0, gitHubUsers-1).Draw(t, "named"))
@@ -80,7 +80,7 @@ func (b *buyers) any(t *rapid.T) int {
 	return rapid.IntRange(0, len(b.purchases)-1).Draw(t, "purchase")
 }
 
-// keeps says whether somebody has paid for the GitHub user and has not got it back.
+// keeps says whether a purchase for the GitHub user is not refunded.
 func (b *buyers) keeps(gitHubUser string) bool {
 	for _, one := range b.purchases {
 		if one.gitHubUser == gitHubUser && !one.refunded {
@@ -90,7 +90,7 @@ func (b *buyers) keeps(gitHubUser string) bool {
 	return false
 }
 
-func TestWhateverHappensEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStays(t *testing.T) {
+func TestEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStaysInvited(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -125,7 +125,7 @@ func TestWhateverHappensEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStays(t *t
 			w.requireQuota(rt)
 		}
 		w.github.Forget()
-		for range 4 { // days of the quota, and an hour's pause
+		for range 4 { // enough days for the quota, each longer than any pause
 			w.clock.Advance(24*time.Hour + time.Minute)
 			require.True(rt, w.runAndDie(rt, t, 1000))
 			w.requireQuota(rt)
@@ -135,12 +135,13 @@ func TestWhateverHappensEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStays(t *t
 	})
 }
 
-// requireGitHub: who is paid for is in, nobody else is, and nobody was asked twice.
+// requireGitHub: GitHub users with a kept purchase have access or an invitation, others
+// have none, and nobody was invited twice.
 func (b *buyers) requireGitHub(t *rapid.T) {
 	for i := range gitHubUsers {
 		name := gitHubUser(i)
 		require.Zero(t, b.github.Repeated(name), name)
-		require.LessOrEqual(t, b.github.Sent(name), 1+b.refunds[name], "%s: one more only after a refund", name)
+		require.LessOrEqual(t, b.github.Sent(name), 1+b.refunds[name], "%s: only a refund allows one more", name)
 		switch {
 		case b.keeps(name):
 			require.True(t, b.github.HasAccess(name) || b.github.Invitation(name) != nil, "%s was paid for", name)
@@ -151,7 +152,7 @@ func (b *buyers) requireGitHub(t *rapid.T) {
 	}
 }
 
-// requireRows: each purchase has its own invitation.
+// requireRows: the invitation of each purchase has the right status.
 func (b *buyers) requireRows(t *rapid.T) {
 	list, err := List(t.Context(), b.tables)
 	require.NoError(t, err)

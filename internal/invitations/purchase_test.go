@@ -13,7 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestOfThreePurchasesUnderThreeNamesTheKeptNameAloneHasAccess(t *testing.T) {
+func TestOfThreePurchasesUnderThreeNamesOnlyTheKeptOneGivesAccess(t *testing.T) {
 	t.Parallel()
 	for _, accepted := range []bool{true, false} {
 		w := setup(t)
@@ -44,7 +44,7 @@ func TestOfThreePurchasesUnderThreeNamesTheKeptNameAloneHasAccess(t *testing.T) 
 	}
 }
 
-func TestAStrangersRefundedPurchaseChangesNothingOfTheVictims(t *testing.T) {
+func TestAStrangersRefundedPurchaseDoesNotChangeTheVictimsInvitation(t *testing.T) {
 	t.Parallel()
 	for _, victims := range []string{"victim", ""} {
 		w := setup(t)
@@ -53,7 +53,7 @@ func TestAStrangersRefundedPurchaseChangesNothingOfTheVictims(t *testing.T) {
 		w.buy(t, "u1", "pay1", victims)
 		reconcile(t, r)
 		w.clock.Advance(time.Second)
-		w.buy(t, "u1", "pay2", "mallory") // whose checkout link says u1
+		w.buy(t, "u1", "pay2", "mallory") // a stranger's checkout with u1's user id
 		reconcile(t, r)
 		w.github.Accept(t, "mallory")
 		w.refund(t, "pay2")
@@ -74,7 +74,7 @@ func TestAStrangersRefundedPurchaseChangesNothingOfTheVictims(t *testing.T) {
 	}
 }
 
-func TestAPurchaseWithoutANameDoesNotBorrowThatOfAnother(t *testing.T) {
+func TestAPurchaseWithoutANameDoesNotUseTheNameOfAnother(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -90,8 +90,7 @@ func TestAPurchaseWithoutANameDoesNotBorrowThatOfAnother(t *testing.T) {
 	require.NotNil(t, w.github.Invitation("hubot"))
 }
 
-// The kept purchase may be so new that nobody has looked at it yet.
-func TestAKeptPurchaseThatWasNotScannedYetKeepsItsNamesAccess(t *testing.T) {
+func TestAKeptPurchaseKeepsTheAccessBeforeItIsScanned(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -112,10 +111,10 @@ func TestAKeptPurchaseThatWasNotScannedYetKeepsItsNamesAccess(t *testing.T) {
 	require.Equal(t, 1, w.github.Sent("octo"))
 	w.refund(t, "pay2")
 	reconcile(t, r)
-	require.False(t, w.github.HasAccess("octo"), "the last purchase takes it")
+	require.False(t, w.github.HasAccess("octo"), "the refund of the last purchase removes the access")
 }
 
-func TestAnotherNameCountsAsLongAsGitHubWasNotAsked(t *testing.T) {
+func TestANameOfAPurchaseCanChangeUntilGitHubWasAsked(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "late")
@@ -136,15 +135,15 @@ func TestAnotherNameCountsAsLongAsGitHubWasNotAsked(t *testing.T) {
 	require.Zero(t, w.github.Sent("late")+w.github.Sent("other"))
 }
 
-// older writes the row of an invitation as builds wrote it that knew licences alone.
-func (w *world) older(t *testing.T, payment, gitHubUser, status, invitedAt string) {
+// olderInvitation writes an invitation as older builds did, which invited for each licence.
+func (w *world) olderInvitation(t *testing.T, payment, gitHubUser, status, invitedAt string) {
 	t.Helper()
 	w.exec(t, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, invited_at, activated_at, due_at, changed_at)
 		select user_id, $2, provider_payment_id, $3, $4, nullif($5, '')::timestamptz, occurred_at, $6, $6 from portal.payment where provider_payment_id = $1`,
 		payment, testenv.GitHubRepository, gitHubUser, status, invitedAt, w.clock.Now())
 }
 
-func TestAnUpgradeInvitesNobodyAgainAndEndsWhatWasRefunded(t *testing.T) {
+func TestAnUpgradeInvitesNobodyAgainAndWithdrawsRefundedPurchases(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -164,7 +163,7 @@ func TestAnUpgradeInvitesNobodyAgainAndEndsWhatWasRefunded(t *testing.T) {
 		{"nameless", "ada", "invited", day},
 		{"borrows", "ada", "pending", ""},
 	} {
-		w.older(t, one[0], one[1], one[2], one[3])
+		w.olderInvitation(t, one[0], one[1], one[2], one[3])
 	}
 	r := w.inviter(t)
 	w.github.Join("bob")
@@ -180,15 +179,14 @@ func TestAnUpgradeInvitesNobodyAgainAndEndsWhatWasRefunded(t *testing.T) {
 	} {
 		w.requireStatus(t, "u1", payment, status)
 	}
-	require.False(t, w.github.HasAccess("cy"), "its purchase was refunded, whatever the user keeps")
+	require.False(t, w.github.HasAccess("cy"), "its purchase was refunded; the user's other purchases name others")
 	require.True(t, w.github.HasAccess("bob"))
 	require.Equal(t, 1, w.github.Sent("ada"))
-	require.Zero(t, w.github.Sent("dan"), "who declined after the second purchase declined both")
-	require.Len(t, w.github.Requests(http.MethodPut), 2, "the first of ada, and eve")
+	require.Zero(t, w.github.Sent("dan"), "declined after the second purchase counts for both")
+	require.Len(t, w.github.Requests(http.MethodPut), 2, "one for ada, one for eve")
 }
 
-// Two payments turn out to be one, or other rules give a payment another name.
-func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
+func TestAnInvitationFollowsAPaymentThatGetsAnotherID(t *testing.T) {
 	t.Parallel()
 	rename := map[string]string{
 		"found to be the order of a transaction": "update portal.payment set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord', first_of_order = true",
@@ -229,7 +227,7 @@ func TestAnInvitationGoesWithAPurchaseThatGetsAnotherName(t *testing.T) {
 	}
 }
 
-func TestTwoPaymentsThatAreFoundToBeOneHaveOneInvitation(t *testing.T) {
+func TestMergedPaymentsHaveOneInvitation(t *testing.T) {
 	t.Parallel()
 	bought := func(w *world, names, gitHubUser string) string {
 		return w.event("checkout.completed", names+`,"metadata":{"kind":"pro","user_id":"u1","github_username":"`+gitHubUser+`"}`)
@@ -261,7 +259,7 @@ func TestTwoPaymentsThatAreFoundToBeOneHaveOneInvitation(t *testing.T) {
 	}
 }
 
-func TestOnePurchaseOfTwoUsersInvitesTheOneWhoKeepsIt(t *testing.T) {
+func TestMergedPaymentsOfTwoUsersInviteTheUserWhoKeepsThePurchase(t *testing.T) {
 	t.Parallel()
 	bought := func(w *world, names, user, gitHubUser string) string {
 		return w.event("checkout.completed", names+`,"metadata":{"kind":"pro","user_id":"`+user+`","github_username":"`+gitHubUser+`"}`)
@@ -289,7 +287,7 @@ func TestOnePurchaseOfTwoUsersInvitesTheOneWhoKeepsIt(t *testing.T) {
 	}
 }
 
-func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
+func TestOfTwoInvitationsForMergedPaymentsOneEnds(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{{"octo", "octo"}, {"octo", "hubot"}} {
 		w := setup(t)
@@ -300,7 +298,7 @@ func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
 		w.exec(t, "delete from portal.payment where provider_payment_id = 'ord'")
 		reconcile(t, r)
 		w.requireStatus(t, "u1", "ord", Invited)
-		require.Empty(t, w.github.Requests(http.MethodDelete), "a row that is not there says nothing")
+		require.Empty(t, w.github.Requests(http.MethodDelete), "a missing payment ends no invitation")
 
 		w.exec(t, "update portal.payment set order_id = 'ord', first_of_order = true")
 		reconcile(t, r)
@@ -316,7 +314,7 @@ func TestOfTwoInvitationsToWhatIsOnePurchaseOneEnds(t *testing.T) {
 	}
 }
 
-func TestAPurchaseThatTurnsOutToBeNoLicenceEndsItsInvitation(t *testing.T) {
+func TestAPurchaseThatIsNoLicenceAnyMoreEndsItsInvitation(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -328,7 +326,7 @@ func TestAPurchaseThatTurnsOutToBeNoLicenceEndsItsInvitation(t *testing.T) {
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
-func TestTablesOfOlderRulesMakeItWaitAndSaySo(t *testing.T) {
+func TestWithTablesOfOlderRulesTheInviterWaitsAndLogsOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")

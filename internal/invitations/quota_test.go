@@ -12,7 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-func TestTheQuotaHoldsAcrossProcessesAndWhatWaitsGoesOldestFirst(t *testing.T) {
+func TestTheQuotaHoldsAcrossProcessesAndTheOldestPurchaseGoesFirst(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.perDay = 5
@@ -21,7 +21,7 @@ func TestTheQuotaHoldsAcrossProcessesAndWhatWaitsGoesOldestFirst(t *testing.T) {
 		w.clock.Advance(time.Minute)
 	}
 	for day := range 3 {
-		for range 3 { // each a process of its own
+		for range 3 { // processes
 			reconcile(t, w.inviter(t))
 			w.clock.Advance(7*time.Hour + 59*time.Minute)
 		}
@@ -40,14 +40,14 @@ func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
 	require.NoError(t, r.scan(t.Context(), nil))
-	_, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptOver)
-	require.NoError(t, err) // and its process dies
+	_, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
+	require.NoError(t, err) // its process dies
 	w.buy(t, "u2", "pay2", "hubot")
 	reconcile(t, r)
 	require.Empty(t, w.github.Requests(http.MethodPut))
 	w.clock.Advance(23 * time.Hour)
 	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", Invited) // in the place that was its own
+	w.requireStatus(t, "u1", "pay1", Invited) // its own attempt counts already
 	w.requireStatus(t, "u2", "pay2", Pending)
 	w.clock.Advance(23 * time.Hour)
 	reconcile(t, r)
@@ -57,14 +57,14 @@ func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
 	w.requireStatus(t, "u2", "pay2", Invited)
 }
 
-func TestTwoInvitersThatRaceInviteEachOnceWithinTheQuota(t *testing.T) {
+func TestConcurrentInvitersInviteEachUserOnceWithinTheQuota(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.perDay = 9
 	for i := range 12 {
 		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), fmt.Sprint("octo", i))
 	}
-	for i := range 3 { // and others who name the same GitHub users
+	for i := range 3 { // other users who name the same GitHub users
 		w.buy(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), fmt.Sprint("Octo", i))
 	}
 	w.github.Script("octo1", testenv.Reply{Acts: true, Drops: true})

@@ -14,8 +14,8 @@ import (
 
 // gitHub is what the reconciler needs of GitHub. Every error is a *problem.
 type gitHub interface {
-	Look(ctx context.Context, user string) (standing, error)
-	Invite(ctx context.Context, user string) (*invitation, error) // nil: has access already
+	Look(ctx context.Context, user string) (access, error)
+	Invite(ctx context.Context, user string) (*invitation, error) // nil: the user has access already
 	Cancel(ctx context.Context, id int64) error
 	Remove(ctx context.Context, user string) error
 }
@@ -23,32 +23,36 @@ type gitHub interface {
 // Config is what a reconciler works with.
 type Config struct {
 	Store          *store.Store
-	GitHub         *GitHub // nil: nothing is asked, what there is to send waits as pending
+	GitHub         *GitHub // nil: no requests; invitations stay pending
 	Repository     string  // owner/name; empty only without GitHub
-	PerDay         int     // most invitations in 24 hours
-	RemoveOnRevoke bool    // take the access of those who accepted, too
+	PerDay         int     // maximum of invitations in 24 hours
+	RemoveOnRevoke bool    // a refund also removes the access of users who have accepted
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 	Now            func() time.Time
 }
 
-// Reconciler brings GitHub's invitations to what the purchases say. Any number of
-// them may run on one database: one works at a time, and two that do after all
-// do no harm.
+// Reconciler makes the invitations at GitHub match the purchases. Any number of
+// reconcilers may run on one database. One of them works at a time; two at once would do
+// no harm.
 type Reconciler struct {
 	Config
 	records records
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
-	limit   time.Duration  // of one attempt
-	every   time.Duration  // all purchases are read
 	metrics *metrics
-	strikes int // problems in a row that concern every invitation
+
+	attemptTimeout      time.Duration
+	scanInterval        time.Duration // between two scans of all purchases
+	consecutiveFailures int           // problems in a row that concern every invitation
 }
 
 // New returns a reconciler.
 func New(config Config) *Reconciler {
-	r := &Reconciler{Config: config, records: records{config.Store}, jitter: rand.Float64, limit: attemptTime, every: scanEvery, metrics: newMetrics(config.Registerer, config.PerDay)}
+	r := &Reconciler{
+		Config: config, records: records{config.Store}, jitter: rand.Float64, metrics: newMetrics(config.Registerer, config.PerDay),
+		attemptTimeout: defaultAttemptTimeout, scanInterval: defaultScanInterval,
+	}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
 	}
@@ -56,41 +60,41 @@ func New(config Config) *Reconciler {
 }
 
 const (
-	// attemptTime bounds one attempt, all its calls together. GitHub itself gives
-	// up a request after 10 seconds.
-	attemptTime = 12 * time.Second
-	// attemptOver is when others may take an attempt to be over that has no
-	// answer. The difference is for clocks that do not agree.
-	attemptOver = 20 * time.Second
-	// recordTime bounds the record of an answer when the process is told to stop.
-	recordTime = 3 * time.Second
+	// defaultAttemptTimeout bounds all calls of one attempt together. GitHub itself ends
+	// a request after 10 seconds.
+	defaultAttemptTimeout = 12 * time.Second
+	// attemptExpiry is the age at which an attempt without an answer has expired. It is
+	// longer than the timeout, because the clocks of two processes may differ.
+	attemptExpiry = 20 * time.Second
+	// recordTimeout bounds the record of an answer. A process that stops records it, too.
+	recordTimeout = 3 * time.Second
 )
 
-// scan records what the purchases of these users ask for; nil: of all.
+// scan records the invitations that the purchases of these users need; nil: of all users.
 func (r *Reconciler) scan(ctx context.Context, users []string) error {
 	return r.records.scan(ctx, r.Repository, users, r.Now())
 }
 
-// next makes one attempt: reserve, look, ask, record. It says whether there was
-// anything to do.
+// next makes one attempt: reserve, look, ask, record. It returns false where nothing was
+// due.
 func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if r.gitHub == nil {
 		return false, nil
 	}
-	attempt, err := r.records.reserve(ctx, r.Repository, r.Now(), r.PerDay, attemptOver)
+	attempt, err := r.records.reserve(ctx, r.Repository, r.Now(), r.PerDay, attemptExpiry)
 	if err != nil || attempt == nil {
 		return false, err
 	}
-	calls, cancel := context.WithTimeout(ctx, r.limit)
+	calls, cancel := context.WithTimeout(ctx, r.attemptTimeout)
 	began := time.Now()
 	result := r.perform(calls, attempt)
 	r.metrics.duration.Observe(time.Since(began).Seconds())
 	cancel()
-	if ctx.Err() != nil && result.pause != nil { // it was we who hung up
+	if ctx.Err() != nil && result.pause != nil { // the process stops; GitHub did not fail
 		result.pause = nil
 		result.answer.Next = attempt.Invitation
 	}
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if result.pause != nil {
 		if err := r.records.pause(ctx, *result.pause); err != nil {
@@ -98,8 +102,8 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 		}
 	}
 	err = r.records.record(ctx, attempt, result.answer, r.Now())
-	if errors.Is(err, ErrAttemptOver) {
-		r.Logger.WarnContext(ctx, "an invitation's answer came too late and is looked up again", "user_id", attempt.UserID)
+	if errors.Is(err, ErrAttemptExpired) {
+		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt looks what was done", "user_id", attempt.UserID)
 		return true, nil
 	}
 	if err != nil {
@@ -109,24 +113,24 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	return true, nil
 }
 
-// result is what an attempt has led to.
+// result is the answer to an attempt, and what it means for other invitations.
 type result struct {
 	answer Answer
-	pause  *Pause // nil: the others go on
+	pause  *Pause // of all invitations; nil: none
 }
 
-// perform asks GitHub what the attempt is for.
+// perform makes the requests that the purpose of the attempt needs.
 func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
-	if !githubName.MatchString(*attempt.GitHubUser) { // so GitHub has never heard of it
+	if !githubName.MatchString(*attempt.GitHubUser) { // never sent to GitHub
 		status := Failed
 		if attempt.Purpose == AttemptWithdraw {
 			status = Withdrawn
 		}
-		return r.settled(attempt, status, "not the name of a GitHub user")
+		return r.concluded(attempt, status, "not the name of a GitHub user")
 	}
 	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser)
 	if err != nil {
-		return r.troubled(attempt, whole(err), OutcomeNotSent)
+		return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
 	}
 	var done result
 	switch attempt.Purpose {
@@ -138,25 +142,26 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 		done = r.watch(attempt, known)
 	}
 	if done.pause == nil {
-		r.strikes = 0
+		r.consecutiveFailures = 0
 	}
 	done.answer.Absent = !known.collaborator && known.pending == nil
 	return done
 }
 
-// whole: a refusal that does not depend on the user is one of everything.
-func whole(err error) *problem {
-	trouble := asProblem(err)
-	if trouble.kind == refused {
-		return &problem{kind: denied, words: trouble.words + "; is the repository right, and do the credentials reach it?"}
+// asDenied turns a permanent failure into a denial. It is for requests that do not depend
+// on the user: their refusal means that the credentials or the repository are wrong.
+func asDenied(err error) *problem {
+	failure := asProblem(err)
+	if failure.kind == permanent {
+		return &problem{kind: denied, message: failure.message + "; is the repository right, and do the credentials reach it?"}
 	}
-	return trouble
+	return failure
 }
 
 func asProblem(err error) *problem {
-	var trouble *problem
-	if errors.As(err, &trouble) {
-		return trouble
+	var failure *problem
+	if errors.As(err, &failure) {
+		return failure
 	}
-	return &problem{kind: unclear, words: err.Error()}
+	return &problem{kind: unclear, message: err.Error()}
 }

@@ -1,6 +1,6 @@
--- records an invitation for every kept purchase that has none yet (without a
--- repository: none to any); nothing is concluded from a purchase that is not there.
--- An invitation of the same GitHub user that ended after the purchase was this one's, too.
+-- records an invitation for every kept purchase that has none for this repository (without a
+-- repository: none for any). Where an invitation of the same GitHub user was declined or
+-- expired after the purchase, that outcome counts for this purchase, too.
 with ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation

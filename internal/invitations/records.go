@@ -14,12 +14,12 @@ import (
 
 // Statuses of an invitation.
 const (
-	Pending      = "pending"      // GitHub has not been asked yet, or is to be asked again
-	Invited      = "invited"      // GitHub has sent it, and it waits for the user
+	Pending      = "pending"      // the next attempt asks GitHub to invite
+	Invited      = "invited"      // GitHub has sent it; the user has not answered
 	Collaborator = "collaborator" // the user has access
-	Failed       = "failed"       // GitHub refused it
-	Expired      = "expired"      // two of them ran out
-	Declined     = "declined"     // it is gone, and the user has no access
+	Failed       = "failed"       // permanent failure
+	Expired      = "expired"      // two invitations expired
+	Declined     = "declined"     // the invitation is gone, and the user has no access
 	Withdrawn    = "withdrawn"    // the purchase was refunded; final
 )
 
@@ -54,20 +54,20 @@ var followPurchases string
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
-// ErrOlderTables: the live tables do not say which GitHub user a purchase names.
+// ErrOlderTables: the live tables have no column for the GitHub user of a purchase.
 var ErrOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
 
-// records is what the database keeps of invitations: what purchases ask for, what GitHub
-// was asked, and what it said. Safe for concurrent use.
+// records reads and writes the tables of invitations, attempts and pauses. Safe for
+// concurrent use.
 type records struct{ tables *store.Store }
 
-// scan records what the purchases of some users (nil: of all) ask for: an
-// invitation for each kept one that has none, a GitHub user that has become known,
-// payments that have another name now, and refunds. Scanning again changes nothing.
-// What was recorded while no repository was configured gives way to the first one
-// that is.
+// scan compares the purchases of some users (nil: of all) with the recorded invitations.
+// It records an invitation for each kept purchase without one, GitHub users that became
+// known, payments with a new id, and refunds. A second scan changes nothing. Invitations
+// that were recorded without a repository are deleted when a repository is configured, and
+// recorded again for it.
 func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
-	err := r.alone(ctx, repository, func(tx pgx.Tx) error {
+	err := r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
@@ -83,7 +83,8 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 	return orOlderTables(err)
 }
 
-// orOlderTables: the columns of the live tables are those of the build that folded them.
+// orOlderTables returns ErrOlderTables where a column is missing: the live tables have the
+// columns of the build that folded them.
 func orOlderTables(err error) error {
 	if store.UndefinedColumn(err) {
 		return ErrOlderTables
@@ -91,23 +92,23 @@ func orOlderTables(err error) error {
 	return err
 }
 
-// alone runs one short transaction; all that concern a repository come one after the
-// other, whichever process they are of.
-func (r records) alone(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
+// serialized runs one short transaction. The transactions of one repository run one after
+// the other, in all processes.
+func (r records) serialized(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, r.tables.Pool(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", store.InvitationLock, repository); err != nil {
-			return fmt.Errorf("wait for others that invite: %w", err)
+			return fmt.Errorf("wait for the lock of the repository: %w", err)
 		}
 		return work(tx)
 	})
 }
 
-// List returns all of them, the oldest purchase first.
+// List returns all invitations, the oldest purchase first.
 func List(ctx context.Context, tables *store.Store) ([]Invitation, error) {
 	return list(ctx, tables.Pool(), "true")
 }
 
-// OfUser returns a user's, the oldest purchase first.
+// OfUser returns a user's invitations, the oldest purchase first.
 func OfUser(ctx context.Context, tx pgx.Tx, user string) ([]Invitation, error) {
 	return list(ctx, tx, "user_id = $1", user)
 }

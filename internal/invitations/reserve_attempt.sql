@@ -1,8 +1,7 @@
--- takes the next thing to ask GitHub: new invitations first, the oldest purchase
--- first but for those that GitHub answered with faults, as far as the quota goes; then
--- what was revoked; then those invited that are to be looked at again. The purchase has
--- the last word in each case: an invitation needs one that is there and kept, a
--- withdrawal one that was refunded when it was last seen, and is not kept.
+-- chooses and reserves the next attempt: first new invitations within the quota, those with
+-- the fewest faults and the oldest purchase first; then withdrawals; then invitations to look
+-- at again. It reads the purchase, too: an invitation needs a kept one; a withdrawal needs one
+-- that the last scan saw refunded and that is not kept now.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -27,7 +26,7 @@ with quota as (
    order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
-  -- what the last attempt may have sent has its place in the quota already
+  -- an attempt of unknown outcome counts for the quota already
   (select 2, 'invite', f.*
    from free f
    join kept using (user_id, provider_payment_id)
@@ -62,15 +61,15 @@ with quota as (
 )
 select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,
        n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at,
-       -- the newest attempt on that GitHub user of which nobody knows what it did
+       -- the newest attempt of unknown outcome for this GitHub user
        (select max(a.reserved_at) from payfold.invitation_attempt a
         where a.repository = n.repository and lower(a.github_username) = lower(n.github_username)
           and a.purpose = 'invite' and a.outcome = 'unknown') as unknown_since,
-       -- that GitHub user was invited by us, for whichever purchase
+       -- payfold invited this GitHub user, for this purchase or another one
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
-          and o.invited_at is not null) as ours,
-       -- another purchase that is not refunded, of whichever user, names the same GitHub user
+          and o.invited_at is not null) as invited_by_us,
+       -- another kept purchase, of any user, names the same GitHub user
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
           and (o.user_id, o.provider_payment_id) <> (n.user_id, n.provider_payment_id)

@@ -14,8 +14,8 @@ import (
 //go:embed retry_invitations.sql
 var retryInvitations string
 
-// Retry takes up a user's invitations again that will not be sent by
-// themselves, and returns their repositories. See retry_invitations.sql.
+// Retry makes a user's invitations pending again that would not be repeated
+// automatically, and returns their repositories. See retry_invitations.sql.
 func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
 	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {

@@ -1,5 +1,5 @@
--- takes up again what will not be sent by itself: with the GitHub user that the
--- purchase names now, as the first try. What was withdrawn stays so.
+-- makes invitations pending again that would not be repeated automatically, for the GitHub
+-- user that the purchase names now and without earlier faults. Withdrawn ones stay withdrawn.
 update payfold.invitation i
 set status = 'pending', reason = 'asked for again', github_username = coalesce(p.github_username, i.github_username),
     repeats = 0, faults = 0, due_at = $2, changed_at = $2

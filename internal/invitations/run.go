@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// tick is how often it is looked whether something is due.
-	tick = time.Second
-	// scanEvery is how often all purchases are read, for what no notification
-	// tells: a promotion, or a change while nobody listened.
-	scanEvery = 30 * time.Second
-	// scanShare keeps the database free for others: a scan of all waits for that
-	// many times as long as the one before took.
-	scanShare = 20
-	// measureEvery is how often the gauges are set.
-	measureEvery = 10 * time.Second
+	// dueInterval is how often the leader looks for invitations that are due.
+	dueInterval = time.Second
+	// defaultScanInterval is how often all purchases are read. This finds changes without
+	// a notification: a promotion, or a change while no process listened.
+	defaultScanInterval = 30 * time.Second
+	// scanPauseFactor limits the load of scans: after a scan of all purchases, the next one
+	// waits at least this many times as long as the scan took.
+	scanPauseFactor = 20
+	measureInterval = 10 * time.Second // between two settings of the gauges
 )
 
 // Back-off after a fault of the database.
@@ -27,21 +26,21 @@ const (
 	maxBackOff = time.Second
 )
 
-// Run invites until ctx ends, then returns nil; an attempt under way is broken
-// off, and the next process finds out what it did. Faults of the database are
-// logged once each and waited out.
+// Run invites until ctx ends, then returns nil. An attempt under way is cancelled, and
+// the next process finds out what it did. After an error of the database Run tries
+// again; it logs each error once.
 func (r *Reconciler) Run(ctx context.Context) error {
-	right := r.Repository
+	leads := r.Repository
 	if r.gitHub == nil {
-		right = "" // whoever can invite is not kept from it
+		leads = "" // without credentials, do not compete for leadership
 		r.Logger.InfoContext(ctx, "no GitHub credentials: invitations wait as pending",
 			"set", "INVITE_REPOSITORY and INVITE_GITHUB_TOKEN, or an App")
 	}
 	wait, lastLogged := backoff.Backoff{Min: minBackOff, Max: maxBackOff}, ""
 	for {
 		began := time.Now()
-		err := r.records.lead(ctx, right, r.serve)
-		r.standDown()
+		err := r.records.lead(ctx, leads, r.serve)
+		r.clearGauges()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -59,33 +58,33 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	}
 }
 
-// serve invites while this process has the right to.
+// serve invites while this process is the leader.
 func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
-	r.strikes = 0
-	if r.gitHub != nil { // whoever starts anew may have been given other credentials
+	r.consecutiveFailures = 0
+	if r.gitHub != nil { // this process may have been started with other credentials
 		if err := r.records.endPause(ctx, r.Repository, PauseDenied); err != nil {
 			return err
 		}
 	}
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(dueInterval)
 	defer ticker.Stop()
-	var scanAll, measure time.Time // when it is time to
+	var nextScan, nextMeasure time.Time
 	for ctx.Err() == nil {
-		if began := time.Now(); began.After(scanAll) {
+		if began := time.Now(); began.After(nextScan) {
 			if err := r.scan(ctx, nil); err != nil {
 				return err
 			}
-			scanAll = time.Now().Add(max(r.every, scanShare*time.Since(began)))
+			nextScan = time.Now().Add(max(r.scanInterval, scanPauseFactor*time.Since(began)))
 		}
 		worked, err := r.next(ctx)
 		if err != nil {
 			return err
 		}
-		if time.Now().After(measure) {
+		if time.Now().After(nextMeasure) {
 			if err := r.measure(ctx); err != nil {
 				return err
 			}
-			measure = time.Now().Add(measureEvery)
+			nextMeasure = time.Now().Add(measureInterval)
 		}
 		if err := r.await(ctx, changed, ticker.C, worked); err != nil {
 			return err
@@ -94,8 +93,8 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	return nil
 }
 
-// await waits for something to do, unless there is more already, and takes up
-// the purchases that have changed.
+// await waits for a notification or a tick, and scans the purchases that have changed.
+// Where more attempts may be due, it does not wait.
 func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
 	var users []string
 	if more {

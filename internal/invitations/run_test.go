@@ -24,7 +24,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// running runs a reconciler until the returned function is called, which waits for its end.
+// running runs a reconciler. The returned function stops it and waits for its end.
 func running(t *testing.T, r *Reconciler) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -47,11 +47,11 @@ func (w *world) awaitStatus(t *testing.T, user, status string) {
 	})
 }
 
-func TestAChangedLicenceIsNoticedWithoutWaitingForAScan(t *testing.T) {
+func TestANotificationWakesTheInviterBeforeTheNextScan(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	r := w.inviter(t)
-	r.every = time.Hour
+	r.scanInterval = time.Hour
 	running(t, r)
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
@@ -59,42 +59,42 @@ func TestAChangedLicenceIsNoticedWithoutWaitingForAScan(t *testing.T) {
 	w.awaitStatus(t, "u2", Invited)
 }
 
-func TestOneInvitesAtATimeAndAnotherTakesOver(t *testing.T) {
+func TestWhenTheLeaderStopsAnotherInviterTakesOver(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	first := w.inviter(t)
 	stopFirst := running(t, first)
-	wait.Until(t, func() bool { return w.holders(t) == 1 })
+	wait.Until(t, func() bool { return w.leaders(t) == 1 })
 	running(t, w.inviter(t))
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
 	stopFirst()
 	w.buy(t, "u2", "pay2", "hubot")
 	w.awaitStatus(t, "u2", Invited)
-	require.Equal(t, 1, w.holders(t))
+	require.Equal(t, 1, w.leaders(t))
 }
 
-func (w *world) holders(t *testing.T) (n int) {
+func (w *world) leaders(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ExclusiveLock' and classid = $1::bigint::oid and database = (select oid from pg_database where datname = current_database())",
 		int64(store.LeaderLock)).Scan(&n))
 	return n
 }
 
-func TestALostSessionIsMadeAnew(t *testing.T) {
+func TestALostSessionIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	running(t, w.inviter(t))
-	wait.Until(t, func() bool { return w.holders(t) == 1 })
+	wait.Until(t, func() bool { return w.leaders(t) == 1 })
 	w.exec(t, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
-	w.tables.Close() // whose session ended as well
+	w.tables.Close() // its session was terminated, too
 	w.tables = w.open(t)
 	t.Cleanup(w.tables.Close)
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
 }
 
-func TestItWaitsForTheTables(t *testing.T) {
+func TestTheInviterWaitsForTheTables(t *testing.T) {
 	t.Parallel()
 	clock := testenv.NewClock()
 	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
@@ -108,7 +108,7 @@ func TestItWaitsForTheTables(t *testing.T) {
 	require.NotContains(t, log.String(), "level=WARN")
 }
 
-func TestWhoStartsAnewTriesRefusedCredentialsAtOnce(t *testing.T) {
+func TestARestartTriesDeniedCredentialsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -118,7 +118,7 @@ func TestWhoStartsAnewTriesRefusedCredentialsAtOnce(t *testing.T) {
 	w.awaitStatus(t, "u1", Invited)
 }
 
-func TestMetricsSayWhatWasSentWhatWaitsAndWhatIsLeft(t *testing.T) {
+func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.perDay = 3
@@ -194,7 +194,7 @@ func newKey(t *testing.T) (*rsa.PrivateKey, []byte) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-func TestSecretsPrintRedactedWhereverTheyStand(t *testing.T) {
+func TestSecretsAlwaysPrintAsRedacted(t *testing.T) {
 	t.Parallel()
 	_, key := newKey(t)
 	app, err := App(7, 42, key)
@@ -226,7 +226,7 @@ func TestSecretsPrintRedactedWhereverTheyStand(t *testing.T) {
 	require.NotContains(t, err.Error(), "secretsecret")
 }
 
-func TestNoAnswerAndNoErrorRepeatsTheToken(t *testing.T) {
+func TestTheTokenIsNeverLogged(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -242,7 +242,7 @@ func TestNoAnswerAndNoErrorRepeatsTheToken(t *testing.T) {
 	require.NotContains(t, log.String(), testenv.GitHubToken)
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a buffer for concurrent reads and writes.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -20,8 +20,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// checks of each property, by default: each of them is a few days of purchases in real
-// tables. make test-properties has many more.
+// checks is the default number of checks of each property. Each check is some days of
+// purchases in real tables. make test-properties runs many more.
 const checks = "30"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(checked{m})))
 }
 
-// checked also looks for goroutines that outlive the tests.
+// checked fails where goroutines outlive the tests.
 type checked struct{ *testing.M }
 
 func (c checked) Run() int {
@@ -45,11 +45,11 @@ func (c checked) Run() int {
 	return code
 }
 
-// world is a database with purchases, a GitHub, and a time.
+// world is a database with purchases, a fake GitHub and a clock.
 type world struct {
 	dsn    string
 	db     *pgx.Conn
-	tables *store.Store // of the projector
+	tables *store.Store // as a projector opens it
 	seq    uint64       // of the log's newest event
 	github *testenv.GitHub
 	clock  *testenv.Clock
@@ -66,7 +66,7 @@ func setup(t *testing.T) *world {
 	return w
 }
 
-// project makes the tables.
+// project creates the tables.
 func (w *world) project(t *testing.T) {
 	t.Helper()
 	w.tables = w.open(t)
@@ -86,7 +86,7 @@ func (w *world) open(t require.TestingT) *store.Store {
 	return s
 }
 
-// inviter returns a new process's reconciler.
+// inviter returns the reconciler of a new process.
 func (w *world) inviter(t *testing.T) *Reconciler {
 	t.Helper()
 	s := w.open(t)
@@ -109,7 +109,7 @@ func (w *world) records(t *testing.T) records {
 	return records{s}
 }
 
-// reconcile does all that there is to do at present.
+// reconcile makes attempts until nothing is due.
 func reconcile(t *testing.T, r *Reconciler) {
 	t.Helper()
 	require.NoError(t, r.scan(t.Context(), nil))
@@ -120,7 +120,7 @@ func reconcile(t *testing.T, r *Reconciler) {
 			return
 		}
 	}
-	require.Fail(t, "the reconciler does not come to rest")
+	require.Fail(t, "always one more attempt is due")
 }
 
 func (w *world) exec(t require.TestingT, sql string, args ...any) {
@@ -144,13 +144,13 @@ func (w *world) deliver(t require.TestingT, bodies ...string) {
 	}
 }
 
-// event is one of the provider's, of this moment.
+// event returns the body of an event of the provider, with the present time.
 func (w *world) event(eventType, object string) string {
 	return fmt.Sprintf(`{"id":"evt_%d_%d","eventType":%q,"created_at":%d,"object":{%s}}`,
 		w.seq, w.ids.Add(1), eventType, w.clock.Now().UnixMilli(), object)
 }
 
-// purchase is a checkout for a licence, of a payment that may be known.
+// purchase returns a checkout of a licence.
 func (w *world) purchase(user, payment, gitHubUser string) string {
 	return w.event("checkout.completed", fmt.Sprintf(`"provider_payment_id":%q,"metadata":{"kind":"pro","user_id":%q,"github_username":%q}`, payment, user, gitHubUser))
 }
@@ -165,7 +165,7 @@ func (w *world) buy(t require.TestingT, user, payment, gitHubUser string) {
 
 func (w *world) refund(t require.TestingT, payment string) { w.deliver(t, w.reversal(payment)) }
 
-// invitation is the row of a purchase.
+// invitation reads the invitation of a purchase.
 func (w *world) invitation(t *testing.T, user, payment string) Invitation {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), "select * from payfold.invitation where user_id = $1 and provider_payment_id = $2", user, payment)

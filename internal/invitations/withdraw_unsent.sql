@@ -1,4 +1,4 @@
--- a purchase was refunded before GitHub can have heard of it: nothing to ask
+-- withdraws invitations that GitHub cannot have sent; no request is needed
 update payfold.invitation i
 set status = 'withdrawn', reason = 'revoked before it was sent', changed_at = $2
 where i.repository = $1 and i.revoked and i.status in ('pending', 'failed')

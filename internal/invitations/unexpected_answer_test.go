@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answering is a GitHub that is none: a proxy's page, or worse.
+// answering returns a client of a server that answers unlike GitHub, for example a proxy.
 func answering(t *testing.T, handler http.HandlerFunc) *GitHub {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -23,7 +23,7 @@ func answering(t *testing.T, handler http.HandlerFunc) *GitHub {
 	return NewGitHub(api, Token("token"), "acme/tool", "pull", time.Now)
 }
 
-func TestAPageInsteadOfA204IsNoAccess(t *testing.T) {
+func TestAWebPageInsteadOfA204IsNotAccess(t *testing.T) {
 	t.Parallel()
 	g := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in")) })
 	_, err := g.Look(t.Context(), "octo")
@@ -32,7 +32,7 @@ func TestAPageInsteadOfA204IsNoAccess(t *testing.T) {
 	require.Equal(t, unclear, found.kind)
 }
 
-func TestAnAnswerWithoutEndIsNotReadToIt(t *testing.T) {
+func TestOfAnEndlessAnswerOnlyTheBeginningIsRead(t *testing.T) {
 	t.Parallel()
 	var written atomic.Int64
 	const much = 256 << 20
@@ -49,7 +49,7 @@ func TestAnAnswerWithoutEndIsNotReadToIt(t *testing.T) {
 	require.Less(t, written.Load(), int64(much))
 }
 
-func TestWordsThatNoTableHoldsAreCleaned(t *testing.T) {
+func TestAMessageIsMadeStorable(t *testing.T) {
 	t.Parallel()
 	g := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/\xff"+strings.Repeat("x", 5000))
@@ -58,6 +58,6 @@ func TestWordsThatNoTableHoldsAreCleaned(t *testing.T) {
 	_, err := g.Look(t.Context(), "octo")
 	var found *problem
 	require.ErrorAs(t, err, &found)
-	require.True(t, utf8.ValidString(found.words))
-	require.Less(t, len(found.words), 2*maxWords)
+	require.True(t, utf8.ValidString(found.message))
+	require.Less(t, len(found.message), 2*maxMessage)
 }

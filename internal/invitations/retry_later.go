@@ -1,0 +1,52 @@
+package invitations
+
+import "time"
+
+// How long to wait after consecutive failures.
+var (
+	afterFault  = delays{time.Second, 5 * time.Minute}
+	afterLimit  = delays{time.Minute, time.Hour} // where GitHub names no time; its documentation asks for a minute
+	afterDenial = delays{time.Minute, time.Hour} // a person has to repair the cause
+)
+
+// retryLater is the result of an attempt that has to be repeated. It pauses all
+// invitations. A rate limit or a denial does not count as a fault of this invitation.
+func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome string) result {
+	now, next := r.Now(), attempt.Invitation
+	next.DueAt = now
+	pause := &Pause{Repository: r.Repository, Reason: failure.message}
+	r.consecutiveFailures++
+	switch failure.kind {
+	case limited:
+		pause.Cause = PauseLimit
+		pause.Until = failure.until
+		if !pause.Until.After(now) {
+			pause.Until = now.Add(r.wait(afterLimit, r.consecutiveFailures))
+		}
+	case denied:
+		pause.Cause = PauseDenied
+		pause.Until = now.Add(r.wait(afterDenial, r.consecutiveFailures))
+	default:
+		next.Faults++ // invitations with fewer faults go first
+		next.DueAt = now.Add(r.wait(afterFault, next.Faults))
+		next.Reason = &failure.message
+		pause.Cause = PauseFault
+		pause.Until = now.Add(r.wait(afterFault, r.consecutiveFailures))
+		if failure.until.After(pause.Until) {
+			pause.Until = failure.until
+		}
+	}
+	return result{Answer{Outcome: outcome, Message: failure.message, Next: next}, pause}
+}
+
+type delays struct{ min, max time.Duration }
+
+// wait doubles with each consecutive failure. It adds up to half of that at random, so
+// that processes do not retry at the same time.
+func (r *Reconciler) wait(d delays, failures int) time.Duration {
+	wait := d.max
+	if failures < 30 {
+		wait = min(d.min<<(failures-1), d.max)
+	}
+	return wait + time.Duration(r.jitter()*float64(wait)/2)
+}
