@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 	"unicode/utf8"
 
@@ -14,6 +15,9 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
+
+func logFolder(dataDir string) string { return filepath.Join(dataDir, "log") }
+func lockFile(dataDir string) string  { return filepath.Join(dataDir, "log.lock") }
 
 // Files gives access to the files of the embedded log, without a server.
 type Files struct {

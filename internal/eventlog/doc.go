@@ -15,8 +15,6 @@
 //	publish.go            sends messages and receives answers, without waiting in between
 //	files.go              turns the records that blockstore reads into messages
 //	probe.go              checks that the server stores messages where blockstore expects them
-//	gate.go, reach.go     how readers in other processes connect, and check the server
-//	private.go            the folder that only the log's user may enter
-//	certificate.go        the certificate of a server that is reached over TCP
+//	accounts.go           what each connection may do, by its token (accounts.conf)
 //	durable.go            readers in other processes ask which messages are durable
 package eventlog

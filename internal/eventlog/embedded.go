@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -27,7 +28,7 @@ type Server struct {
 	config EmbeddedConfig
 	nats   *server.Server
 	lock   *flock.Flock
-	gate   *gate
+	gate   *access.Gate
 	log    *Log // from Connect
 	store  *blockstore.Store
 
@@ -70,7 +71,7 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 	} else if !held {
 		return nil, ErrLocked
 	}
-	s := &Server{lock: lock, config: config, writerToken: randomToken(), answerToken: randomToken()}
+	s := &Server{lock: lock, config: config, writerToken: access.NewToken(), answerToken: access.NewToken()}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
 	}
@@ -90,7 +91,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.readerToken, err = ensureToken(tokenFile(s.config.DataDir), s.config.Logger); err != nil {
+	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {
 		return err
 	}
 	if err := s.run(false); err != nil {
@@ -100,7 +101,10 @@ func (s *Server) start(ctx context.Context) error {
 		s.stop()
 		return err
 	}
-	if s.gate, err = openGate(s.config, s.nats.InProcessConn); err != nil {
+	s.gate, err = access.OpenGate(access.GateConfig{
+		DataDir: s.config.DataDir, Address: s.config.Address, Inside: s.nats.InProcessConn, Logger: s.config.Logger,
+	})
+	if err != nil {
 		s.stop()
 		return err
 	}
@@ -191,7 +195,7 @@ func (s *Server) health() error {
 }
 
 // Addr is the address of the TCP listener for readers; empty if there is none.
-func (s *Server) Addr() string { return s.gate.address }
+func (s *Server) Addr() string { return s.gate.Address() }
 
 // Close stops the server after it has written everything it acknowledged, and unlocks the
 // log. The connection must be closed first.
@@ -203,7 +207,7 @@ func (s *Server) Close() error {
 
 func (s *Server) stop() {
 	if s.gate != nil {
-		s.gate.close()
+		s.gate.Close()
 	}
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
@@ -109,7 +110,7 @@ func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
 	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(),
-		nats.SetCustomDialer(eventlog.NewDialer(l.Dir)), nats.Token(string(token[:len(token)-1])))
+		nats.SetCustomDialer(access.NewDialer(l.Dir, wait.Patience)), nats.Token(string(token[:len(token)-1])))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn

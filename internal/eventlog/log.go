@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -71,7 +70,7 @@ const reconnectWait = 250 * time.Millisecond
 // Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
 	options := []nats.Option{nats.RetryOnFailedConnect(true)}
-	url, embedded := config.URL, newDialer(config.DataDir)
+	url, embedded := config.URL, access.NewDialer(config.DataDir, dialTimeout)
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
@@ -82,7 +81,7 @@ func Connect(config Config) (*Log, error) {
 		options = append(options,
 			nats.SkipHostLookup(),
 			nats.SetCustomDialer(idleDialer{embedded}),
-			nats.TokenHandler(func() string { return readTrimmed(tokenFile(config.DataDir)) }))
+			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
 	flush := func(uint64) error { return nil }
@@ -91,7 +90,7 @@ func Connect(config Config) (*Log, error) {
 	case err != nil:
 		return nil, err
 	case config.URL == "":
-		l.disconnected = embedded.disconnected
+		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
 		l.confirm = l.ask
 		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
 	default: // the message leaves out the URL, which may contain a password
@@ -162,12 +161,4 @@ func (l *Log) Close() {
 	if l.answers != nil {
 		l.answers.Close()
 	}
-}
-
-func readTrimmed(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }

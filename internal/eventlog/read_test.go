@@ -11,7 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // A read does not wait for ever for a server that does not deliver a message it has.
@@ -39,19 +41,26 @@ func (c breaking) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// breakingDialer returns connections that break when they are to carry that.
+type breakingDialer struct {
+	*access.Dialer
+	at string
+}
+
+func (d breakingDialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := d.Dialer.Dial(network, address)
+	return breaking{conn, d.at}, err
+}
+
 func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, writing := embedded(t, dir)
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
-	breaks := newDialer(dir)
-	breaks.reach = func(dataDir string) (net.Conn, error) {
-		conn, err := reach(dataDir)
-		return breaking{conn, ".CONSUMER.CREATE."}, err
-	}
+	breaks := breakingDialer{access.NewDialer(dir, wait.Patience), ".CONSUMER.CREATE."}
 	l, err := connect("nats://embedded.invalid", "PAYMENTS", nil, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
-		nats.TokenHandler(func() string { return readTrimmed(tokenFile(dir)) }))
+		nats.Token(access.Token(dir)))
 	require.NoError(t, err)
 	defer l.Close()
 	err = l.Read(t.Context(), 1, func(events.Message) error { return nil })

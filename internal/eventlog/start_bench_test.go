@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
@@ -43,7 +44,7 @@ func BenchmarkStart(b *testing.B) {
 			return err
 		})
 		for _, name := range []string{"server_after_orderly_stop", "server_after_kill"} {
-			s := &Server{config: config, store: filesIn(dir), writerToken: randomToken()}
+			s := &Server{config: config, store: filesIn(dir), writerToken: access.NewToken()}
 			if name == "server_after_kill" {
 				require.NoError(b, os.Remove(filepath.Join(streamFolder(dir, "PAYMENTS"), "msgs", "index.db")))
 			}

@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"crypto/tls"
@@ -31,19 +31,9 @@ func share(t *testing.T, dataDir, address string) string {
 func TestWhereTheSocketCannotBeHadReadersComeOverTCP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, l := listening(t, dir, "127.0.0.1:0")
-	defer stop(t, s, l)
-	conn, err := reach(dir)
-	require.NoError(t, err)
-	require.IsType(t, &net.UnixConn{}, conn)
-	require.NoError(t, conn.Close())
-
-	elsewhere := share(t, dir, s.Addr())
-	conn, err = reach(elsewhere)
-	require.NoError(t, err)
-	require.IsType(t, &tls.Conn{}, conn)
-	require.NoError(t, conn.Close())
-	requireReadable(t, elsewhere)
+	g := open(t, dir, "127.0.0.1:0")
+	require.IsType(t, &net.UnixConn{}, requireGreeted(t, dir))
+	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, g.Address())))
 }
 
 // pairOf is a certificate of its own.
@@ -60,12 +50,13 @@ func pairOf(t *testing.T) tls.Certificate {
 func TestAServerThatCannotProveItselfIsToldNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, l := listening(t, dir, "127.0.0.1:0")
-	stop(t, s, l)
-	folder, err := openPrivate(dir)
+	folder, err := makePrivate(dir)
 	require.NoError(t, err)
 	defer folder.Close()
-	real, err := folder.certificate(slog.New(slog.DiscardHandler))
+	quiet := slog.New(slog.DiscardHandler)
+	real, err := folder.certificate(quiet)
+	require.NoError(t, err)
+	token, err := EnsureToken(dir, quiet)
 	require.NoError(t, err)
 	foreign := pairOf(t)
 	for name, config := range map[string]*tls.Config{
@@ -93,10 +84,10 @@ func TestAServerThatCannotProveItselfIsToldNothing(t *testing.T) {
 			said, _ := io.ReadAll(conn)
 			heard <- said
 		}()
-		_, err = reach(share(t, dir, listener.Addr().String()))
-		require.ErrorIs(t, err, errUntrusted, name)
+		_, err = dial(share(t, dir, listener.Addr().String()))
+		require.ErrorIs(t, err, ErrUntrusted, name)
 		require.ErrorContains(t, err, "the server at "+listener.Addr().String()+" is not the ingest of", name)
-		require.NotContains(t, string(<-heard), readTrimmed(tokenFile(dir)), name)
+		require.NotContains(t, string(<-heard), token, name)
 		require.NoError(t, listener.Close())
 	}
 }
@@ -138,15 +129,14 @@ func TestTheCertificateIsMadeOnceAndNoClockEndsIt(t *testing.T) {
 func TestAnExpiredCertificateIsAsGoodAsAny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, l := listening(t, dir, "127.0.0.1:0")
-	defer stop(t, s, l)
-	folder, err := openPrivate(share(t, dir, s.Addr()))
+	g := open(t, dir, "127.0.0.1:0")
+	folder, err := openPrivate(share(t, dir, g.Address()))
 	require.NoError(t, err)
 	defer folder.Close()
 	pin, err := folder.pin()
 	require.NoError(t, err)
 	pin.Time = func() time.Time { return time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) }
-	conn, err := tls.Dial("tcp", s.Addr(), pin)
+	conn, err := tls.Dial("tcp", g.Address(), pin)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 }

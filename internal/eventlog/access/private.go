@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -13,14 +14,8 @@ import (
 // the TCP listener. Only the user that runs ingest may enter it.
 func privatePath(dataDir string) string { return filepath.Join(dataDir, "nats") }
 
-const (
-	socketName      = "socket"
-	certificateName = "cert.pem"
-	keyName         = "key.pem"
-)
-
-// errUntrusted: another user may own or have changed this. Nothing is sent to it.
-var errUntrusted = errors.New("not trusted")
+// ErrUntrusted: another user may own or have changed this. Nothing is sent to it.
+var ErrUntrusted = errors.New("not trusted")
 
 // private is the open folder. Files are reached through it, so a folder that is moved or
 // replaced after the check is never used.
@@ -54,7 +49,7 @@ func openPrivate(dataDir string) (*private, error) {
 	}
 	if mode&0o022 != 0 {
 		p.Close()
-		return nil, fmt.Errorf("%w: others may write to %s (mode %04o); set its mode to 700", errUntrusted, p.path, mode)
+		return nil, fmt.Errorf("%w: others may write to %s (mode %04o); set its mode to 700", ErrUntrusted, p.path, mode)
 	}
 	return p, nil
 }
@@ -64,7 +59,7 @@ func openFolder(path string) (*private, fs.FileMode, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
-		return nil, 0, fmt.Errorf("%w: %s is not a folder", errUntrusted, path)
+		return nil, 0, fmt.Errorf("%w: %s is not a folder", ErrUntrusted, path)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, 0, fmt.Errorf("%w; run ingest and the readers of its log as one user", err)
 	case err != nil:
@@ -81,11 +76,11 @@ func openFolder(path string) (*private, fs.FileMode, error) {
 	return &private{file, path}, info.Mode().Perm(), nil
 }
 
-// trust returns errUntrusted if the owner is neither this process's user nor root.
+// trust returns ErrUntrusted if the owner is neither this process's user nor root.
 func trust(what string, uid int) error {
 	if own := os.Geteuid(); uid != own && uid != 0 {
 		return fmt.Errorf("%w: %s belongs to user %d, this process runs as user %d; run ingest and the readers of its log as one user",
-			errUntrusted, what, uid, own)
+			ErrUntrusted, what, uid, own)
 	}
 	return nil
 }
@@ -95,33 +90,34 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 // secret refuses a file that another user owns or could read.
 func secret(file string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("%w: others may use %s (mode %04o)", errUntrusted, file, mode)
+		return fmt.Errorf("%w: others may use %s (mode %04o)", ErrUntrusted, file, mode)
 	}
 	return trust(file, owner(info))
 }
 
-// maxSocketPath is the limit of macOS; other systems allow a little more.
-const maxSocketPath = 103
+// writeFile replaces the whole file, or leaves it as it is. Only its owner can read it.
+// Only one process may write it at a time.
+func writeFile(file, text string) error {
+	temporary := file + ".new"
+	_ = os.Remove(temporary) // a killed process left it, or another user planted a link
+	out, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	_, err = out.WriteString(text + "\n")
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Rename(temporary, file)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
 
-// shortPath returns a path of the file that is short enough for a socket's address. The
-// path is valid until release is called.
-func shortPath(folder, file string) (path string, release func(), err error) {
-	if path = filepath.Join(folder, file); len(path) <= maxSocketPath {
-		return path, func() {}, nil
-	}
-	folder, err = filepath.Abs(folder)
+func readTrimmed(file string) string {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", nil, err
+		return ""
 	}
-	own, err := os.MkdirTemp("", "payfold-") // no other user may enter it
-	if err != nil {
-		return "", nil, err
-	}
-	release = func() { _ = os.RemoveAll(own) }
-	link := filepath.Join(own, "d")
-	if err := os.Symlink(folder, link); err != nil {
-		release()
-		return "", nil, err
-	}
-	return filepath.Join(link, file), release, nil
+	return strings.TrimSpace(string(text))
 }

@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"bytes"
@@ -20,16 +20,21 @@ import (
 	"time"
 )
 
+const (
+	certificateName = "cert.pem"
+	keyName         = "key.pem"
+)
+
 // certificate returns the pair with which the embedded log proves its identity over TCP.
 // It is created once and never expires, because readers compare it with the file instead
 // of looking at its dates. If a file is missing, or others could read the key, both files
 // are replaced. Readers read the certificate at each connection.
 func (p *private) certificate(logger *slog.Logger) (tls.Certificate, error) {
 	certificate, key, err := p.readPair()
-	if errors.Is(err, errUntrusted) {
+	if errors.Is(err, ErrUntrusted) {
 		logger.Warn("the certificate of the embedded log is replaced", "error", err)
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUntrusted) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrUntrusted) {
 		if certificate, key, err = makePair(); err == nil {
 			// In this order, a certificate never exists without its key.
 			err = errors.Join(os.RemoveAll(p.name(certificateName)),

@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"net"
@@ -12,8 +12,8 @@ func (p *private) name(file string) string {
 	return "/proc/self/fd/" + strconv.Itoa(int(p.Fd())) + "/" + file
 }
 
-func (p *private) socketPath() (path string, release func(), err error) {
-	return p.name(socketName), func() {}, nil
+func (p *private) socketPath(file string) (path string, release func(), err error) {
+	return p.name(file), func() {}, nil
 }
 
 // proveOwner refuses a server that belongs to another user. The kernel names the user.

@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"os"
@@ -28,8 +28,8 @@ func TestAFolderThatOthersCouldHaveFilledIsNotTrusted(t *testing.T) {
 		case "open to all, sticky":
 			require.NoError(t, os.Chmod(privatePath(dir), 0o777|os.ModeSticky))
 		}
-		_, err := reach(dir)
-		require.ErrorIs(t, err, errUntrusted, name)
+		_, err := dial(dir)
+		require.ErrorIs(t, err, ErrUntrusted, name)
 		require.ErrorContains(t, err, c.because, name)
 		require.ErrorContains(t, err, privatePath(dir), name)
 	}
@@ -39,7 +39,7 @@ func TestOnlyOneselfAndRootAreTrusted(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, trust("it", os.Geteuid()))
 	require.NoError(t, trust("it", 0))
-	require.ErrorIs(t, trust("it", os.Geteuid()+1), errUntrusted)
+	require.ErrorIs(t, trust("it", os.Geteuid()+1), ErrUntrusted)
 }
 
 func TestIngestClosesItsFolderToOthersAndRefusesALink(t *testing.T) {
@@ -57,23 +57,7 @@ func TestIngestClosesItsFolderToOthersAndRefusesALink(t *testing.T) {
 	linked := t.TempDir()
 	require.NoError(t, os.Symlink(dir, privatePath(linked)))
 	_, err = makePrivate(linked)
-	require.ErrorIs(t, err, errUntrusted)
-}
-
-func TestATokenThatOthersCouldReadIsMadeAnew(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, l := listening(t, dir, "")
-	first := readTrimmed(tokenFile(dir))
-	stop(t, s, l)
-	s, l = listening(t, dir, "")
-	require.Equal(t, first, readTrimmed(tokenFile(dir)), "made once and kept")
-	stop(t, s, l)
-	require.NoError(t, os.Chmod(tokenFile(dir), 0o644))
-	s, l = listening(t, dir, "")
-	defer stop(t, s, l)
-	require.NotEqual(t, first, readTrimmed(tokenFile(dir)))
-	requireReadable(t, dir)
+	require.ErrorIs(t, err, ErrUntrusted)
 }
 
 // In a folder that is open to others a name may be a trap.
@@ -85,5 +69,5 @@ func TestASecretIsNotWrittenIntoAFileOfSomebodyElse(t *testing.T) {
 	require.NoError(t, os.Symlink(trap, tokenFile(dir)+".new"))
 	require.NoError(t, writeFile(tokenFile(dir), "secret"))
 	require.Empty(t, readTrimmed(trap))
-	require.Equal(t, "secret", readTrimmed(tokenFile(dir)))
+	require.Equal(t, "secret", Token(dir))
 }

@@ -1,4 +1,4 @@
-package eventlog
+package access
 
 import (
 	"context"
@@ -15,9 +15,11 @@ import (
 	"time"
 )
 
-// maxReaders bounds the connections of each listener; accounts.conf has the same bound for
-// all together.
+// maxReaders bounds the connections of each listener; the server has the same bound for all
+// together (accounts.conf).
 const maxReaders = 256
+
+func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
 
 const (
 	// handshakeTimeout ends a connection that does not finish its TLS handshake.
@@ -27,15 +29,19 @@ const (
 	acceptInterval = time.Second
 )
 
-// gate accepts the connections of readers in other processes. The server itself does not
+// GateConfig says where readers connect, and what they reach.
+type GateConfig struct {
+	DataDir string
+	Address string                   // of a TCP listener in addition to the socket; empty for none
+	Inside  func() (net.Conn, error) // connects to the server, inside this process
+	Logger  *slog.Logger
+}
+
+// Gate accepts the connections of readers in other processes. The server itself does not
 // listen: the gate joins each connection with one inside the process, and closes both
 // together.
-//
-//	reader ──▶ socket in the private folder ─────────┐
-//	reader ──▶ TLS over TCP, where it is asked for ──┴──▶ InProcessConn
-type gate struct {
-	inside    func() (net.Conn, error)
-	logger    *slog.Logger
+type Gate struct {
+	config    GateConfig
 	folder    *private
 	listeners []net.Listener
 	address   string // of the TCP listener; empty if there is none
@@ -45,17 +51,17 @@ type gate struct {
 	end     context.CancelFunc
 }
 
-// openGate starts to accept connections. The caller must hold the log's lock, so that an
-// existing socket belongs to no running process.
-func openGate(config EmbeddedConfig, inside func() (net.Conn, error)) (*gate, error) {
+// OpenGate starts to accept connections. Only one process may have the gate of a data
+// directory open at a time: an existing socket is replaced.
+func OpenGate(config GateConfig) (*Gate, error) {
 	folder, err := makePrivate(config.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{inside: inside, logger: config.Logger, folder: folder}
+	g := &Gate{config: config, folder: folder}
 	g.closing, g.end = context.WithCancel(context.Background())
-	if err := g.listen(config); err != nil {
-		g.close()
+	if err := g.listen(); err != nil {
+		g.Close()
 		return nil, err
 	}
 	for _, listener := range g.listeners {
@@ -64,28 +70,28 @@ func openGate(config EmbeddedConfig, inside func() (net.Conn, error)) (*gate, er
 	return g, nil
 }
 
-func (g *gate) listen(config EmbeddedConfig) error {
+func (g *Gate) listen() error {
 	socket, err := g.folder.listen()
 	switch {
 	case err == nil:
 		g.listeners = append(g.listeners, socket)
-	case config.Address == "":
+	case g.config.Address == "":
 		return fmt.Errorf("%w; if the file system of DATA_DIR does not support sockets, set EMBEDDED_NATS_ADDR", err)
 	default:
-		g.logger.Warn("readers reach the log over TCP only", "error", err)
+		g.config.Logger.Warn("readers reach the log over TCP only", "error", err)
 	}
-	if config.Address == "" {
-		err := os.Remove(addressFile(config.DataDir)) // an earlier start had one
+	if g.config.Address == "" {
+		err := os.Remove(addressFile(g.config.DataDir)) // an earlier start had one
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		return err
 	}
-	certificate, err := g.folder.certificate(config.Logger)
+	certificate, err := g.folder.certificate(g.config.Logger)
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", config.Address)
+	listener, err := net.Listen("tcp", g.config.Address)
 	if err != nil {
 		return fmt.Errorf("embedded NATS address: %w", err)
 	}
@@ -93,32 +99,11 @@ func (g *gate) listen(config EmbeddedConfig) error {
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
 	}))
 	g.address = listener.Addr().String()
-	return writeFile(addressFile(config.DataDir), g.address)
-}
-
-// listen creates the socket. It replaces one that a killed ingest has left.
-func (p *private) listen() (*net.UnixListener, error) {
-	path, release, err := p.socketPath()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the old socket in %s: %w", p.path, err)
-	}
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", filepath.Join(p.path, socketName), cause(err))
-	}
-	listener.SetUnlinkOnClose(false) // by then the path may name another file
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	return listener, nil
+	return writeFile(addressFile(g.config.DataDir), g.address)
 }
 
 // accept has at most maxReaders connections open at once; further ones wait.
-func (g *gate) accept(listener net.Listener) {
+func (g *Gate) accept(listener net.Listener) {
 	slots := make(chan struct{}, maxReaders)
 	for {
 		select {
@@ -138,7 +123,7 @@ func (g *gate) accept(listener net.Listener) {
 			return
 		}
 		<-slots
-		g.logger.Warn("a reader of the log cannot connect", "error", err)
+		g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
 		select {
 		case <-g.closing.Done():
 		case <-time.After(acceptInterval):
@@ -147,7 +132,7 @@ func (g *gate) accept(listener net.Listener) {
 }
 
 // join copies bytes in both directions until either end closes, or the gate does.
-func (g *gate) join(outside net.Conn) {
+func (g *Gate) join(outside net.Conn) {
 	transport := outside
 	if secured, ok := outside.(*tls.Conn); ok {
 		transport = secured.NetConn() // closing TLS in order may take seconds
@@ -158,7 +143,7 @@ func (g *gate) join(outside net.Conn) {
 			return
 		}
 	}
-	inside, err := g.inside()
+	inside, err := g.config.Inside()
 	if err != nil { // the server is stopping
 		transport.Close()
 		return
@@ -178,8 +163,11 @@ func (g *gate) join(outside net.Conn) {
 	ways.Wait()
 }
 
-// close ends all connections and waits for them.
-func (g *gate) close() {
+// Address is the address of the TCP listener; empty if there is none.
+func (g *Gate) Address() string { return g.address }
+
+// Close ends all connections and waits for them.
+func (g *Gate) Close() {
 	g.end()
 	for _, listener := range g.listeners {
 		_ = listener.Close()
