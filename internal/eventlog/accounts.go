@@ -2,15 +2,22 @@ package eventlog
 
 import (
 	"crypto/subtle"
+	_ "embed"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
+
+//go:embed accounts.conf
+var accounts string
 
 // The accounts of accounts.conf.
 const (
 	writerAccount = "PAYFOLD"
 	readerAccount = "PAYFOLD_READ"
 )
+
+func accountsFor(stream string) string { return strings.ReplaceAll(accounts, "%STREAM%", stream) }
 
 // authenticator gives each connection its rights, by the token that it presents: one of
 // this process may write, another answers readers, and every other process may only read.

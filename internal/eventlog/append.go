@@ -4,27 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/events"
 )
-
-// Headers of a message. Together with the signing secrets they let anybody verify the
-// body's signature again years later.
-const (
-	headerSignature  = "Payfold-Signature"
-	headerKey        = "Payfold-Key"
-	headerReceivedAt = "Payfold-Received-At"
-	headerKind       = "Payfold-Kind"
-	headerType       = "Payfold-Event-Type"
-	headerTrace      = "traceparent"
-	headerTraceState = "tracestate"
-)
-
-const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 
 // Append stores one delivery and returns when it is durable. duplicate is true if the
 // log already had an event with this id within its duplicate window: then nothing was
@@ -52,43 +36,4 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
 	return duplicate, nil
-}
-
-func message(d events.Delivery, stream string, partitions int) *nats.Msg {
-	values := [...]struct{ name, value string }{
-		{jetstream.MsgIDHeader, d.Event.ID},
-		{jetstream.ExpectedStreamHeader, stream},
-		{headerSignature, d.Signature},
-		{headerKey, d.KeyFingerprint},
-		{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
-		{headerKind, token(d.Event.Kind)},
-		{headerType, token(d.Event.Type)},
-		{headerTrace, d.TraceParent},
-		{headerTraceState, d.TraceState},
-	}
-	header := make(nats.Header, len(values))
-	texts := make([]string, len(values)) // one allocation for all
-	for i, v := range values {
-		if texts[i] = v.value; v.value != "" {
-			header[v.name] = texts[i : i+1 : i+1]
-		}
-	}
-	return &nats.Msg{Subject: subject(d.Event.Partition(partitions)), Data: d.Body, Header: header}
-}
-
-const maxToken = 64
-
-// token returns s if it is short and has only letters, digits and ._-, as a header
-// needs; otherwise it returns "".
-func token(s string) string {
-	if len(s) > maxToken {
-		return ""
-	}
-	for _, c := range []byte(s) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '.' && c != '_' && c != '-' {
-			return ""
-		}
-	}
-	return s
 }

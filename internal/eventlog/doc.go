@@ -11,10 +11,13 @@
 // sequence on, in order, without gaps, as soon as it is durable. ReadUntil does the same
 // up to a second sequence, and reads the server's files if it can.
 //
-//	committer.go          group commit: answers, flushes, and each delivery's result
-//	publish.go            sends messages and receives answers, without waiting in between
-//	files.go              turns the records that blockstore reads into messages
-//	probe.go              checks that the server stores messages where blockstore expects them
-//	accounts.go           what each connection may do, by its token (accounts.conf)
-//	durable.go            readers in other processes ask which messages are durable
+//	log.go, connect.go  a connection to the stream
+//	message.go          how an event is written as a message, and read again
+//	committer.go        group commit: answers, flushes, and each delivery's result
+//	publish.go          sends messages and receives answers, without waiting in between
+//	durable.go          readers in other processes ask which messages are durable
+//	embedded.go         the server inside this process
+//	accounts.go         what each of its connections may do, by its token (accounts.conf)
+//	probe.go            checks that it stores messages where blockstore expects them
+//	files.go            turns the records that blockstore reads into messages
 package eventlog

@@ -2,12 +2,10 @@ package eventlog
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -17,9 +15,6 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
-
-//go:embed accounts.conf
-var accounts string
 
 // Server is a nats-server inside this process, for one machine. Only this process can
 // write. Readers in other processes connect through the gate, present the token, and can
@@ -87,10 +82,10 @@ func (s *Server) start(ctx context.Context) error {
 	if s.config.SyncBlock != nil {
 		s.store.SyncBlock = s.config.SyncBlock
 	}
-	if err := s.recover(ctx); err != nil {
+	var err error
+	if s.recovered, err = recoverFiles(ctx, s.store, s.config.Logger); err != nil {
 		return err
 	}
-	var err error
 	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {
 		return err
 	}
@@ -115,7 +110,7 @@ func (s *Server) start(ctx context.Context) error {
 // Flush syncs its files. If the probe finds that the server stores messages elsewhere, the
 // server is started again and syncs every message itself.
 func (s *Server) chooseSync() error {
-	err := s.probe()
+	err := probe(s.nats, s.writerToken, s.store)
 	if err == nil {
 		return s.store.Resume()
 	}
@@ -140,7 +135,7 @@ func (s *Server) run(syncAlways bool) (err error) {
 		JetStreamMaxStore: maxDiskSpace,
 		NoSigs:            true,
 	}
-	if err := options.ProcessConfigString(strings.ReplaceAll(accounts, "%STREAM%", s.config.Stream)); err != nil {
+	if err := options.ProcessConfigString(accountsFor(s.config.Stream)); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
 	authenticator := &authenticator{readerToken: s.readerToken, writerToken: s.writerToken, answerToken: s.answerToken}
@@ -171,7 +166,7 @@ func (s *Server) Connect() (*Log, error) {
 		return nil, err
 	}
 	log.health, log.onStream = s.health, s.store.Begin
-	if err := s.verifyOpened(log); err != nil {
+	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true
 		log.Close()
 		return nil, err

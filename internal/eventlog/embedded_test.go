@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
@@ -147,32 +144,4 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, info.Last)
 	stop(t, s, l)
-}
-
-func TestTheShortReadingOfAnAnswerIsTheLongOne(t *testing.T) {
-	t.Parallel()
-	require.EqualValues(t, 7, readStored([]byte(`{"stream":"PAYMENTS","seq":7}`)), "as the server writes it")
-	texts := rapid.OneOf(rapid.Just(`{"stream":"P","seq":12}`), rapid.StringMatching(`\{"stream":"[A-Z"\\]{0,3}","seq": ?[0-9]{0,21}(,"duplicate": ?true)?\}?`), rapid.String())
-	rapid.Check(t, func(t *rapid.T) {
-		text := texts.Draw(t, "answer")
-		var answer struct {
-			Stream    string
-			Seq       uint64
-			Duplicate bool
-			Error     any
-		}
-		seq := readStored([]byte(text))
-		if seq == 0 {
-			return
-		}
-		require.NoError(t, json.Unmarshal([]byte(text), &answer))
-		require.Equal(t, seq, answer.Seq)
-		require.NotEmpty(t, answer.Stream)
-		require.False(t, answer.Duplicate)
-		require.Nil(t, answer.Error)
-		got, duplicate, err := readAnswer(&nats.Msg{Data: []byte(text)})
-		require.NoError(t, err)
-		require.False(t, duplicate)
-		require.Equal(t, seq, got)
-	})
 }

@@ -1,10 +1,9 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
-	"net"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +11,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
+
+// ErrDisconnected: there is no connection to the log, or the server no longer knows the
+// reader, for example because it was restored or its stream was created again. It ends a
+// Read, because the caller must first check that the server still has the same log.
+var ErrDisconnected = errors.New("not connected to the log")
+
+// requestTimeout bounds one question to the server.
+const requestTimeout = 5 * time.Second
 
 // Log is a connection to the stream. It survives restarts of the server: calls fail while
 // the server is unavailable, and work again after it has returned. Safe for concurrent use.
@@ -51,92 +57,21 @@ type Log struct {
 	stateRequests singleflight.Group          // for it
 }
 
-// Config says where the log is.
-type Config struct {
-	URL         string // empty for the embedded server of another process, found through DataDir
-	Credentials string // a file; optional
-	DataDir     string
-	Stream      string
-	Logger      *slog.Logger
+// streamState is the server's last answer about the stream.
+type streamState struct {
+	partitions int
+	unsafe     error // why nothing is confirmed: an UnsafeError, or nil
+	asked      time.Time
+	connection uint64 // the number of the connection that the question went through
 }
 
-// dialTimeout bounds one attempt to connect.
-const dialTimeout = 2 * time.Second
-
-// reconnectWait is the time between two attempts to reconnect. With it, recovery takes
-// well under two seconds.
-const reconnectWait = 250 * time.Millisecond
-
-// Connect returns at once, also if the server cannot be reached yet.
-func Connect(config Config) (*Log, error) {
-	options := []nats.Option{nats.RetryOnFailedConnect(true)}
-	url, embedded := config.URL, access.NewDialer(config.DataDir, dialTimeout)
-	if config.Credentials != "" {
-		options = append(options, nats.UserCredentials(config.Credentials))
+// Close ends the connection; calls in progress fail.
+func (l *Log) Close() {
+	l.committer.close()
+	l.conn.Close()
+	if l.answers != nil {
+		l.answers.Close()
 	}
-	if url != "" {
-		options = append(options, nats.SetCustomDialer(idleDialer{&net.Dialer{Timeout: dialTimeout}}))
-	} else {
-		url = "nats://embedded.invalid" // the dialer ignores it
-		options = append(options,
-			nats.SkipHostLookup(),
-			nats.SetCustomDialer(idleDialer{embedded}),
-			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
-	}
-	// A cluster acknowledges and delivers only messages that its quorum has.
-	flush := func(uint64) error { return nil }
-	l, err := connect(url, config.Stream, flush, config.Logger, options...)
-	switch {
-	case err != nil:
-		return nil, err
-	case config.URL == "":
-		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
-		l.confirm = l.ask
-		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
-	default: // the message leaves out the URL, which may contain a password
-		l.disconnected = func() error {
-			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
-		}
-	}
-	return l, nil
-}
-
-func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
-	pipeline := newPipeline(flush)
-	options = append(options,
-		nats.Name("payfold"),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait),
-		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
-		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
-		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
-		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(maxPingsOutstanding),
-		nats.Timeout(dialTimeout),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			pipeline.lost()
-			if err != nil {
-				logger.Warn("the connection to the log is lost", "error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("the log's server reports an error", "error", err)
-		}),
-	)
-	conn, err := nats.Connect(url, options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the log: %w", err)
-	}
-	js, err := jetstream.New(conn)
-	if err == nil {
-		err = pipeline.listen(conn)
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("use JetStream: %w", err)
-	}
-	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
 }
 
 // connected waits for the connection. On a busy machine the first attempt can time out.
@@ -154,11 +89,36 @@ func (l *Log) connected(ctx context.Context) error {
 	}
 }
 
-// Close ends the connection; calls in progress fail.
-func (l *Log) Close() {
-	l.committer.close()
-	l.conn.Close()
-	if l.answers != nil {
-		l.answers.Close()
+// whileConnected returns a context that ends with ErrDisconnected when the connection is
+// lost. stop releases its resources.
+func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(), _ error) {
+	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	if !l.conn.IsConnected() {
+		l.conn.RemoveStatusListener(lost)
+		return nil, nil, l.disconnected()
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-lost:
+			cancel(ErrDisconnected)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		l.conn.RemoveStatusListener(lost)
+	}, nil
 }
+
+// disconnected returns ErrDisconnected if a context from whileConnected ended because the
+// connection was lost; otherwise nil.
+func disconnected(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
+		return cause
+	}
+	return nil
+}
+
+// whyEnded returns why a context from whileConnected has ended.
+func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -19,8 +20,8 @@ const (
 // probe makes a stream for blockstore's Probe. It stays until the next start, because
 // the server removes the folders of a deleted stream after it has answered, while
 // another stream may already use them.
-func (s *Server) probe() error {
-	conn, err := nats.Connect(s.nats.ClientURL(), nats.InProcessServer(s.nats), nats.Token(s.writerToken))
+func probe(s *server.Server, token string, store *blockstore.Store) error {
+	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token))
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
 	}
@@ -36,7 +37,7 @@ func (s *Server) probe() error {
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	return s.store.Probe(func(body []byte) error {
+	return store.Probe(func(body []byte) error {
 		_, err := js.Publish(ctx, probeSubject, body)
 		return err
 	})

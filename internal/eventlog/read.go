@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,11 +13,6 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 )
-
-// ErrDisconnected: there is no connection to the log, or the server no longer knows the
-// reader, for example because it was restored or its stream was created again. It ends a
-// Read, because the caller must first check that the server still has the same log.
-var ErrDisconnected = errors.New("not connected to the log")
 
 // pullBytes bounds the messages that are requested in advance: enough that a reader never
 // waits, and little enough to hold in memory. There is no bound in messages, because the
@@ -95,40 +88,6 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 	}
 }
 
-// whileConnected returns a context that ends with ErrDisconnected when the connection is
-// lost. stop releases its resources.
-func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(), _ error) {
-	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
-	if !l.conn.IsConnected() {
-		l.conn.RemoveStatusListener(lost)
-		return nil, nil, l.disconnected()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-lost:
-			cancel(ErrDisconnected)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		l.conn.RemoveStatusListener(lost)
-	}, nil
-}
-
-// disconnected returns ErrDisconnected if a context from whileConnected ended because the
-// connection was lost; otherwise nil.
-func disconnected(ctx context.Context) error {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrDisconnected) {
-		return cause
-	}
-	return nil
-}
-
-// whyEnded returns why a context from whileConnected has ended.
-func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }
-
 // Message returns the message at seq. It asks the stream's leader, because a replica that
 // lags would not have it yet. (The client's newer interface asks any replica.)
 func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
@@ -160,56 +119,4 @@ func (l *Log) StoredBy(ctx context.Context, info Info, moment time.Time) (uint64
 		return m.StoredAt.After(moment)
 	})
 	return info.First + uint64(n) - 1, failed
-}
-
-// decode converts a message. nth is its number among the messages of its consumer, from 1.
-func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
-	meta, err := m.Metadata()
-	if err != nil {
-		return events.Message{}, 0, fmt.Errorf("read a message's metadata: %w", err)
-	}
-	out, err = build(meta.Sequence.Stream, m.Subject(), attributesOf(m.Headers()), m.Data(), meta.Timestamp)
-	return out, meta.Sequence.Consumer, err
-}
-
-// attributes are the values that payfold reads from a message's header.
-type attributes struct{ id, signature, key, receivedAt string }
-
-// field returns the field for the value of that key; nil for an unknown key.
-func (a *attributes) field(key string) *string {
-	switch key {
-	case jetstream.MsgIDHeader:
-		return &a.id
-	case headerSignature:
-		return &a.signature
-	case headerKey:
-		return &a.key
-	case headerReceivedAt:
-		return &a.receivedAt
-	}
-	return nil
-}
-
-func attributesOf(header nats.Header) (a attributes) {
-	for _, key := range []string{jetstream.MsgIDHeader, headerSignature, headerKey, headerReceivedAt} {
-		*a.field(key) = header.Get(key)
-	}
-	return a
-}
-
-func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
-	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
-	if err != nil {
-		return events.Message{}, fmt.Errorf("message %d has subject %q, which names no partition", seq, subject)
-	}
-	// time.Parse is fast only for the layouts of RFC 3339.
-	received, err := time.Parse(time.RFC3339Nano, a.receivedAt)
-	if err != nil || len(a.receivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
-		received = stored // ingest did not write this message
-	}
-	return events.Message{
-		Seq: seq, Partition: partition, ID: a.id,
-		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
-		Signature: a.signature, KeyFingerprint: a.key,
-	}, nil
 }

@@ -4,50 +4,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // progressInterval is the time between two log lines about a long check.
 const progressInterval = 5 * time.Second
 
-// recover checks the whole log before a server opens it, because the server would silently
-// truncate a block at its first damaged record.
-func (s *Server) recover(ctx context.Context) (err error) {
-	logger, began, reported := s.config.Logger, time.Now(), time.Now()
-	s.recovered, err = s.store.Recover(ctx, func(done, blocks int) {
+// recoverFiles checks the whole log before a server opens it, because the server would
+// silently truncate a block at its first damaged record.
+func recoverFiles(ctx context.Context, store *blockstore.Store, logger *slog.Logger) (*blockstore.Report, error) {
+	began, reported := time.Now(), time.Now()
+	found, err := store.Recover(ctx, func(done, blocks int) {
 		if time.Since(reported) > progressInterval {
 			reported = time.Now()
 			logger.Info("reading the log before it is opened", "blocks_done", done, "blocks", blocks)
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if tail := s.recovered.TornTail; tail != nil {
+	if tail := found.TornTail; tail != nil {
 		logger.Warn("a kill or a power cut interrupted the last write to the log; nothing in it was confirmed, and the provider delivers it again",
-			"file", tail.File, "offset", tail.Offset, "bytes", tail.Bytes, "newer_files", tail.Newer, "last_seq", s.recovered.Last)
+			"file", tail.File, "offset", tail.Offset, "bytes", tail.Bytes, "newer_files", tail.Newer, "last_seq", found.Last)
 	}
-	logger.Debug("the log is undamaged", "first_seq", s.recovered.First, "last_seq", s.recovered.Last, "blocks", s.recovered.Blocks, "took", time.Since(began))
-	return nil
+	logger.Debug("the log is undamaged", "first_seq", found.First, "last_seq", found.Last, "blocks", found.Blocks, "took", time.Since(began))
+	return found, nil
 }
 
-// verifyOpened returns an error if the server does not serve exactly what recover found.
-func (s *Server) verifyOpened(l *Log) error {
-	if s.recovered.LogID == "" {
+// verifyOpened returns an error if the server does not serve exactly what recoverFiles found.
+func (l *Log) verifyOpened(found *blockstore.Report) error {
+	if found.LogID == "" {
 		return nil // no stream yet
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	stream, err := l.js.Stream(ctx, s.config.Stream)
+	stream, err := l.js.Stream(ctx, l.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("the server does not open the log of stream %s although it is undamaged; see the server's warnings above", s.config.Stream)
+		return fmt.Errorf("the server does not open the log of stream %s although it is undamaged; see the server's warnings above", l.name)
 	}
 	if err != nil {
 		return fmt.Errorf("ask the server what it has opened: %w", err)
 	}
-	have, want := stream.CachedInfo(), s.recovered
+	have, want := stream.CachedInfo(), found
 	if have.State.Msgs != want.Events || have.State.LastSeq != want.Last || have.Config.Metadata[metaLogID] != want.LogID ||
 		want.Events > 0 && have.State.FirstSeq != want.First {
 		return fmt.Errorf("the server has opened %d messages, seq %d to %d, of log %s, but the files hold %d, seq %d to %d, of log %s; "+
@@ -59,11 +62,3 @@ func (s *Server) verifyOpened(l *Log) error {
 
 // openTimeout bounds the first answer of a server that has just opened the log.
 const openTimeout = 30 * time.Second
-
-// streamExists runs the onStream hook.
-func (l *Log) streamExists() error {
-	if l.onStream == nil {
-		return nil
-	}
-	return l.onStream()
-}

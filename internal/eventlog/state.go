@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// streamState is the server's last answer about the stream.
-type streamState struct {
-	partitions int
-	unsafe     error // why nothing is confirmed: an UnsafeError, or nil
-	asked      time.Time
-	connection uint64 // the number of the connection that the question went through
-}
-
 // stateTimeout bounds one question to the server; several callers may share its answer.
 const stateTimeout = 2 * time.Second
 

@@ -3,7 +3,6 @@ package eventlog
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,9 +14,6 @@ type Waiting struct {
 	Count  uint64
 	Oldest events.Message // without its body; the zero Message if Count is 0
 }
-
-// requestTimeout bounds one question to the server.
-const requestTimeout = 5 * time.Second
 
 // Waiting counts the messages of a partition after a position, without reading them all.
 func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Waiting, err error) {

@@ -1,0 +1,102 @@
+package eventlog
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/access"
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
+)
+
+// Config says where the log is.
+type Config struct {
+	URL         string // empty for the embedded server of another process, found through DataDir
+	Credentials string // a file; optional
+	DataDir     string
+	Stream      string
+	Logger      *slog.Logger
+}
+
+// dialTimeout bounds one attempt to connect.
+const dialTimeout = 2 * time.Second
+
+// reconnectWait is the time between two attempts to reconnect. With it, recovery takes
+// well under two seconds.
+const reconnectWait = 250 * time.Millisecond
+
+// Connect returns at once, also if the server cannot be reached yet.
+func Connect(config Config) (*Log, error) {
+	options := []nats.Option{nats.RetryOnFailedConnect(true)}
+	url, embedded := config.URL, access.NewDialer(config.DataDir, dialTimeout)
+	if config.Credentials != "" {
+		options = append(options, nats.UserCredentials(config.Credentials))
+	}
+	if url != "" {
+		options = append(options, nats.SetCustomDialer(idleDialer{&net.Dialer{Timeout: dialTimeout}}))
+	} else {
+		url = "nats://embedded.invalid" // the dialer ignores it
+		options = append(options,
+			nats.SkipHostLookup(),
+			nats.SetCustomDialer(idleDialer{embedded}),
+			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
+	}
+	// A cluster acknowledges and delivers only messages that its quorum has.
+	flush := func(uint64) error { return nil }
+	l, err := connect(url, config.Stream, flush, config.Logger, options...)
+	switch {
+	case err != nil:
+		return nil, err
+	case config.URL == "":
+		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
+		l.confirm = l.ask
+		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
+	default: // the message leaves out the URL, which may contain a password
+		l.disconnected = func() error {
+			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
+		}
+	}
+	return l, nil
+}
+
+func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
+	pipeline := newPipeline(flush)
+	options = append(options,
+		nats.Name("payfold"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
+		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
+		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPingsOutstanding),
+		nats.Timeout(dialTimeout),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			pipeline.lost()
+			if err != nil {
+				logger.Warn("the connection to the log is lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			logger.Warn("the log's server reports an error", "error", err)
+		}),
+	)
+	conn, err := nats.Connect(url, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the log: %w", err)
+	}
+	js, err := jetstream.New(conn)
+	if err == nil {
+		err = pipeline.listen(conn)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
+}

@@ -1,0 +1,84 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ErrNoStream: the stream does not exist yet.
+var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
+
+// Info describes the stream at one moment.
+type Info struct {
+	LogID      string
+	Partitions int
+	First      uint64 // sequence of the oldest message; Last+1 in an empty log
+	Last       uint64 // head; 0 in an empty new log
+	Messages   uint64 // number of messages
+
+	Replicas   int
+	Durability Durability
+	Unsafe     error // an UnsafeError; nil if the stream keeps every event
+}
+
+// Durability says where an event is stored when it is acknowledged.
+type Durability string
+
+const (
+	// Fsynced: the event is on the disk of the embedded log's machine.
+	Fsynced Durability = "fsynced"
+	// Quorum: most of the replicas have the event. It survives the loss of one replica. It
+	// survives a power cut of all replicas at once only if they run with "sync always".
+	Quorum Durability = "quorum"
+	// OneServer: one server that payfold did not start has the event. By default such a
+	// server acknowledges before it syncs; payfold cannot find out.
+	OneServer Durability = "one_server"
+)
+
+// Info asks the stream's leader. It returns ErrNoStream if there is no stream, and another
+// error if payfold did not create the stream.
+func (l *Log) Info(ctx context.Context) (Info, error) {
+	if !l.conn.IsConnected() {
+		return Info{}, l.disconnected()
+	}
+	stream, err := l.js.Stream(ctx, l.name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return Info{}, ErrNoStream
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("read stream info of %s: %w", l.name, err)
+	}
+	have := stream.CachedInfo()
+	partitions, err := strconv.Atoi(have.Config.Metadata[metaPartitions])
+	if err != nil || partitions < 1 || have.Config.Metadata[metaLogID] == "" {
+		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, metaLogID, metaPartitions)
+	}
+	if have.Config.Metadata[metaFormat] != formatVersion {
+		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
+	}
+	return Info{
+		LogID:      have.Config.Metadata[metaLogID],
+		Partitions: partitions,
+		First:      max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
+		Last:       have.State.LastSeq,
+		Messages:   have.State.Msgs,
+		Replicas:   have.Config.Replicas,
+		Durability: l.durability(have.Config.Replicas),
+		Unsafe:     checkSettings(have.Config, partitions),
+	}, nil
+}
+
+func (l *Log) durability(replicas int) Durability {
+	switch {
+	case l.confirm != nil:
+		return Fsynced // the writing process syncs before it confirms
+	case replicas > 1:
+		return Quorum
+	default:
+		return OneServer
+	}
+}

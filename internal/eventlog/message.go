@@ -1,0 +1,123 @@
+package eventlog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Headers of a message. Together with the signing secrets they let anybody verify the
+// body's signature again years later.
+const (
+	headerSignature  = "Payfold-Signature"
+	headerKey        = "Payfold-Key"
+	headerReceivedAt = "Payfold-Received-At"
+	headerKind       = "Payfold-Kind"
+	headerType       = "Payfold-Event-Type"
+	headerTrace      = "traceparent"
+	headerTraceState = "tracestate"
+)
+
+const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
+
+// message returns the message of one delivery.
+func message(d events.Delivery, stream string, partitions int) *nats.Msg {
+	values := [...]struct{ name, value string }{
+		{jetstream.MsgIDHeader, d.Event.ID},
+		{jetstream.ExpectedStreamHeader, stream},
+		{headerSignature, d.Signature},
+		{headerKey, d.KeyFingerprint},
+		{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
+		{headerKind, token(d.Event.Kind)},
+		{headerType, token(d.Event.Type)},
+		{headerTrace, d.TraceParent},
+		{headerTraceState, d.TraceState},
+	}
+	header := make(nats.Header, len(values))
+	texts := make([]string, len(values)) // one allocation for all
+	for i, v := range values {
+		if texts[i] = v.value; v.value != "" {
+			header[v.name] = texts[i : i+1 : i+1]
+		}
+	}
+	return &nats.Msg{Subject: subject(d.Event.Partition(partitions)), Data: d.Body, Header: header}
+}
+
+const subjectPrefix = "payments."
+
+func subject(partition int) string { return subjectPrefix + strconv.Itoa(partition) }
+
+const maxToken = 64
+
+// token returns s if it is short and has only letters, digits and ._-, as a header
+// needs; otherwise it returns "".
+func token(s string) string {
+	if len(s) > maxToken {
+		return ""
+	}
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '.' && c != '_' && c != '-' {
+			return ""
+		}
+	}
+	return s
+}
+
+// decode converts a message. nth is its number among the messages of its consumer, from 1.
+func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
+	meta, err := m.Metadata()
+	if err != nil {
+		return events.Message{}, 0, fmt.Errorf("read a message's metadata: %w", err)
+	}
+	out, err = build(meta.Sequence.Stream, m.Subject(), attributesOf(m.Headers()), m.Data(), meta.Timestamp)
+	return out, meta.Sequence.Consumer, err
+}
+
+// attributes are the values that payfold reads from a message's header.
+type attributes struct{ id, signature, key, receivedAt string }
+
+// field returns the field for the value of that key; nil for an unknown key.
+func (a *attributes) field(key string) *string {
+	switch key {
+	case jetstream.MsgIDHeader:
+		return &a.id
+	case headerSignature:
+		return &a.signature
+	case headerKey:
+		return &a.key
+	case headerReceivedAt:
+		return &a.receivedAt
+	}
+	return nil
+}
+
+func attributesOf(header nats.Header) (a attributes) {
+	for _, key := range []string{jetstream.MsgIDHeader, headerSignature, headerKey, headerReceivedAt} {
+		*a.field(key) = header.Get(key)
+	}
+	return a
+}
+
+func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
+	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
+	if err != nil {
+		return events.Message{}, fmt.Errorf("message %d has subject %q, which names no partition", seq, subject)
+	}
+	// time.Parse is fast only for the layouts of RFC 3339.
+	received, err := time.Parse(time.RFC3339Nano, a.receivedAt)
+	if err != nil || len(a.receivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
+		received = stored // ingest did not write this message
+	}
+	return events.Message{
+		Seq: seq, Partition: partition, ID: a.id,
+		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
+		Signature: a.signature, KeyFingerprint: a.key,
+	}, nil
+}
