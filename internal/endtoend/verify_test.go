@@ -80,7 +80,7 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	said := w.verify(t, 3)
 	for _, line := range []string{
 		"view credit_balance: it is", "constraint payment_transaction_id_key on payment: it is missing",
-		"trigger swallow on reversal: this build makes none", "0 messages, 0 rows and 3 definitions are wrong",
+		"trigger swallow on reversal: unexpected; this build does not make it", "0 messages, 0 rows and 3 definitions are wrong",
 	} {
 		require.Contains(t, said, line)
 	}

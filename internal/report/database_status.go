@@ -11,47 +11,49 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// DatabaseStatus is what the database knows of the work, at one moment.
+// DatabaseStatus is the state of the database at one moment.
 type DatabaseStatus struct {
-	At         time.Time       `json:"at"` // by the database's clock
-	Live       store.Schema    `json:"live"`
-	Partitions []Partition     `json:"-"` // Status adds what waits
-	Members    []Member        `json:"members"`
-	Outcomes   []OutcomeCount  `json:"outcomes"`
-	Duplicates int64           `json:"duplicates"` // messages with the id of an earlier event
-	Waiting    WaitingStatus   `json:"waiting_for_user"`
-	Disorder   Noted[Disorder] `json:"disorder"`
-	Poison     Noted[Poison]   `json:"poison"`
-	Schemas    []store.Schema  `json:"schemas"`
+	At         time.Time         `json:"at"` // by the database's clock
+	Live       store.Schema      `json:"live"`
+	Partitions []Partition       `json:"-"` // Status adds the lag
+	Members    []Member          `json:"members"`
+	Outcomes   []OutcomeCount    `json:"outcomes"`
+	Duplicates int64             `json:"duplicates"` // messages with the id of an earlier event
+	Waiting    WaitingStatus     `json:"waiting_for_user"`
+	Disorder   Counted[Disorder] `json:"disorder"`
+	Poison     Counted[Poison]   `json:"poison"`
+	Schemas    []store.Schema    `json:"schemas"`
 }
 
 // Member is a projector that shares the work.
 type Member struct {
 	Owner      string    `json:"owner"`
 	LastSeen   time.Time `json:"last_seen"`
-	Partitions int64     `json:"partitions"` // those it holds
+	Partitions int64     `json:"partitions"` // number of leases that have not expired
 }
 
-// OutcomeCount is how many events had one outcome, and of the rejected one reason.
+// OutcomeCount counts the events with one outcome; rejected events are counted by reason.
 type OutcomeCount struct {
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
 	Events  int64  `json:"events"`
 }
 
-// WaitingStatus is what waits, and the oldest of it, the oldest first.
+// WaitingStatus counts the payments whose user is not known yet. Oldest has some of them,
+// the oldest first.
 type WaitingStatus struct {
 	store.Waiting
 	Oldest []store.WaitingPayment `json:"oldest"`
 }
 
-// Noted is how many there are, and the newest, the newest first.
-type Noted[T any] struct {
+// Counted counts all of a kind. Newest has some of them, the newest first.
+type Counted[T any] struct {
 	Count  int64 `json:"count"`
 	Newest []T   `json:"newest"`
 }
 
-// Disorder is an event that was applied after a later one it shares a name with.
+// Disorder is an out-of-order event: it was applied after a later one of the same user,
+// payment, subscription or event id.
 type Disorder struct {
 	StreamSeq    int64     `json:"stream_seq"`
 	EventID      string    `json:"event_id"`
@@ -69,8 +71,8 @@ type Poison struct {
 	FoundAt   time.Time `json:"found_at"`
 }
 
-// newest is how many of a list Status shows.
-const newest = 10
+// maxShown is the maximum of items that Status shows of a list.
+const maxShown = 10
 
 //go:embed status_partitions.sql
 var statusPartitions string
@@ -84,8 +86,8 @@ var listDisorder string
 //go:embed list_poison.sql
 var listPoison string
 
-// ReadDatabase reads all of it in one transaction. It counts every event, so it takes
-// a second for some millions of them. store.ErrNotPrepared where there is nothing yet.
+// ReadDatabase reads the status in one transaction. It counts all events: some millions
+// take a second. The error is store.ErrNotPrepared where there are no tables yet.
 func ReadDatabase(ctx context.Context, tables *store.Store) (out DatabaseStatus, err error) {
 	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = DatabaseStatus{}
@@ -120,21 +122,21 @@ func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (er
 			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
 		}},
 		{"the payments that wait for their user", func() error {
-			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingIn(ctx, tx, newest)
+			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingIn(ctx, tx, maxShown)
 			return err
 		}},
 		{"the disorder", func() error {
 			if out.Disorder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
 				return err
 			}
-			return readList(ctx, tx, &out.Disorder.Newest, listDisorder, live, nil, newest)
+			return readList(ctx, tx, &out.Disorder.Newest, listDisorder, live, nil, maxShown)
 		}},
 		{"the poison", func() error {
 			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Poison.Count)
 			if err != nil {
 				return err
 			}
-			return readList(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, newest)
+			return readList(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, maxShown)
 		}},
 	} {
 		if err := read.from(); err != nil {
@@ -144,8 +146,8 @@ func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (er
 	return nil
 }
 
-// readList reads rows whose columns are T's fields, in order; never nil, so that
-// JSON has [].
+// readList reads rows whose columns are the fields of T, in order. The list is never nil,
+// so that JSON has [].
 func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {

@@ -6,18 +6,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
-func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
+// messages decodes bodies as messages of the log that begin at seq first.
+func messages(first uint64, bodies ...string) (batch []events.Event) {
+	for i, body := range bodies {
+		batch = append(batch, events.Decode(events.Message{Seq: first + uint64(i), Body: []byte(body), ReceivedAt: received}))
+	}
+	return batch
+}
+
+func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	t.Parallel()
-	ctx, s := folded(t)
-	apply(ctx, t, s, 1, 7, pack("e7", "p1", "u1", 5))
-	apply(ctx, t, s, 0, 1, pack("e1", "p1", "u1", 5), pack("e1", "p1", "u1", 5),
+	ctx, shop := setup(t, 0)
+	s := shop.tables
+	shop.apply(ctx, t, messages(7, pack("e7", "p1", "u1", 5)), 1)
+	shop.apply(ctx, t, messages(1, pack("e1", "p1", "u1", 5), pack("e1", "p1", "u1", 5),
 		`{"id":"e3","eventType":"customer.created","object":{}}`,
 		`{"id":"e4","eventType":"checkout.completed","object":{"metadata":{"kind":"one_time"}}}`,
-		pack("e5", "p5", "u2", 1))
-	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 5, $1)", "no such text")
+		pack("e5", "p5", "u2", 1)), 0)
+	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 5, $2)", shop.logID, "no such text")
 	require.NoError(t, err)
 	_, err = s.Heartbeat(ctx)
 	require.NoError(t, err)
@@ -28,7 +38,7 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 
 	status, err := ReadDatabase(ctx, s)
 	require.NoError(t, err)
-	require.Equal(t, []Partition{{Position: 5, Owner: "test"}, {Number: 1, Position: 7}, {Number: 2}, {Number: 3}}, status.Partitions, "an expired lease is nobody's")
+	require.Equal(t, []Partition{{Position: 5, Owner: "test"}, {Number: 1, Position: 7}, {Number: 2}, {Number: 3}}, status.Partitions, "an expired lease has no owner")
 	require.Equal(t, []OutcomeCount{
 		{"applied", "", 2}, {"duplicate_payment", "", 1}, {"ignored", "", 1}, {"rejected", "missing_user", 1},
 	}, status.Outcomes)
@@ -46,16 +56,17 @@ func TestStatusIsWhatTheDatabaseKnowsAtOneMoment(t *testing.T) {
 	require.Equal(t, anyMode.FoldID(), status.Live.FoldID)
 
 	for id, in := range map[string]int{"e1": 1, "e7": 1, "e5": 0} {
-		story, err := readEvent(ctx, s, []string{id}, 10)
+		rows, err := readEvent(ctx, s, []string{id}, 10)
 		require.NoError(t, err)
-		require.Len(t, story.Disorder, in, "of %s, the earlier as the later one", id)
-		require.Equal(t, id == "e5", story.Poison != nil)
+		require.Len(t, rows.Disorder, in, "%s, the earlier or the later event", id)
+		require.Equal(t, id == "e5", rows.Poison != nil)
 	}
 }
 
-func TestThereIsNoStatusBeforeAProjectorCame(t *testing.T) {
+func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 	t.Parallel()
-	ctx, s := folded(t)
+	ctx, shop := setup(t, 0)
+	s := shop.tables
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)

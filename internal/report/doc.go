@@ -1,9 +1,9 @@
-// Package report answers people's questions: how the work stands (Status), what
-// an event did and why, what a user has and from what (Explain).
+// Package report writes what the commands print. Status shows the state of the system.
+// Explain says what an event did and why, or what a user has and which events gave it.
 //
-//	the tables at one moment + what the log says ──▶ text or one JSON object
+//	the tables at one moment + answers of the log ──▶ text or one JSON object
 //
-// Texts come from outside: nothing that a terminal could take for a command is
-// ever written raw, neither as text nor as JSON. Bodies, signatures and secrets
-// are never written at all. Times are UTC, numbers plain digits.
+// Ids and texts come from outside. The package escapes everything that a terminal could
+// take for a command, in text and in JSON. It never writes bodies, signatures or secrets.
+// Times are UTC.
 package report

@@ -10,40 +10,40 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Event is what an event did and why.
+// Event shows what an event did and why.
 type Event struct {
-	EventStory
-	copies    []copyOf
-	logSilent string // why the copies could not be compared
+	EventRows
+	duplicates []duplicate
+	logFault   string // why the duplicates could not be compared
 }
 
-// copyOf is another message with the event's id.
-type copyOf struct {
+// duplicate is another message with the event's id.
+type duplicate struct {
 	Seq        int64      `json:"stream_seq"`
-	ReceivedAt *time.Time `json:"received_at"` // null while the log is away
-	SameBody   *bool      `json:"same_body"`   // as the event's own
+	ReceivedAt *time.Time `json:"received_at"` // nil where the log cannot be reached
+	SameBody   *bool      `json:"same_body"`   // as the event's first message
 }
 
-// mostCompared bounds the copies that are looked up in the log, one question each.
-const mostCompared = 100
+// maxCompared bounds the duplicates that are read from the log, one query for each.
+const maxCompared = 100
 
-// newEvent adds to the story what the log has of the copies. Where the log does
-// not answer, or is another one, that is missing.
-func newEvent(ctx context.Context, log Log, story EventStory) Event {
-	out := Event{EventStory: story}
-	for _, seq := range story.Copies.Items {
-		out.copies = append(out.copies, copyOf{Seq: seq})
+// newEvent adds what the log has of the duplicates. Without an answer of the right log,
+// logFault says why that is missing.
+func newEvent(ctx context.Context, log Log, rows EventRows) Event {
+	out := Event{EventRows: rows}
+	for _, seq := range rows.Duplicates.Items {
+		out.duplicates = append(out.duplicates, duplicate{Seq: seq})
 	}
-	if len(out.copies) > 0 {
+	if len(out.duplicates) > 0 {
 		if err := out.compare(ctx, log); err != nil {
-			out.logSilent = err.Error()
+			out.logFault = err.Error()
 		}
 	}
 	return out
 }
 
 func (e *Event) compare(ctx context.Context, log Log) error {
-	ctx, cancel := context.WithTimeout(ctx, logTime)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	info, err := log.Info(ctx)
 	if err != nil {
@@ -52,54 +52,54 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 	if info.LogID != e.LogID {
 		return ErrForeignLog
 	}
-	original, err := log.Message(ctx, uint64(e.EventStory.Event.StreamSeq))
+	original, err := log.Message(ctx, uint64(e.EventRows.Event.StreamSeq))
 	if err != nil {
 		return err
 	}
-	for i := max(0, len(e.copies)-mostCompared); i < len(e.copies); i++ {
-		message, err := log.Message(ctx, uint64(e.copies[i].Seq))
+	for i := max(0, len(e.duplicates)-maxCompared); i < len(e.duplicates); i++ {
+		message, err := log.Message(ctx, uint64(e.duplicates[i].Seq))
 		if err != nil {
 			return err
 		}
 		same := string(message.Body) == string(original.Body)
-		e.copies[i].ReceivedAt, e.copies[i].SameBody = &message.ReceivedAt, &same
+		e.duplicates[i].ReceivedAt, e.duplicates[i].SameBody = &message.ReceivedAt, &same
 	}
 	return nil
 }
 
-// Write writes it for a person, or as one JSON object.
+// Write writes text for people, or one JSON object.
 func (e Event) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, e.object(), e.text)
 }
 
 func (e Event) object() any {
-	copies := e.copies
+	copies := e.duplicates
 	if copies == nil {
-		copies = []copyOf{}
+		copies = []duplicate{}
 	}
 	return struct {
-		Event     row        `json:"event"`
-		Why       string     `json:"why"`
-		Copies    []copyOf   `json:"copies"`
-		More      int64      `json:"earlier_copies"`
-		Payment   row        `json:"payment"`
-		Others    part       `json:"other_events_of_payment"`
-		Ledger    lines      `json:"credit_ledger"`
-		Reversals []any      `json:"reversals"`
-		Before    int64      `json:"earlier_reversals"`
-		Credits   row        `json:"credits"`
-		State     row        `json:"subscription_state"`
-		Shown     row        `json:"subscription"`
-		License   row        `json:"pro_license"`
-		Disorder  []Disorder `json:"disorder"`
-		Poison    *Poison    `json:"poison"`
+		Event     row         `json:"event"`
+		Why       string      `json:"why"`
+		Copies    []duplicate `json:"copies"`
+		More      int64       `json:"earlier_copies"`
+		Payment   row         `json:"payment"`
+		Others    part        `json:"other_events_of_payment"`
+		Ledger    lines       `json:"credit_ledger"`
+		Reversals []any       `json:"reversals"`
+		Before    int64       `json:"earlier_reversals"`
+		Credits   row         `json:"credits"`
+		State     row         `json:"subscription_state"`
+		Shown     row         `json:"subscription"`
+		License   row         `json:"pro_license"`
+		Disorder  []Disorder  `json:"disorder"`
+		Poison    *Poison     `json:"poison"`
 	}{
-		row{e.EventStory.Event},
-		why(e.EventStory.Event, e.Around), copies, e.EventStory.Copies.Earlier,
-		row{e.EventStory.Payment},
-		partOf(e.Others), linesOf(e.Ledger), rows(e.EventStory.Reversals.Items), e.EventStory.Reversals.Earlier,
-		row{e.EventStory.Credits},
-		row{e.EventStory.Subscription},
+		row{e.EventRows.Event},
+		why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
+		row{e.EventRows.Payment},
+		partOf(e.Others), linesOf(e.Ledger), rowsOf(e.EventRows.Reversals.Items), e.EventRows.Reversals.Earlier,
+		row{e.EventRows.Credits},
+		row{e.EventRows.Subscription},
 		row{e.Shown},
 		row{e.License},
 		e.Disorder, e.Poison,
@@ -116,13 +116,12 @@ type Pending struct {
 	Partition  int       `json:"partition"`
 }
 
-// newPending tells of a message that the tables do not have.
 func newPending(m events.Message) Pending {
 	e := events.Decode(m)
 	return Pending{m.Seq, e.ID, e.Type, e.OccurredAt, e.ReceivedAt, m.Partition}
 }
 
-// Write writes it for a person, or as one JSON object.
+// Write writes text for people, or one JSON object.
 func (p Pending) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, map[string]Pending{"pending": p}, func(out *page) {
 		out.section("%s: not applied yet", p.EventID)
@@ -133,7 +132,7 @@ func (p Pending) Write(w io.Writer, asJSON bool) error {
 	})
 }
 
-// outcome is it in words: "rejected: missing_user".
+// outcome is the outcome with its reason, as in "rejected: missing_user".
 func outcome(e projections.ProcessedEvent) string {
 	if e.Reason != "" {
 		return fmt.Sprintf("%s: %s", e.Outcome, e.Reason)

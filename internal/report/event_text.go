@@ -7,9 +7,9 @@ import (
 )
 
 func (e Event) text(p *page) {
-	event := e.EventStory.Event
+	event := e.EventRows.Event
 	p.section("%s: %s", event.EventID, outcome(event))
-	p.line("%s", why(event, e.Around))
+	p.line("%s", why(event, e.Related))
 	if e.Poison != nil {
 		p.line("The database said: %s", e.Poison.Error)
 	}
@@ -17,9 +17,9 @@ func (e Event) text(p *page) {
 	p.fields("seq", digits(event.StreamSeq), "type", name(event.EventType), "received", at(event.ReceivedAt),
 		"provider's time", at(event.OccurredAt), "kind", name(event.Kind), "user", name(event.UserID),
 		"subscription", name(event.SubscriptionID), "payment", name(event.ProviderPaymentID))
-	e.copiesText(p)
-	if e.EventStory.Payment != nil {
-		paymentText(p, *e.EventStory.Payment)
+	e.duplicatesText(p)
+	if e.EventRows.Payment != nil {
+		paymentText(p, *e.EventRows.Payment)
 	}
 	if len(e.Ledger.Items) > 0 {
 		p.section("LEDGER of this payment: %s", count(e.Ledger.Sum, "credit"))
@@ -27,14 +27,14 @@ func (e Event) text(p *page) {
 	}
 	if len(e.Others.Items) > 0 {
 		p.section("OTHER EVENTS of this payment")
-		p.earlier(e.Others.Earlier, "ones")
-		eventsText(p, e.Others.Items, event.UserID, e.Around)
+		p.earlier(e.Others.Earlier, "events")
+		eventsText(p, e.Others.Items, event.UserID, e.Related)
 	}
-	if c := e.EventStory.Credits; c != nil {
+	if c := e.EventRows.Credits; c != nil {
 		p.section("CREDITS of user %s", name(c.UserID))
 		creditsText(p, *c)
 	}
-	if s := e.EventStory.Subscription; s != nil {
+	if s := e.EventRows.Subscription; s != nil {
 		subscriptionText(p, *s, e.Shown)
 	}
 	if e.License != nil {
@@ -43,22 +43,22 @@ func (e Event) text(p *page) {
 	e.disorderText(p)
 }
 
-func (e Event) copiesText(p *page) {
-	if len(e.copies) == 0 {
+func (e Event) duplicatesText(p *page) {
+	if len(e.duplicates) == 0 {
 		return
 	}
-	p.section("COPIES: it arrived %s more; they did nothing", times(e.EventStory.Copies.Earlier+int64(len(e.copies))))
-	p.earlier(e.EventStory.Copies.Earlier, "ones")
-	if e.logSilent != "" {
-		p.line("  (when, and with which body, only the log knows: %s)", e.logSilent)
+	p.section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.duplicates))))
+	p.earlier(e.EventRows.Duplicates.Earlier, "duplicates")
+	if e.logFault != "" {
+		p.line("  (times and bodies are in the log, which cannot be read: %s)", e.logFault)
 	}
 	var rows [][]string
-	for _, c := range e.copies {
+	for _, c := range e.duplicates {
 		received, body := "-", "-"
 		if c.ReceivedAt != nil {
 			received, body = at(*c.ReceivedAt), "the same"
 			if !*c.SameBody {
-				body = "ANOTHER"
+				body = "DIFFERENT"
 			}
 		}
 		rows = append(rows, []string{digits(c.Seq), received, body})
@@ -66,18 +66,18 @@ func (e Event) copiesText(p *page) {
 	p.table("seq,received,body", rows)
 }
 
-func times(n int64) string {
+func moreTimes(n int64) string {
 	if n == 1 {
-		return "once"
+		return "once more"
 	}
-	return fmt.Sprintf("%d times", n)
+	return fmt.Sprintf("%d more times", n)
 }
 
 func (e Event) disorderText(p *page) {
 	if len(e.Disorder) == 0 {
 		return
 	}
-	p.section("DISORDER: applied in another order than the log's; to settle it: projector settle")
+	p.section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
 	for _, d := range e.Disorder {
 		p.line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
 			name(d.EventID), d.StreamSeq, name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))
@@ -91,9 +91,9 @@ func sharedName(shared string) string {
 	return shared
 }
 
-// eventsText is a list of events, each with what it did; user is the one whose
-// list it is.
-func eventsText(p *page, list []projections.ProcessedEvent, user string, around Around) {
+// eventsText lists events with what each did. It names an event's user only where that is
+// another one than user.
+func eventsText(p *page, list []projections.ProcessedEvent, user string, related Related) {
 	for _, e := range list {
 		p.line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))
 		of := ""
@@ -101,6 +101,6 @@ func eventsText(p *page, list []projections.ProcessedEvent, user string, around 
 			of = ", names user " + name(e.UserID)
 		}
 		p.line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
-		p.line("      %s", why(e, around))
+		p.line("      %s", why(e, related))
 	}
 }

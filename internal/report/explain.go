@@ -10,22 +10,22 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Question is what somebody wants to be told of: one of the three.
+// Question has one of EventID, Seq and User.
 type Question struct {
-	EventID string // as the provider or the tables have it
-	Seq     uint64 // a message's place in the log
+	EventID string // as the provider wrote it or as the tables have it
+	Seq     uint64 // of a message in the log
 	User    string
 
-	Limit int // most items of a list; the newest are shown
+	Limit int // maximum of items in a list; the newest are shown
 }
 
-// Answer is written for a person, or as one JSON object.
+// Answer writes itself as text for people, or as one JSON object.
 type Answer interface {
 	Write(w io.Writer, asJSON bool) error
 }
 
-// Explain answers from the tables, and from the log where that has more to say.
-// UnknownError where neither knows of it.
+// Explain answers from the tables and, where needed, from the log. The error is an
+// UnknownError where neither has the event or user.
 func Explain(ctx context.Context, log Log, tables *store.Store, about Question) (Answer, error) {
 	answer, err := explain(ctx, log, tables, about)
 	switch {
@@ -44,7 +44,7 @@ func explain(ctx context.Context, log Log, tables *store.Store, about Question) 
 		story, err := readUser(ctx, tables, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
 		return User{story}, err
 	}
-	var story EventStory
+	var story EventRows
 	var err error
 	if about.Seq != 0 {
 		story, err = readMessage(ctx, tables, about.Seq, about.Limit)
@@ -64,7 +64,7 @@ func explain(ctx context.Context, log Log, tables *store.Store, about Question) 
 	return newEvent(ctx, log, story), nil
 }
 
-// UnknownError says, in a line, that nothing is known.
+// UnknownError says in one line that neither tables nor log have the event or user.
 type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }

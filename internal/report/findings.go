@@ -8,13 +8,13 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Findings writes what a verification finds: sentences, or JSON lines.
+// Findings writes what a verification finds, as sentences or JSON lines.
 type Findings struct {
 	Out  io.Writer
 	JSON bool
 }
 
-// Fault writes what is wrong with a message.
+// Fault writes a fault of a message.
 func (f Findings) Fault(fault projector.Fault) {
 	if f.JSON {
 		f.line(fault)
@@ -23,7 +23,7 @@ func (f Findings) Fault(fault projector.Fault) {
 	fmt.Fprintf(f.Out, "message %d: %s\n", fault.Seq, fault.Fault)
 }
 
-// Difference writes a row that is not what the log gives.
+// Difference writes a row that differs from the fold of the log.
 func (f Findings) Difference(d store.Difference) {
 	why := ""
 	if d.OutOfOrder {
@@ -43,7 +43,7 @@ func (f Findings) Difference(d store.Difference) {
 	}
 }
 
-// Definition writes an object or a right that is not what this build makes.
+// Definition writes an object or a right that differs from what this build makes.
 func (f Findings) Definition(d store.DefinitionDifference) {
 	switch {
 	case f.JSON:
@@ -53,7 +53,7 @@ func (f Findings) Definition(d store.DefinitionDifference) {
 	case d.Fault == store.Missing:
 		fmt.Fprintf(f.Out, "%s: it is missing\n", d.Object)
 	default:
-		fmt.Fprintf(f.Out, "%s: this build makes none\n", d.Object)
+		fmt.Fprintf(f.Out, "%s: unexpected; this build does not make it\n", d.Object)
 	}
 }
 
@@ -64,7 +64,7 @@ func orNull(text *string) string {
 	return fmt.Sprintf("%q", *text)
 }
 
-// Verdict writes what it comes to.
+// Verdict writes the result of the verification.
 func (f Findings) Verdict(v projector.Verdict) {
 	if f.JSON {
 		f.line(v)
@@ -72,7 +72,7 @@ func (f Findings) Verdict(v projector.Verdict) {
 	}
 	for _, sum := range v.Sums {
 		if sum.Wrong > 0 {
-			fmt.Fprintf(f.Out, "not so: %s (%d rows)\n", sum.Rule, sum.Wrong)
+			fmt.Fprintf(f.Out, "violated: %s (%d rows)\n", sum.Rule, sum.Wrong)
 		}
 	}
 	if v.Unverifiable > 0 {

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
 )
 
-// Invitations writes them: a table, or one JSON object a line.
+// Invitations writes a table, or one JSON object a line.
 func Invitations(w io.Writer, list []invitations.Invitation, asJSON bool) error {
 	if asJSON {
 		for _, one := range list {
@@ -24,24 +23,25 @@ func Invitations(w io.Writer, list []invitations.Invitation, asJSON bool) error 
 		}
 		return nil
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "USER\tGITHUB\tREPOSITORY\tPAYMENT\tSTATUS\tSINCE\tREASON")
+	var rows [][]string
 	for _, one := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", Clean(one.UserID), Clean(cmp.Or(optional(one.GitHubUser), "-")), cmp.Or(one.Repository, "-"),
-			Clean(one.PaymentID), one.Status, one.ChangedAt.UTC().Format(time.RFC3339), Clean(invitationReason(one)))
+		rows = append(rows, []string{
+			one.UserID, cmp.Or(optional(one.GitHubUser), "-"), cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
+			one.ChangedAt.UTC().Format(time.RFC3339), invitationReason(one),
+		})
 	}
-	return table.Flush()
+	return writeTable(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
 }
 
-// Pauses writes, a line each, until when GitHub is asked nothing.
+// Pauses writes one line for each pause.
 func Pauses(w io.Writer, list []invitations.Pause) {
 	for _, pause := range list {
-		fmt.Fprintf(w, "%s: nothing is asked of GitHub before %s (%s): %s\n",
+		fmt.Fprintf(w, "%s: no requests to GitHub before %s (%s): %s\n",
 			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, Clean(pause.Reason))
 	}
 }
 
-// Retried writes to which repositories a user will be invited again.
+// Retried writes the repositories that a user will be invited to again.
 func Retried(w io.Writer, user string, repositories []string, asJSON bool) error {
 	for _, repository := range repositories {
 		if !asJSON {
@@ -63,14 +63,14 @@ func (u User) invitationsText(p *page) {
 	var rows [][]string
 	for _, one := range u.Invitations {
 		rows = append(rows, []string{
-			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), Clean(invitationReason(one)),
+			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), invitationReason(one),
 		})
 	}
 	p.table("payment,GitHub user,repository,status,since,reason", rows)
 }
 
-// invitationReason is what is recorded, or why one waits that nothing was recorded
-// for; a dash where there is nothing to say.
+// invitationReason is the recorded reason. For a pending invitation without one, it says
+// what the invitation waits for.
 func invitationReason(one invitations.Invitation) string {
 	switch {
 	case optional(one.Reason) != "":

@@ -62,7 +62,7 @@ type part struct {
 	Earlier int64 `json:"earlier"`
 }
 
-func rows[R any](list []R) []any {
+func rowsOf[R any](list []R) []any {
 	out := make([]any, len(list))
 	for i := range list {
 		out[i] = row{list[i]}
@@ -70,7 +70,7 @@ func rows[R any](list []R) []any {
 	return out
 }
 
-func partOf[R any](list Part[R]) part { return part{rows(list.Items), list.Earlier} }
+func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier} }
 
 // lines is a bounded ledger in JSON: earlier_sum and the items' deltas come to sum.
 type lines struct {

@@ -1,4 +1,4 @@
--- the newest disorder of the tables of schema $1; of the messages $2 alone where that is not null
+-- the newest out-of-order events of schema $1; where $2 is not null, only those of the messages $2
 select d.stream_seq, coalesce(e.event_id, de.event_id, ''), d.later_seq, coalesce(l.event_id, dl.event_id, ''), d.shared, d.noticed_at
 from payfold.disorder d
 join payfold.schema_state s on s.log_id = d.log_id and s.created_at = d.schema_created_at

@@ -3,17 +3,17 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// page collects text for a terminal. Whatever is put on it is cleaned here, so
-// that no caller can forget to.
+// page collects text for a terminal. It cleans all text, so that no caller can forget to.
 type page struct{ text bytes.Buffer }
 
-// section begins one, after an empty line.
+// section writes an empty line and a heading.
 func (p *page) section(format string, args ...any) {
 	if p.text.Len() > 0 {
 		p.text.WriteByte('\n')
@@ -26,7 +26,8 @@ func (p *page) line(format string, args ...any) {
 	p.text.WriteByte('\n')
 }
 
-// fields are pairs of a name and a value, one pair a line; those without a value are left out.
+// fields writes pairs of a name and a value, one pair a line. It leaves out pairs without a
+// value.
 func (p *page) fields(pairs ...string) {
 	var rows [][]string
 	for i := 0; i < len(pairs); i += 2 {
@@ -34,34 +35,38 @@ func (p *page) fields(pairs ...string) {
 			rows = append(rows, pairs[i:i+2])
 		}
 	}
-	p.rows(rows)
+	_ = writeColumns(&p.text, "  ", rows) // a buffer takes all
 }
 
-// table has a header; the first row is one.
 func (p *page) table(header string, rows [][]string) {
-	p.rows(append([][]string{strings.Split(header, ",")}, rows...))
+	_ = writeTable(&p.text, "  ", header, rows) // a buffer takes all
 }
 
-func (p *page) rows(rows [][]string) {
-	columns := tabwriter.NewWriter(&p.text, 0, 0, 2, ' ', 0)
+// writeTable writes rows in columns below a header, whose names are separated by commas.
+func writeTable(w io.Writer, indent, header string, rows [][]string) error {
+	return writeColumns(w, indent, append([][]string{strings.Split(header, ",")}, rows...))
+}
+
+func writeColumns(w io.Writer, indent string, rows [][]string) error {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = Clean(cell)
 		}
-		fmt.Fprintf(columns, "  %s\n", strings.Join(cells, "\t"))
+		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
 	}
-	_ = columns.Flush() // to memory
+	return columns.Flush()
 }
 
-// earlier says what a list leaves out.
+// earlier says how many items a list leaves out.
 func (p *page) earlier(count int64, what string) {
 	if count > 0 {
 		p.line("  (%d earlier %s not shown; --limit shows more)", count, what)
 	}
 }
 
-// at is a moment to the second; JSON has all of it.
+// at formats a time to the second. JSON has the full precision.
 func at(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean is text without anything that a terminal acts on: control characters,
-// marks that turn the direction of writing, broken UTF-8. They are escaped as in
-// Go: \x1b, \u202e.
+// Clean escapes everything that a terminal acts on, as Go does (\x1b, \u202e): control
+// characters, characters that change the direction of writing, invalid UTF-8.
 func Clean(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0 {
 		return text
@@ -33,7 +32,7 @@ func Clean(text string) string {
 	return out.String()
 }
 
-// name is an id or key from outside, quoted where it could be read as something else.
+// name formats an id or key from outside. It quotes text that could be misread.
 func name(text string) string {
 	if text == "" {
 		return "-"
@@ -54,8 +53,8 @@ func writeJSON(w io.Writer, value any) error {
 	return err
 }
 
-// encodeJSON is one object on one line, with every character that Clean would
-// escape as \u….
+// encodeJSON encodes one object on one line. It escapes the same characters as Clean, as
+// \u….
 func encodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -63,7 +62,7 @@ func encodeJSON(value any) ([]byte, error) {
 	if err := encoder.Encode(value); err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	// Outside of strings JSON is ASCII, and its control characters are escaped already.
+	// Outside of strings JSON is ASCII. The encoder has escaped control characters.
 	escaped := strings.Builder{}
 	for _, r := range out.String() {
 		switch {

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// lineInterval is how often progress is told where it is not a bar.
-const lineInterval = 5 * time.Second
+const lineInterval = 5 * time.Second // between two lines, where progress is not a bar
 
-// Progress tells how far a rebuild is: as a bar on a terminal, as lines elsewhere, as
+// Progress shows the progress of a rebuild: as a bar on a terminal, as lines elsewhere, as
 // JSON lines on request. Not for concurrent use.
 type Progress struct {
 	out  io.Writer
@@ -21,13 +20,13 @@ type Progress struct {
 	what string
 	bar  *progressbar.ProgressBar
 
-	goal  uint64
-	first uint64 // where counting began
-	began time.Time
-	told  time.Time
+	goal     uint64
+	first    uint64 // position at began
+	began    time.Time
+	lastLine time.Time
 }
 
-// NewProgress tells of what is done: on errors, or as JSON on out.
+// NewProgress writes to errors, or as JSON to out. The argument what names the work.
 func NewProgress(out, errors io.Writer, what string, asJSON bool) *Progress {
 	p := &Progress{out: errors, kind: "lines", what: what}
 	if asJSON {
@@ -38,11 +37,12 @@ func NewProgress(out, errors io.Writer, what string, asJSON bool) *Progress {
 	return p
 }
 
-// At is told what is folded, and up to where it goes. Another end begins anew.
+// At reports the position and the sequence at which the work ends. Another end starts a
+// new bar.
 func (p *Progress) At(position, until uint64) {
 	if p.began.IsZero() || p.goal != until {
 		p.End()
-		p.goal, p.first, p.began, p.told = until, position, time.Now(), time.Now()
+		p.goal, p.first, p.began, p.lastLine = until, position, time.Now(), time.Now()
 		if p.kind == "bar" {
 			p.bar = p.newBar()
 		}
@@ -50,8 +50,8 @@ func (p *Progress) At(position, until uint64) {
 	switch {
 	case p.bar != nil:
 		_ = p.bar.Set64(int64(position))
-	case time.Since(p.told) >= lineInterval:
-		p.told = time.Now()
+	case time.Since(p.lastLine) >= lineInterval:
+		p.lastLine = time.Now()
 		p.line(position)
 	}
 }
@@ -77,7 +77,7 @@ func (p *Progress) line(position uint64) {
 	fmt.Fprintf(p.out, "%s: seq %d of %d, %.0f events/s, %.0f s left\n", p.what, position, p.goal, rate, left)
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (p *Progress) End() {
 	if p.bar != nil {
 		_ = p.bar.Finish()

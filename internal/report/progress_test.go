@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// progressOf is what a rebuild of 30 seconds says where there is no terminal.
+// progressOf returns the output of a rebuild of 30 seconds without a terminal.
 func progressOf(t *testing.T, asJSON bool) (out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -25,7 +25,7 @@ func progressOf(t *testing.T, asJSON bool) (out, err string) {
 	return stdout.String(), stderr.String()
 }
 
-func TestProgressIsALineNowAndThen(t *testing.T) {
+func TestProgressWithoutATerminalIsLines(t *testing.T) {
 	t.Parallel()
 	out, err := progressOf(t, false)
 	require.Empty(t, out)

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Schemas writes the sets of tables: a table, or one JSON object a line.
+// Schemas writes a table, or one JSON object a line.
 func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 	if asJSON {
 		for _, schema := range list {
@@ -20,19 +19,18 @@ func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 		}
 		return nil
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SCHEMA\tUP TO SEQ\tAS OF\tCREATED\tFOLD ID")
+	var rows [][]string
 	for _, schema := range list {
 		asOf := "-"
 		if schema.UntilSeq != nil {
 			asOf = fmt.Sprint(*schema.UntilSeq)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", schema.Name, schema.Position, asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID)
+		rows = append(rows, []string{schema.Name, digits(schema.Position), asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID})
 	}
-	return table.Flush()
+	return writeTable(w, "", "SCHEMA,UP TO SEQ,AS OF,CREATED,FOLD ID", rows)
 }
 
-// Built writes what a rebuild has made; with lists the extra projections.
+// Built writes the result of a rebuild. The argument with lists the extra projections.
 func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, built)
@@ -53,7 +51,8 @@ func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
 	return err
 }
 
-// Promoted writes that a schema is live; before: by an earlier command.
+// Promoted writes that a schema is live. The argument before says that an earlier command
+// promoted it.
 func Promoted(w io.Writer, schema string, last store.Promoted, before, asJSON bool) (err error) {
 	switch {
 	case asJSON:
@@ -72,7 +71,7 @@ func Promoted(w io.Writer, schema string, last store.Promoted, before, asJSON bo
 	return err
 }
 
-// Settled writes what became of the out-of-order events.
+// Settled writes how many out-of-order events were settled.
 func Settled(w io.Writer, done store.Settled, asJSON bool) (err error) {
 	switch {
 	case asJSON:
@@ -80,25 +79,25 @@ func Settled(w io.Writer, done store.Settled, asJSON bool) (err error) {
 	case done.OutOfOrder == 0:
 		_, err = fmt.Fprintln(w, "No event is recorded as out of order.")
 	default:
-		_, err = fmt.Fprintf(w, "%d out-of-order events are settled: %d events of %d users were folded anew, in the order of the log.\n",
+		_, err = fmt.Fprintf(w, "%d out-of-order events are settled: %d events of %d users were folded again, in the order of the log.\n",
 			done.OutOfOrder, done.Events, done.Users)
 	}
 	return err
 }
 
-// Adopted is the log that the tables go on with.
+// Adopted is the log that the tables continue with.
 type Adopted struct {
 	LogID            string `json:"log_id"`
 	First            uint64 `json:"first_seq"`
-	PartitionsBehind int    `json:"partitions_behind"` // those that stood before it
+	PartitionsBehind int    `json:"partitions_behind"` // whose position was before First-1
 }
 
-// Write writes it for a person, or as one JSON object.
+// Write writes text for people, or one JSON object.
 func (a Adopted) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, a, func(p *page) {
-		p.line("The tables go on with log %s from seq %d.", a.LogID, a.First)
+		p.line("The tables continue with log %s from seq %d.", a.LogID, a.First)
 		if a.PartitionsBehind > 0 {
-			p.line("%d partitions stood before that: what the lost log had for them is lost.", a.PartitionsBehind)
+			p.line("%d partitions had a position before that: their events between are lost with the old log.", a.PartitionsBehind)
 		}
 	})
 }

@@ -11,11 +11,11 @@ func paymentText(p *page, payment projections.Payment) {
 	claimed := "not yet: it waits for its user"
 	switch {
 	case payment.MergedInto != "":
-		claimed = "it is payment " + name(payment.MergedInto)
+		claimed = "merged into payment " + name(payment.MergedInto)
 	case payment.FirstAt.IsZero():
-		claimed = "not yet: no event has said that it was paid"
+		claimed = "not yet: no event says that it was paid"
 	case payment.Buyer != "":
-		claimed = "not yet: not all is known of what user " + name(payment.Buyer) + " bought"
+		claimed = "not yet: no event says all that is needed of what user " + name(payment.Buyer) + " bought"
 	}
 	if payment.UserID != "" {
 		claimed = name(payment.EventID) + " for user " + name(payment.UserID)
@@ -27,7 +27,7 @@ func paymentText(p *page, payment projections.Payment) {
 		"fully reversed", at(payment.ReversedAt), "GitHub user", name(payment.GitHubUsername))
 }
 
-// money is an amount as the provider says it, in the currency's minor unit.
+// money formats an amount in the currency's minor unit, as the provider sends it.
 func money(amount *int64, currency string) string {
 	if amount == nil {
 		return "-"
@@ -39,7 +39,7 @@ func money(amount *int64, currency string) string {
 	return text + " (minor unit)"
 }
 
-// ledgerText lists lines with the balance after each, so that they add up.
+// ledgerText lists lines, each with the sum of all lines up to it.
 func ledgerText(p *page, ledger Lines) {
 	balance := ledger.EarlierSum
 	var rows [][]string

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 var anyMode = projections.Rules{Mode: projections.ModeAny}
 
@@ -30,25 +30,29 @@ const partitions = 4
 
 // shop is a log and the tables folded from it.
 type shop struct {
-	log   *testenv.Log
-	dsn   string
-	store *store.Store
+	log    *testenv.Log
+	logID  string
+	tables *store.Store
 }
 
-// received is when ingest had the first event of a log; each comes a minute later.
+// received is when ingest received the first event of a log. The others follow every minute.
 var received = time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// setup has these bodies in its log, of which the first folded ones are in the tables.
+// unbounded is a limit that is higher than the length of any list here, and a number of
+// events that is higher than that of any log here.
+const unbounded = 100
+
+// setup makes a log of these bodies, and tables of the first of them, at most folded.
 func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
 	t.Cleanup(cancel)
-	s := shop{log: testenv.NewLog(t, partitions), dsn: testenv.Database(t)}
+	s := shop{log: testenv.NewLog(t, partitions)}
 	seen := map[string]bool{}
 	for i, body := range bodies {
 		event, err := events.Parse([]byte(body))
 		require.NoError(t, err, body)
-		for seen[event.ID] { // as after the broker's window
+		for seen[event.ID] { // so that the log takes a duplicate, as it does after its window
 			event.ID += "#"
 		}
 		seen[event.ID] = true
@@ -58,43 +62,47 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 		require.False(t, duplicate)
 	}
 	var err error
-	s.store, err = store.Open(ctx, store.Config{DSN: s.dsn, Owner: "test", LeaseTime: time.Minute})
+	s.tables, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute})
 	require.NoError(t, err)
-	t.Cleanup(s.store.Close)
+	t.Cleanup(s.tables.Close)
 	info, err := s.log.Info(ctx)
 	require.NoError(t, err)
-	require.NoError(t, s.store.Prepare(ctx, info.LogID, partitions, anyMode))
-	s.fold(ctx, t, folded)
+	s.logID = info.LogID
+	require.NoError(t, s.tables.Prepare(ctx, s.logID, partitions, anyMode))
+	if folded = min(folded, len(bodies)); folded > 0 {
+		s.apply(ctx, t, s.read(ctx, t, folded), 0, 1, 2, 3)
+	}
 	return ctx, s
 }
 
 var errEnough = errors.New("enough")
 
-func (s shop) fold(ctx context.Context, t *testing.T, until int) {
+// read returns the first count events of the log.
+func (s shop) read(ctx context.Context, t *testing.T, count int) (batch []events.Event) {
 	t.Helper()
-	if until == 0 {
-		return
-	}
-	var batch []events.Event
 	err := s.log.Read(ctx, 1, func(m events.Message) error {
 		batch = append(batch, events.Decode(m))
-		if len(batch) == until {
+		if len(batch) == count {
 			return errEnough
 		}
 		return nil
 	})
 	require.ErrorIs(t, err, errEnough)
+	return batch
+}
+
+// apply folds events into the tables, which have no events of these partitions yet.
+func (s shop) apply(ctx context.Context, t *testing.T, batch []events.Event, partitions ...int) {
+	t.Helper()
 	from := map[int]uint64{}
-	for p := range partitions {
+	for _, p := range partitions {
 		from[p] = 0
 	}
-	info, err := s.log.Info(ctx)
-	require.NoError(t, err)
-	_, err = s.store.Apply(ctx, anyMode, batch, store.Advance{LogID: info.LogID, From: from, To: uint64(until), Digest: []byte("digest")})
+	_, err := s.tables.Apply(ctx, anyMode, batch, store.Advance{LogID: s.logID, From: from, To: batch[len(batch)-1].Seq, Digest: []byte("digest")})
 	require.NoError(t, err)
 }
 
-// month is a shop's month: testdata/month.jsonl.
+// month returns the bodies of testdata/month.jsonl.
 func month(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "month.jsonl"))
@@ -102,7 +110,7 @@ func month(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// requireGolden compares with a file of testdata/explain.
+// requireGolden compares with a file in testdata/explain.
 func requireGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "explain", file)
@@ -112,11 +120,11 @@ func requireGolden(t *testing.T, file string, got []byte) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got), file)
-	requireHarmless(t, got)
+	requireNoTerminalCommands(t, got)
 }
 
-// requireHarmless: nothing in it is a terminal's command.
-func requireHarmless(t *testing.T, out []byte) {
+// requireNoTerminalCommands: out has nothing that a terminal acts on.
+func requireNoTerminalCommands(t *testing.T, out []byte) {
 	t.Helper()
 	for _, r := range string(bytes.ReplaceAll(out, []byte("\n"), nil)) {
 		require.False(t, r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e, "%q in %s", r, out)

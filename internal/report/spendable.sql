@@ -1,4 +1,4 @@
--- what a user's subscription grants come to now: available, still to come, expired
+-- sums of a user's subscription grants now: available, available later, expired
 select coalesce(sum(delta) filter (where available_at <= now() and (expires_at is null or expires_at > now())), 0)::bigint,
        coalesce(sum(delta) filter (where available_at > now()), 0)::bigint,
        coalesce(sum(delta) filter (where available_at <= now() and expires_at <= now()), 0)::bigint

@@ -13,58 +13,57 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Log is what is asked of the log.
+// Log is what the reports need of the event log.
 type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Waiting(ctx context.Context, partition int, after uint64) (eventlog.Waiting, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
-// Status is how the work stands. What is away is missing, and says why.
+// Status is the state of log and tables. A part that cannot be reached is nil, and its
+// fault says why.
 type Status struct {
 	Log           *LogStatus      `json:"log"`
 	LogFault      string          `json:"log_fault,omitempty"`
 	Database      *DatabaseStatus `json:"database"`
 	DatabaseFault string          `json:"database_fault,omitempty"`
-	Lag           *Lag            `json:"lag"` // null where one of both is away
+	Lag           *Lag            `json:"lag"` // nil where log or database cannot be reached
 	Partitions    []Partition     `json:"partitions"`
 }
 
-// LogStatus is the log as its server tells.
+// LogStatus is the state of the log.
 type LogStatus struct {
 	LogID      string `json:"log_id"`
 	Partitions int    `json:"partitions"`
 	First      uint64 `json:"first_seq"`
 	Head       uint64 `json:"head"`
 	Replicas   int    `json:"replicas"`
-	Durability string `json:"durability"` // what a 200 has survived: fsynced, quorum, one_server
+	Durability string `json:"durability"` // of an event that was answered 200: fsynced, quorum, one_server
 }
 
-// Lag is what is in the log and not in the tables.
+// Lag counts the messages of the log that are not in the tables.
 type Lag struct {
 	Events  uint64     `json:"events"`
-	Oldest  *time.Time `json:"oldest_received_at"` // null where nothing waits
-	Seconds float64    `json:"seconds"`            // since then, by the database's clock
+	Oldest  *time.Time `json:"oldest_received_at"` // nil where there is no lag
+	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
 }
 
-// Partition is one of the log's: how far the live tables have it, and what waits.
+// Partition is the state of one partition of the log.
 type Partition struct {
 	Number   int        `json:"partition"`
-	Position int64      `json:"position"`       // every message of it up to there is applied
-	Owner    string     `json:"owner"`          // empty: nobody holds a lease that has not expired
-	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; null where the log is away
+	Position int64      `json:"position"`       // the tables have all its messages up to this sequence
+	Owner    string     `json:"owner"`          // of the lease; empty: none, or expired
+	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil where the log cannot be reached
 	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
 }
 
-// logTime bounds the questions to the log, which may have gone silent.
-const logTime = 10 * time.Second
+const (
+	logTimeout           = 10 * time.Second // for all queries to the log
+	maxConcurrentQueries = 8                // to the log
+)
 
-// askAtOnce is how many partitions the log is asked about at the same time.
-const askAtOnce = 8
-
-// NewStatus puts together what the database said (or why it did not) and what
-// the log says. The log is asked after the database, so that what arrives in
-// between counts as waiting.
+// NewStatus joins the state of the database, or its fault, with the state of the log. It
+// queries the log after the database, so that events that arrive in between count as lag.
 func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault error) Status {
 	out := Status{Partitions: []Partition{}}
 	if fault != nil {
@@ -73,7 +72,7 @@ func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 		out.Database = &database
 		out.Partitions = append(out.Partitions, database.Partitions...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, logTime)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	info, err := log.Info(ctx)
 	if err == nil {
@@ -89,7 +88,7 @@ func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 // ErrForeignLog: the log is not the one the tables were folded from.
 var ErrForeignLog = errors.New("it is not the log the tables were folded from")
 
-// measure finds the lag of every partition that is behind the head.
+// measure computes the lag of every partition that is behind the head.
 func (s *Status) measure(ctx context.Context, log Log) error {
 	if s.Database == nil {
 		return nil
@@ -99,7 +98,7 @@ func (s *Status) measure(ctx context.Context, log Log) error {
 	}
 	found := make([]eventlog.Waiting, len(s.Partitions))
 	group, asking := errgroup.WithContext(ctx)
-	group.SetLimit(askAtOnce)
+	group.SetLimit(maxConcurrentQueries)
 	for i, p := range s.Partitions {
 		if uint64(p.Position) > s.Log.Head {
 			return errors.New("it ends before what the tables hold: it has lost messages")
@@ -136,7 +135,7 @@ func (s *Status) add(found []eventlog.Waiting) {
 	}
 }
 
-// Write writes it for a person, or as one JSON object.
+// Write writes text for people, or one JSON object.
 func (s Status) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, s, s.text)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-func TestStatusSaysWhatAnAnswerOf200HasSurvived(t *testing.T) {
+func TestStatusSaysHowDurableAnEventIsAfterA200(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	server := testenv.NewNATS(t)
 	server.CreateStream(ctx, t, 4)
 	status := NewStatus(ctx, server.Log(t), DatabaseStatus{}, store.ErrNotPrepared)
 	require.Empty(t, status.LogFault)
-	text, object := forms(t, status)
-	require.Contains(t, text, "1: WARNING: a power cut of its server may take what was answered 200")
+	text, object := textAndJSON(t, status)
+	require.Contains(t, text, "1: WARNING: a power cut of its server may lose events that were answered 200")
 	require.Contains(t, object, `"replicas":1,"durability":"one_server"`)
 
 	stream, err := server.JetStream.Stream(ctx, testenv.Stream)
@@ -27,12 +27,12 @@ func TestStatusSaysWhatAnAnswerOf200HasSurvived(t *testing.T) {
 	config.MaxMsgs = 5
 	_, err = server.JetStream.UpdateStream(ctx, config)
 	require.NoError(t, err)
-	text, object = forms(t, NewStatus(ctx, server.Log(t), DatabaseStatus{}, store.ErrNotPrepared))
-	require.Contains(t, text, "not as it should be: the stream does not keep every event as it is for ever: max_msgs is 5, must be -1")
+	text, object = textAndJSON(t, NewStatus(ctx, server.Log(t), DatabaseStatus{}, store.ErrNotPrepared))
+	require.Contains(t, text, "fault: the stream does not keep every event as it is for ever: max_msgs is 5, must be -1")
 	require.Contains(t, object, `"log_fault":"the stream does not keep`)
 }
 
-func forms(t *testing.T, status Status) (text, object string) {
+func textAndJSON(t *testing.T, status Status) (text, object string) {
 	t.Helper()
 	var out, raw bytes.Buffer
 	require.NoError(t, status.Write(&out, false))

@@ -9,17 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
-// steady is a status of the store whose times do not depend on when it was asked.
-func steady(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
+// readWithFixedTimes reads the status and replaces its times by fixed ones.
+func readWithFixedTimes(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
 	t.Helper()
-	status, err := ReadDatabase(ctx, s.store)
+	status, err := ReadDatabase(ctx, s.tables)
 	require.NoError(t, err)
 	status.At = received.Add(time.Hour)
 	status.Live.CreatedAt, status.Schemas[0].CreatedAt = received, received
@@ -35,22 +34,19 @@ func steady(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
 	return status
 }
 
-func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
+func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	t.Parallel()
 	bodies := month(t)
 	ctx, shop := setup(t, 20, bodies...)
-	_, err := shop.store.Heartbeat(ctx)
+	_, err := shop.tables.Heartbeat(ctx)
 	require.NoError(t, err)
-	_, err = shop.store.Take(ctx, []int{0, 1, 2})
+	_, err = shop.tables.Take(ctx, []int{0, 1, 2})
 	require.NoError(t, err)
-	connection, err := pgx.Connect(ctx, shop.dsn)
-	require.NoError(t, err)
-	defer connection.Close(ctx)
-	_, err = connection.Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
+	_, err = shop.tables.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
 	require.NoError(t, err)
 
-	database := steady(ctx, t, shop)
-	database.Disorder = Noted[Disorder]{Count: 11, Newest: []Disorder{
+	database := readWithFixedTimes(ctx, t, shop)
+	database.Disorder = Counted[Disorder]{Count: 11, Newest: []Disorder{
 		{StreamSeq: 4, EventID: "evt_pack", LaterSeq: 9, LaterEventID: "evt_refund_pending", Shared: "payment", NoticedAt: database.At},
 	}}
 	since := received.Add(-time.Hour)
@@ -68,7 +64,7 @@ func TestStatusShowsLagOwnersOutcomesAndTrouble(t *testing.T) {
 	requireStatus(t, "status", status)
 }
 
-// requireStatus compares both forms with golden files; the log's id is random.
+// requireStatus compares text and JSON with golden files, without the random id of the log.
 func requireStatus(t *testing.T, file string, status Status) {
 	t.Helper()
 	var text, object bytes.Buffer
@@ -85,10 +81,10 @@ func requireStatus(t *testing.T, file string, status Status) {
 	requireGolden(t, "../"+file+".json", []byte(strings.ReplaceAll(string(indented(t, object.Bytes())), id, "<log id>")))
 }
 
-func TestStatusWorksWhateverIsAway(t *testing.T) {
+func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 2, month(t)[:2]...)
-	database := steady(ctx, t, shop)
+	database := readWithFixedTimes(ctx, t, shop)
 
 	status := NewStatus(ctx, shop.log, DatabaseStatus{}, errors.New("the database does not answer: \x1b[2J"))
 	require.NotNil(t, status.Log)
@@ -109,19 +105,19 @@ func TestStatusWorksWhateverIsAway(t *testing.T) {
 	database.Partitions[3].Position = 1
 	reader := shop.log.Reader(t)
 	shop.log.Stop(t)
-	for status.Log != nil { // the reader has to notice
+	for status.Log != nil { // until the reader notices
 		status = NewStatus(ctx, reader, database, nil)
 	}
-	status.LogFault = "not connected to the log" // whatever it was in the moment of the stop
+	status.LogFault = "not connected to the log" // the error depends on the moment of the stop
 	requireStatus(t, "status_without_log", status)
 }
 
-func TestWhatIsNotInTheTablesMayBeInTheLog(t *testing.T) {
+func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 2, month(t)[:3]...)
 	info, err := shop.log.Info(ctx)
 	require.NoError(t, err)
-	_, err = readMessage(ctx, shop.store, 3, all)
+	_, err = readMessage(ctx, shop.tables, 3, unbounded)
 	require.ErrorIs(t, err, store.ErrUnknown)
 	pending, err := findPending(ctx, shop.log, info.LogID, 3)
 	require.NoError(t, err)
@@ -137,27 +133,27 @@ func TestWhatIsNotInTheTablesMayBeInTheLog(t *testing.T) {
 	require.Contains(t, unknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
 }
 
-func TestAnIdIsFoundAsTheProviderAndAsTheTablesHaveIt(t *testing.T) {
+func TestAnEventIsFoundByTheIDOfTheProviderAndOfTheTables(t *testing.T) {
 	t.Parallel()
 	bodies := month(t)
 	ctx, shop := setup(t, len(bodies), bodies...)
 	stored := events.PossibleIDs("evil \x1b[31m")[0]
 	for _, id := range []string{"evil \x1b[31m", stored, "evt_pack"} {
-		_, err := readEvent(ctx, shop.store, events.PossibleIDs(id), all)
+		_, err := readEvent(ctx, shop.tables, events.PossibleIDs(id), unbounded)
 		require.NoError(t, err, id)
 	}
-	require.Len(t, events.PossibleIDs("sha256:00"), 1, "no form that the tables have")
+	require.Len(t, events.PossibleIDs("sha256:00"), 1, "not an id as the tables have it")
 }
 
-func TestCopiesAreTimedWhereTheLogAnswers(t *testing.T) {
+func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 6, month(t)[:6]...)
-	story, err := readEvent(ctx, shop.store, []string{"evt_pack"}, all)
+	rows, err := readEvent(ctx, shop.tables, []string{"evt_pack"}, unbounded)
 	require.NoError(t, err)
-	story.LogID = "another"
+	rows.LogID = "another"
 	var text bytes.Buffer
-	require.NoError(t, newEvent(ctx, shop.log, story).Write(&text, false))
-	require.Contains(t, text.String(), "it arrived 2 times more")
+	require.NoError(t, newEvent(ctx, shop.log, rows).Write(&text, false))
+	require.Contains(t, text.String(), "it arrived 2 more times")
 	require.Contains(t, text.String(), ErrForeignLog.Error())
-	require.NotContains(t, text.String(), "ANOTHER")
+	require.NotContains(t, text.String(), "DIFFERENT")
 }

@@ -13,14 +13,14 @@ func (s Status) text(p *page) {
 	s.logText(p)
 	if s.Database == nil {
 		p.section("DATABASE")
-		p.line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's has lines
+		p.line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's message has line breaks
 		return
 	}
 	s.tablesText(p)
 	s.sharesText(p)
 	outcomesText(p, s.Database)
 	waitingText(p, s.Database.Waiting)
-	troubleText(p, s.Database)
+	faultsText(p, s.Database)
 	schemasText(p, s.Database.Schemas)
 }
 
@@ -28,9 +28,9 @@ func (s Status) logText(p *page) {
 	p.section("LOG")
 	switch {
 	case s.Log == nil:
-		p.line("  away: %s", s.LogFault)
+		p.line("  not reached: %s", s.LogFault)
 	case s.LogFault != "":
-		p.line("  not as it should be: %s", s.LogFault)
+		p.line("  fault: %s", s.LogFault)
 	}
 	if s.Log != nil {
 		p.fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
@@ -38,15 +38,15 @@ func (s Status) logText(p *page) {
 	}
 }
 
-// replicas also says what a 200 has survived.
+// replicas also says how durable an event is when it is answered 200.
 func (l LogStatus) replicas() string {
 	switch eventlog.Durability(l.Durability) {
 	case eventlog.Fsynced:
 		return digits(l.Replicas) + ", fsynced before the answer"
 	case eventlog.Quorum:
-		return digits(l.Replicas) + ", of which a quorum has what was answered 200"
+		return digits(l.Replicas) + ", a quorum of which has every event that was answered 200"
 	default:
-		return digits(l.Replicas) + ": WARNING: a power cut of its server may take what was answered 200, unless sync_interval is always there"
+		return digits(l.Replicas) + ": WARNING: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always"
 	}
 }
 
@@ -64,10 +64,10 @@ func (s Status) tablesText(p *page) {
 	for _, partition := range s.Partitions {
 		newest = max(newest, partition.Position)
 	}
-	p.fields("lag", lag, "newest position", digits(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
+	p.fields("lag", lag, "newest position", digits(maxShown), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
 }
 
-// ago is a length of time, to a tenth of a second.
+// ago formats a duration to a tenth of a second.
 func ago(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
@@ -79,7 +79,7 @@ func (s Status) sharesText(p *page) {
 		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
 	}
 	if members == nil {
-		p.line("  none at work, so nothing is projected: start one, or see in its log what it waits for")
+		p.line("  none is running, so no events are applied: start one, or read in its log what it waits for")
 	} else {
 		p.table("projector,partitions,last seen", members)
 	}
@@ -87,7 +87,7 @@ func (s Status) sharesText(p *page) {
 	var rows [][]string
 	for first := 0; first < len(s.Partitions); {
 		next := first + 1
-		for next < len(s.Partitions) && alike(s.Partitions[first], s.Partitions[next]) {
+		for next < len(s.Partitions) && shareLine(s.Partitions[first], s.Partitions[next]) {
 			next++
 		}
 		rows = append(rows, partitionRow(s.Partitions[first], s.Partitions[next-1].Number))
@@ -96,8 +96,9 @@ func (s Status) sharesText(p *page) {
 	p.table("partition,position,waiting,oldest received,owner", rows)
 }
 
-// alike partitions share a line. Two that have something waiting never do.
-func alike(a, b Partition) bool {
+// shareLine says whether two partitions can share a line: they have the same owner and
+// position, and no lag.
+func shareLine(a, b Partition) bool {
 	idle := func(p Partition) bool { return p.Waiting == nil || *p.Waiting == 0 }
 	return a.Owner == b.Owner && a.Position == b.Position && idle(a) && idle(b)
 }
@@ -127,7 +128,7 @@ func outcomesText(p *page, s *DatabaseStatus) {
 		total += o.Events
 		rows = append(rows, []string{o.Outcome, o.Reason, digits(o.Events)})
 	}
-	rows = append(rows, []string{"all events", "", digits(total)}, []string{"copies of them", "", digits(s.Duplicates)})
+	rows = append(rows, []string{"all events", "", digits(total)}, []string{"duplicates of them", "", digits(s.Duplicates)})
 	p.table("outcome,reason,count", rows)
 }
 
@@ -136,7 +137,7 @@ func waitingText(p *page, w WaitingStatus) {
 		p.section("WAITING FOR THEIR USER: none")
 		return
 	}
-	p.section("WAITING FOR THEIR USER: %s, the oldest for %s; the event that brings the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
+	p.section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
 	var rows [][]string
 	for _, payment := range w.Oldest {
 		rows = append(rows, []string{name(payment.ProviderPaymentID), payment.Kind, name(payment.SubscriptionID), name(payment.EventID), at(payment.OccurredAt)})
@@ -147,11 +148,11 @@ func waitingText(p *page, w WaitingStatus) {
 	}
 }
 
-func troubleText(p *page, s *DatabaseStatus) {
+func faultsText(p *page, s *DatabaseStatus) {
 	if s.Disorder.Count == 0 {
-		p.section("DISORDER: none")
+		p.section("OUT OF ORDER: none")
 	} else {
-		p.section("DISORDER: %s applied after a later one that shares a name", count(s.Disorder.Count, "event"))
+		p.section("OUT OF ORDER: %s applied after a later one of the same user, payment or subscription", count(s.Disorder.Count, "event"))
 		var rows [][]string
 		for _, d := range s.Disorder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
@@ -161,9 +162,9 @@ func troubleText(p *page, s *DatabaseStatus) {
 		p.line("  To settle them: projector settle")
 	}
 	if s.Poison.Count == 0 {
-		p.section("POISON: none")
+		p.section("QUARANTINED: none")
 	} else {
-		p.section("POISON: %s refused by the database", count(s.Poison.Count, "event"))
+		p.section("QUARANTINED: %s refused by the database", count(s.Poison.Count, "event"))
 		var rows [][]string
 		for _, poison := range s.Poison.Newest {
 			rows = append(rows, []string{digits(poison.StreamSeq), name(poison.EventID), at(poison.FoundAt), poison.Error})

@@ -8,22 +8,22 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// User is what a user has, and from what.
-type User struct{ UserStory }
+// User shows what a user has, and which events gave it.
+type User struct{ UserRows }
 
-// Write writes it for a person, or as one JSON object.
+// Write writes text for people, or one JSON object.
 func (u User) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, u.object(), u.text)
 }
 
-// told is an event with what it did.
-type told struct {
+// explainedEvent is an event with the sentences that explain it.
+type explainedEvent struct {
 	row
 	why string
 }
 
 // MarshalJSON implements json.Marshaler.
-func (t told) MarshalJSON() ([]byte, error) {
+func (t explainedEvent) MarshalJSON() ([]byte, error) {
 	columns, err := t.row.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func (t told) MarshalJSON() ([]byte, error) {
 	return append(append(append(columns[:len(columns)-1], `,"why":`...), sentence...), '}'), nil
 }
 
-func toldOf(list Part[projections.ProcessedEvent], around Around) part {
+func explainedEvents(list Part[projections.ProcessedEvent], related Related) part {
 	out := part{Items: make([]any, len(list.Items)), Earlier: list.Earlier}
 	for i, e := range list.Items {
-		out.Items[i] = told{row{e}, why(e, around)}
+		out.Items[i] = explainedEvent{row{e}, why(e, related)}
 	}
 	return out
 }
@@ -59,16 +59,16 @@ func (u User) object() any {
 		Payments      part                     `json:"payments"`
 		Events        part                     `json:"events"`
 	}{
-		u.UserStory.User, u.At, u.spendable(),
+		u.UserRows.User, u.At, u.spendable(),
 		row{u.Credits},
 		linesOf(u.Packs), u.Subscription, linesOf(u.Grants),
 		row{u.Shown},
-		partOf(u.UserStory.Subscriptions),
+		partOf(u.UserRows.Subscriptions),
 		row{u.License},
 		u.Invitations,
-		partOf(u.UserStory.Payments), toldOf(u.Events, u.Around),
+		partOf(u.UserRows.Payments), explainedEvents(u.Events, u.Related),
 	}
 }
 
-// spendable is what view credit_balance says.
+// spendable equals the balance in the view credit_balance.
 func (u User) spendable() int64 { return u.Packs.Sum + u.Subscription.Now }

@@ -1,5 +1,5 @@
--- the ids of a user's events: those that name the user, and those of the user's
--- subscriptions and payments, which may have come before the user was known
+-- the ids of a user's events: events that name the user, and events of the user's subscriptions
+-- and payments, which may have arrived before the user was known
 with own as (
   select event_id, provider_payment_id from processed_event where user_id = $1
   union

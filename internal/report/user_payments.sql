@@ -1,5 +1,5 @@
--- the ids of a user's payments. Each was claimed by an event that names the user,
--- or waited for the user of its subscription; payment itself has no index by user.
+-- the ids of a user's payments. An event of each payment names the user, or is of a subscription
+-- of the user. They are found by these events because payment has no index by user.
 select p.provider_payment_id
 from (
   select provider_payment_id from processed_event where user_id = $1

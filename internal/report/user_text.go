@@ -1,7 +1,7 @@
 package report
 
 func (u User) text(p *page) {
-	p.section("User %s", name(u.UserStory.User))
+	p.section("User %s", name(u.UserRows.User))
 	p.line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
 	p.section("CREDIT PACKS")
 	if u.Credits == nil {
@@ -17,10 +17,10 @@ func (u User) text(p *page) {
 		p.line("  %d available now, %d later, %d expired", u.Subscription.Now, u.Subscription.Later, u.Subscription.Expired)
 		ledgerText(p, u.Grants)
 	}
-	for _, s := range u.UserStory.Subscriptions.Items {
+	for _, s := range u.UserRows.Subscriptions.Items {
 		subscriptionText(p, s, u.Shown)
 	}
-	p.earlier(u.UserStory.Subscriptions.Earlier, "subscriptions")
+	p.earlier(u.UserRows.Subscriptions.Earlier, "subscriptions")
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
@@ -28,17 +28,17 @@ func (u User) text(p *page) {
 	u.paymentsText(p)
 	p.section("EVENTS")
 	p.earlier(u.Events.Earlier, "events")
-	eventsText(p, u.Events.Items, u.UserStory.User, u.Around)
+	eventsText(p, u.Events.Items, u.UserRows.User, u.Related)
 }
 
 func (u User) paymentsText(p *page) {
-	if len(u.UserStory.Payments.Items) == 0 {
+	if len(u.UserRows.Payments.Items) == 0 {
 		return
 	}
 	p.section("PAYMENTS")
-	p.earlier(u.UserStory.Payments.Earlier, "payments")
+	p.earlier(u.UserRows.Payments.Earlier, "payments")
 	var rows [][]string
-	for _, m := range u.UserStory.Payments.Items {
+	for _, m := range u.UserRows.Payments.Items {
 		rows = append(rows, []string{
 			name(m.ProviderPaymentID), name(m.TransactionID), name(m.OrderID), m.Kind, name(m.ProductKey), optionalDigits(m.Credits),
 			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), name(m.Currency), at(m.ReversedAt), name(m.GitHubUsername), name(m.EventID),

@@ -7,128 +7,129 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// why says what an event did and why, in sentences. Rows show how things are
-// now, so it says no more of the moment of the event than they prove.
-func why(e projections.ProcessedEvent, around Around) string {
+// why explains in sentences what an event did. The rows show the present state, so why
+// says of the past only what they prove.
+func why(e projections.ProcessedEvent, related Related) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
-		_, named := around.Payments[e.ProviderPaymentID]
+		_, named := related.Payments[e.ProviderPaymentID]
 		text := rejection(e.Reason, named && projections.IsClaim(e.EventType))
-		if p, known := around.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
+		if p, known := related.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
 			text += fmt.Sprintf(" (%s claimed it for user %s, as %s.)", name(p.EventID), name(p.UserID), p.Kind)
 		}
 		return text
 	case projections.Ignored:
-		return ignored(e, around)
+		return ignored(e, related)
 	case projections.Stale:
-		return stale(e, around)
+		return stale(e, related)
 	case projections.DuplicatePayment:
-		return duplicatePayment(e, around)
+		return duplicatePayment(e, related)
 	case projections.Applied:
-		return applied(e, around)
+		return applied(e, related)
 	}
 	return ""
 }
 
-func ignored(e projections.ProcessedEvent, around Around) string {
-	if r, known := around.Reversals[e.EventID]; known {
-		return fmt.Sprintf("The provider says it is %s, so nothing is taken back.", name(r.Status))
+func ignored(e projections.ProcessedEvent, related Related) string {
+	if r, known := related.Reversals[e.EventID]; known {
+		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", name(r.Status))
 	}
 	if projections.HasEffect(e.EventType) {
-		return fmt.Sprintf("Events of this type tell of subscriptions; this one is of kind %s.", name(e.Kind))
+		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", name(e.Kind))
 	}
 	return "Events of this type change nothing."
 }
 
-func stale(e projections.ProcessedEvent, around Around) string {
-	text := "Its subscription knew of something newer already, so its status and period stay as they are."
-	s, known := around.Subscriptions[e.Subscription()]
+func stale(e projections.ProcessedEvent, related Related) string {
+	text := "A newer event had set its subscription before, so status and period stay as they are."
+	s, known := related.Subscriptions[e.Subscription()]
 	switch {
 	case known && s.Status == "canceled" && !e.OccurredAt.Before(s.OccurredAt):
-		text = "Its subscription is canceled, which is final, so its status and period stay as they are."
+		text = "Its subscription is canceled, which is final, so status and period stay as they are."
 	case known && e.OccurredAt.Before(s.OccurredAt):
-		text = fmt.Sprintf("By the provider's time it is older (%s) than what its subscription knows (%s, of %s), so status and period stay as they are.",
-			at(e.OccurredAt), at(s.OccurredAt), name(s.EventID))
+		text = fmt.Sprintf("By the provider's time (%s) it is older than %s (%s), which set its subscription, so status and period stay as they are.",
+			at(e.OccurredAt), name(s.EventID), at(s.OccurredAt))
 	}
-	return text + " Only what was empty was filled in." + granted(e, around)
+	return text + " It only filled in what was empty." + granted(e, related)
 }
 
-func duplicatePayment(e projections.ProcessedEvent, around Around) string {
+func duplicatePayment(e projections.ProcessedEvent, related Related) string {
 	text := "Another event had claimed its payment before, so it grants nothing again."
-	if p, known := around.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
+	if p, known := related.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
 		text = fmt.Sprintf("%s (seq %d) had claimed its payment before, so it grants nothing again.", name(p.EventID), p.StreamSeq)
 	}
-	if around.Wrote[e.EventID] != 0 {
-		text = strings.Replace(text, ", so it grants nothing again.", ", without saying its credits.", 1)
+	if related.Wrote[e.EventID] != 0 {
+		text = strings.Replace(text, ", so it grants nothing again.", ", without a number of credits.", 1)
 	}
-	return text + " Anything the payment lacked was filled in from it." + granted(e, around)
+	return text + " It filled in what the payment lacked." + granted(e, related)
 }
 
-// granted says what an event's ledger lines come to.
-func granted(e projections.ProcessedEvent, around Around) (text string) {
-	switch sum := around.Wrote[e.EventID]; {
+// granted sums up an event's ledger lines in sentences.
+func granted(e projections.ProcessedEvent, related Related) (text string) {
+	switch sum := related.Wrote[e.EventID]; {
 	case sum > 0:
 		text = fmt.Sprintf(" It granted %s.", count(sum, "credit"))
 	case sum < 0:
 		text = fmt.Sprintf(" It took back %s.", count(-sum, "credit"))
 	}
-	correction := around.Corrected[e.EventID]
+	correction := related.Corrected[e.EventID]
 	if n := correction.Undone; n > 0 {
-		text += fmt.Sprintf(" It showed that what was granted before was one purchase, or another one, so a correction took back %s granted too much.", count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier events had granted too much, so a correction took back %s.", count(n, "credit"))
 	}
 	if n := correction.GivenBack; n > 0 {
-		text += fmt.Sprintf(" It showed that less was to be reversed, so a correction gave back %s.", count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier events had reversed too much, so a correction gave back %s.", count(n, "credit"))
 	}
 	return text
 }
 
-func applied(e projections.ProcessedEvent, around Around) string {
-	p, known := around.Payments[e.ProviderPaymentID]
+func applied(e projections.ProcessedEvent, related Related) string {
+	p, known := related.Payments[e.ProviderPaymentID]
 	switch {
 	case projections.IsReversal(e.EventType):
-		return reversed(e, p, around)
+		return reversed(e, p, related)
 	case !projections.IsClaim(e.EventType):
-		return fmt.Sprintf("It set the subscription to %s.", statusSaid(e, around))
+		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
-		return fmt.Sprintf("It set the subscription's state. Its payment waited for its user, until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)
+		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
-		const follows = "claimed no payment: the subscription.paid that follows it does."
+		const follows = "claimed no payment; the subscription.paid event that follows it does."
 		if e.Kind != projections.KindSubscription {
 			return "It " + follows
 		}
 		return "It set the subscription's state and " + follows
 	case p.UserID == "":
-		return "It set the subscription's state. Its payment waits, unclaimed, until an event says whose the subscription is."
+		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
 	}
 	text := fmt.Sprintf("It claimed payment %s for user %s.", name(p.ProviderPaymentID), name(p.UserID))
 	if e.UserID == "" {
-		text = fmt.Sprintf("Its user was not known then: payment %s waited, and a later event of the subscription claimed it for user %s.",
+		text = fmt.Sprintf("Its user was not known then. A later event of the subscription claimed payment %s for user %s.",
 			name(p.ProviderPaymentID), name(p.UserID))
 	}
 	switch e.Kind {
 	case projections.KindSubscription:
 		text += " It set the subscription to active."
 	case projections.KindPro:
-		text += " It brought a licence."
+		text += " It gave a licence."
 	}
-	return text + granted(e, around)
+	return text + granted(e, related)
 }
 
-// statusSaid is the status a lifecycle event set: its type says it, but for the
-// update, of which the state tells as long as nothing newer came.
-func statusSaid(e projections.ProcessedEvent, around Around) string {
+// statusSetBy is the status that a lifecycle event set. The event's type names it, except
+// for subscription.update: its status is known as long as no newer event changed the
+// subscription.
+func statusSetBy(e projections.ProcessedEvent, related Related) string {
 	status := strings.TrimPrefix(e.EventType, "subscription.")
 	if status != "update" {
 		return name(status)
 	}
-	if s, known := around.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
+	if s, known := related.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
 		return name(s.Status)
 	}
-	return "the status it brought"
+	return "the status that it named"
 }
 
-func reversed(e projections.ProcessedEvent, p projections.Payment, around Around) string {
-	r := around.Reversals[e.EventID]
+func reversed(e projections.ProcessedEvent, p projections.Payment, related Related) string {
+	r := related.Reversals[e.EventID]
 	what := "The refund"
 	if r.Cause == "chargeback" {
 		what = "The chargeback"
@@ -137,19 +138,19 @@ func reversed(e projections.ProcessedEvent, p projections.Payment, around Around
 	case r.Amount == nil:
 		what += " is of the whole payment."
 	case r.Cumulative:
-		what += fmt.Sprintf(" brings what is taken back of the payment to %d%s in all.", *r.Amount, ofPaid(r.Paid))
+		what += fmt.Sprintf(" raises the total that is taken back to %d%s.", *r.Amount, ofPaid(r.Paid))
 	default:
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}
 	switch {
-	case around.Wrote[e.EventID] != 0:
-		return what + granted(e, around)
+	case related.Wrote[e.EventID] != 0:
+		return what + granted(e, related)
 	case p.UserID == "":
-		return what + " Its payment is not claimed yet; it takes effect with it."
+		return what + " Its payment is not claimed yet. The reversal takes effect when it is."
 	case p.Kind == projections.KindPro && !p.ReversedAt.IsZero():
-		return what + " The payment no longer carries a licence."
+		return what + " The payment does not give a licence any more."
 	case p.Kind == projections.KindPro:
-		return what + " The licence stays, for it is not all of the payment."
+		return what + " The licence stays, because a part of the payment is kept."
 	}
 	return what + " It took back no credits: there were none, or they had been taken back already."
 }

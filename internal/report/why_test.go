@@ -23,48 +23,48 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	require.Contains(t, rejection("a_new_one", true), "a_new_one")
 }
 
-func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
+func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 	t.Parallel()
 	amount, paid := int64(100), int64(101)
-	payment := func(p projections.Payment) Around {
+	payment := func(p projections.Payment) Related {
 		p.ProviderPaymentID = "p1"
-		return Around{Payments: map[string]projections.Payment{"p1": p}}
+		return Related{Payments: map[string]projections.Payment{"p1": p}}
 	}
-	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) Around {
-		around := payment(p)
-		around.Reversals, around.Wrote = map[string]projections.Reversal{"e1": r}, map[string]int64{"e1": wrote}
-		return around
+	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) Related {
+		related := payment(p)
+		related.Reversals, related.Wrote = map[string]projections.Reversal{"e1": r}, map[string]int64{"e1": wrote}
+		return related
 	}
 	claimed := projections.Payment{UserID: "u1", Kind: projections.KindPro}
 	for want, c := range map[string]struct {
-		e      projections.ProcessedEvent
-		around Around
+		e       projections.ProcessedEvent
+		related Related
 	}{
-		"It set the subscription's state and claimed no payment: the subscription.paid that follows it does.": {
-			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Around{},
+		"It set the subscription's state and claimed no payment; the subscription.paid event that follows it does.": {
+			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Related{},
 		},
-		"It set the subscription's state. Its payment waits, unclaimed, until an event says whose the subscription is.": {
+		"It set the subscription's state. Its payment is not claimed until an event names the user of the subscription.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "applied"}, payment(projections.Payment{EventID: "e1"}),
 		},
-		"It set the subscription's state. Its payment waited for its user, until e2 (seq 2) claimed it.": {
+		"It set the subscription's state. The user of its payment was not known until e2 (seq 2) claimed it.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "applied"},
 			payment(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1"}),
 		},
-		"It set the subscription to the status it brought.": {
-			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, Around{},
+		"It set the subscription to the status that it named.": {
+			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, Related{},
 		},
-		"e2 (seq 2) had claimed its payment before, without saying its credits. Anything the payment lacked was filled in from it. It granted 7 credits.": {
+		"e2 (seq 2) had claimed its payment before, without a number of credits. It filled in what the payment lacked. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "duplicate_payment"},
 			reversal(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1"}, projections.Reversal{}, 7),
 		},
-		"Its subscription knew of something newer already, so its status and period stay as they are. Only what was empty was filled in. It granted 7 credits.": {
+		"A newer event had set its subscription before, so status and period stay as they are. It only filled in what was empty. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "stale"}, reversal(projections.Payment{}, projections.Reversal{}, 7),
 		},
-		"The refund takes back 100 of 101 paid. The licence stays, for it is not all of the payment.": {
+		"The refund takes back 100 of 101 paid. The licence stays, because a part of the payment is kept.": {
 			projections.ProcessedEvent{EventType: "refund.created", Outcome: "applied"},
 			reversal(claimed, projections.Reversal{Cause: "refund", Amount: &amount, Paid: &paid}, 0),
 		},
-		"The chargeback brings what is taken back of the payment to 100 in all. It took back 1 credit.": {
+		"The chargeback raises the total that is taken back to 100. It took back 1 credit.": {
 			projections.ProcessedEvent{EventType: "dispute.created", Outcome: "applied"},
 			reversal(claimed, projections.Reversal{Cause: "chargeback", Amount: &amount, Cumulative: true}, -1),
 		},
@@ -72,16 +72,16 @@ func TestWhatTheRowsDoNotProveIsNotSaid(t *testing.T) {
 			projections.ProcessedEvent{EventType: "refund.created", Outcome: "applied"},
 			reversal(projections.Payment{UserID: "u1", Kind: projections.KindOneTime}, projections.Reversal{Cause: "refund", Amount: &amount}, 0),
 		},
-		"Events of this type tell of subscriptions; this one is of kind pro.": {
-			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, Around{},
+		"Events of this type are about subscriptions; this one is of kind pro.": {
+			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, Related{},
 		},
 	} {
 		c.e.EventID, c.e.ProviderPaymentID = "e1", "p1"
-		require.Equal(t, want, why(c.e, c.around))
+		require.Equal(t, want, why(c.e, c.related))
 	}
 }
 
-func TestNothingATerminalActsOnIsWrittenRaw(t *testing.T) {
+func TestEverythingThatATerminalActsOnIsEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"plain": "plain", "": "-", "-": `"-"`, "a b": `"a b"`, "ü": "ü", "日本": "日本",
@@ -99,7 +99,7 @@ func TestNothingATerminalActsOnIsWrittenRaw(t *testing.T) {
 func TestACorrectionIsExplained(t *testing.T) {
 	t.Parallel()
 	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
-	text := why(e, Around{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
-	require.Contains(t, text, "a correction took back 200 credits granted too much")
+	text := why(e, Related{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
+	require.Contains(t, text, "earlier events had granted too much, so a correction took back 200 credits.")
 	require.Contains(t, text, "a correction gave back 1 credit.")
 }

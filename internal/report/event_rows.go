@@ -12,27 +12,28 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// EventStory is what the tables know of one event, at one moment.
-type EventStory struct {
+// EventRows has the rows about one event, all of one moment.
+type EventRows struct {
 	LogID        string // of the log the tables were folded from
 	Event        projections.ProcessedEvent
-	Copies       Part[int64]                      // sequences of the other messages with its id
+	Duplicates   Part[int64]                      // sequences of its duplicates
 	Payment      *projections.Payment             // the one it names
 	Others       Part[projections.ProcessedEvent] // the other events of that payment
-	Ledger       Lines                            // of that payment, whoever wrote them
+	Ledger       Lines                            // of that payment
 	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
 	Credits      *projections.Credits             // of its user
 	Subscription *projections.SubscriptionState   // the one it is about
 	Shown        *projections.Subscription        // the one the user is shown
 	License      *projections.ProLicense          // of its user, where it is about a licence
-	Disorder     []Disorder                       // that it or a copy takes part in
+	Disorder     []Disorder                       // that involve it or a duplicate
 	Poison       *Poison
-	Around
+	Related
 }
 
-// readEvent reads of the event with the first of these ids that is known;
-// of lists at most limit items. store.ErrUnknown where none of them is.
-func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int) (out EventStory, err error) {
+// readEvent reads the rows about the event that has one of these ids; the first id that is
+// known counts. Lists have at most limit items. The error is store.ErrUnknown where no id
+// is known.
+func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int) (out EventRows, err error) {
 	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, id := range ids {
 			event, err := store.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
@@ -40,7 +41,7 @@ func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int
 				return err
 			}
 			if event != nil {
-				out, err = tellEvent(ctx, tx, tables.Schema(), *event, limit)
+				out, err = readEventRows(ctx, tx, tables.Schema(), *event, limit)
 				return err
 			}
 		}
@@ -49,8 +50,9 @@ func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int
 	return out, err
 }
 
-// readMessage is readEvent for the message at seq, be it the event's first or a copy.
-func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int) (out EventStory, err error) {
+// readMessage is readEvent for the message at seq. It may be the event's first message or
+// a duplicate.
+func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int) (out EventRows, err error) {
 	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		event, err := store.ProcessedEvents.Row(ctx, tx,
 			"where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)", int64(seq))
@@ -60,31 +62,32 @@ func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int
 		if event == nil {
 			return store.ErrUnknown
 		}
-		out, err = tellEvent(ctx, tx, tables.Schema(), *event, limit)
+		out, err = readEventRows(ctx, tx, tables.Schema(), *event, limit)
 		return err
 	})
 	return out, err
 }
 
-func tellEvent(ctx context.Context, tx pgx.Tx, schema string, e projections.ProcessedEvent, limit int) (out EventStory, err error) {
-	out = EventStory{Event: e}
+func readEventRows(ctx context.Context, tx pgx.Tx, schema string, e projections.ProcessedEvent, limit int) (out EventRows, err error) {
+	out = EventRows{Event: e}
 	steps := []func(context.Context, pgx.Tx, int) error{
 		out.readOrigin(schema), out.readPayment, out.readUser,
 		func(ctx context.Context, tx pgx.Tx, _ int) (err error) {
-			out.Around, err = readAround(ctx, tx, append(slices.Clone(out.Others.Items), e))
+			out.Related, err = readRelated(ctx, tx, append(slices.Clone(out.Others.Items), e))
 			return err
 		},
 	}
 	for _, step := range steps {
 		if err := step(ctx, tx, limit); err != nil {
-			return EventStory{}, fmt.Errorf("explain %s: %w", e.EventID, err)
+			return EventRows{}, fmt.Errorf("explain %s: %w", e.EventID, err)
 		}
 	}
 	return out, nil
 }
 
-// readOrigin reads what the log had of it, and what went wrong with it.
-func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int) error {
+// readOrigin reads the event's log, its duplicates, and faults: out-of-order events and a
+// refusal by the database.
+func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int) error {
 	return func(ctx context.Context, tx pgx.Tx, limit int) error {
 		err := tx.QueryRow(ctx, "select log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.LogID)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -97,10 +100,10 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 		if err != nil {
 			return err
 		}
-		o.Copies.Earlier = copies.Earlier
+		o.Duplicates.Earlier = copies.Earlier
 		messages := []int64{o.Event.StreamSeq}
 		for _, c := range copies.Items {
-			o.Copies.Items = append(o.Copies.Items, c.StreamSeq)
+			o.Duplicates.Items = append(o.Duplicates.Items, c.StreamSeq)
 			messages = append(messages, c.StreamSeq)
 		}
 		if err := readList(ctx, tx, &o.Disorder, listDisorder, schema, messages, limit); err != nil {
@@ -115,8 +118,9 @@ func (o *EventStory) readOrigin(schema string) func(context.Context, pgx.Tx, int
 	}
 }
 
-// readPayment reads the payment the event names, by any of its names.
-func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+// readPayment reads the payment that the event names by any of its ids, with the payment's
+// events, reversals and ledger lines.
+func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	e := o.Event
 	o.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, e.EventID)
 	if err != nil || e.ProviderPaymentID == "" {
@@ -153,8 +157,9 @@ func (o *EventStory) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err
 	return err
 }
 
-// readUser reads what the event's user has now of what the event is about.
-func (o *EventStory) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) {
+// readUser reads what the user of the event has now: the subscription, credits or licence
+// that the event is about.
+func (o *EventRows) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) {
 	user, subscription := o.Event.UserID, o.Event.Subscription()
 	if o.Payment != nil {
 		if user == "" {

@@ -12,35 +12,35 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Part is the newest of a list, in the order of the log.
+// Part has the newest items of a list, in the order of the log.
 type Part[T any] struct {
 	Items   []T
-	Earlier int64 // how many are left out before them
+	Earlier int64 // number of items that are left out
 }
 
-// Lines is the newest lines of a ledger, in the order of the log, and the sum of
-// those before, so that what is shown adds up.
+// Lines has the newest lines of a ledger, in the order of the log. EarlierSum is the sum of
+// the lines that are left out.
 type Lines struct {
 	Part[projections.LedgerLine]
 	EarlierSum int64
-	Sum        int64 // of all
+	Sum        int64 // of all lines
 }
 
-// Around is what the tables know of what some events name.
-type Around struct {
-	Payments      map[string]projections.Payment           // by every name they have
+// Related has the rows that some events refer to.
+type Related struct {
+	Payments      map[string]projections.Payment           // by each of their ids
 	Subscriptions map[string]projections.SubscriptionState // by id
 	Reversals     map[string]projections.Reversal          // by the id of their event
-	Wrote         map[string]int64                         // by event id: the sum of its ledger lines, without corrections
+	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
 	Corrected     map[string]Correction                    // by event id
 }
 
-// Correction is what an event's ledger lines of entry correction come to.
+// Correction sums an event's ledger lines of entry correction.
 type Correction struct{ Undone, GivenBack int64 }
 
-// readAround reads it in four statements, however many events there are.
-func readAround(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Around, error) {
-	out := Around{
+// readRelated reads the rows in four statements for any number of events.
+func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Related, error) {
+	out := Related{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
 		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
 	}
@@ -94,8 +94,8 @@ func readAround(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEv
 	return out, err
 }
 
-// newestOf reads the newest rows of a table that where selects; args are the arguments
-// of where.
+// newestOf reads the newest rows of a table that the condition where selects; args are its
+// arguments.
 func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
 	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
 	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
@@ -112,7 +112,7 @@ func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], wher
 	return out, nil
 }
 
-// newestLines reads the newest lines of the ledger that where selects.
+// newestLines reads the newest lines of the ledger that the condition where selects.
 func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
 	out.Part, err = newestOf(ctx, tx, store.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
 	if err != nil {

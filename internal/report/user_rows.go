@@ -13,28 +13,28 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// UserStory is what the tables know of one user, at one moment.
-type UserStory struct {
+// UserRows has the rows about one user, all of one moment.
+type UserRows struct {
 	User          string
-	At            time.Time            // by the database's clock: what counts as available and expired
-	Credits       *projections.Credits // packs; nil where there never were any
-	Packs         Lines                // of kind one_time: they sum up to the balance
+	At            time.Time            // by the database's clock; it decides what is available and expired
+	Credits       *projections.Credits // of packs; nil where the user never had any
+	Packs         Lines                // of kind one_time; their sum is the balance
 	Grants        Lines                // of kind subscription
-	Subscription  Spendable            // what those come to at At
+	Subscription  Spendable            // sums of Grants
 	Events        Part[projections.ProcessedEvent]
 	Payments      Part[projections.Payment]
 	Subscriptions Part[projections.SubscriptionState]
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
-	Invitations   []invitations.Invitation // as they are now, whatever the tables are of
-	Around
+	Invitations   []invitations.Invitation // the present ones, also where the tables are as of a sequence
+	Related
 }
 
-// Spendable is what the credits of subscriptions come to at one moment.
+// Spendable sums the credits of subscriptions at one moment.
 type Spendable struct {
 	Now     int64 `json:"now"`
-	Later   int64 `json:"later"`   // not available yet
-	Expired int64 `json:"expired"` // no longer
+	Later   int64 `json:"later"` // not available yet
+	Expired int64 `json:"expired"`
 }
 
 //go:embed user_events.sql
@@ -46,11 +46,11 @@ var userPayments string
 //go:embed spendable.sql
 var spendable string
 
-// readUser reads of a user; of lists at most limit items. store.ErrUnknown where
-// no event named the user and no table has a row.
-func readUser(ctx context.Context, tables *store.Store, user string, limit int) (out UserStory, err error) {
+// readUser reads the rows about a user. Lists have at most limit items. The error is
+// store.ErrUnknown where no event names the user and no table has a row.
+func readUser(ctx context.Context, tables *store.Store, user string, limit int) (out UserRows, err error) {
 	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		out = UserStory{User: user}
+		out = UserRows{User: user}
 		if err := out.read(ctx, tx, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
 		}
@@ -62,12 +62,12 @@ func readUser(ctx context.Context, tables *store.Store, user string, limit int) 
 	return out, err
 }
 
-func (o *UserStory) empty() bool {
+func (o *UserRows) empty() bool {
 	return len(o.Events.Items) == 0 && len(o.Payments.Items) == 0 && len(o.Packs.Items) == 0 && len(o.Grants.Items) == 0 &&
 		len(o.Subscriptions.Items) == 0 && o.Credits == nil && o.License == nil
 }
 
-func (o *UserStory) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
@@ -94,11 +94,11 @@ func (o *UserStory) read(ctx context.Context, tx pgx.Tx, limit int) (err error) 
 	if o.Invitations, err = invitations.OfUser(ctx, tx, o.User); err != nil {
 		return err
 	}
-	o.Around, err = readAround(ctx, tx, o.Events.Items)
+	o.Related, err = readRelated(ctx, tx, o.Events.Items)
 	return err
 }
 
-func (o *UserStory) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+func (o *UserRows) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if o.Credits, err = store.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
