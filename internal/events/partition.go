@@ -10,3 +10,13 @@ func (e Event) Partition(n int) int {
 	hash.Write([]byte(e.key))
 	return int(hash.Sum32() % uint32(n))
 }
+
+func (e *envelope) partitionKey(user, subscription, transaction, order *scalar) *scalar {
+	o := &e.object
+	customer := first(
+		&o.Customer.ID, &o.Customer.asID, &o.Order.Customer.ID, &o.Order.Customer.asID,
+		&o.Subscription.Customer.ID, &o.Subscription.Customer.asID,
+		&o.Transaction.Customer.ID, &o.Transaction.Customer.asID,
+	)
+	return first(customer, user, subscription, transaction, order, &e.id)
+}
