@@ -40,8 +40,9 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 EVENTS ?= 200000
-bench: ## deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, and what its start costs
+bench: ## decoding a body beside encoding/json, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, and what its start costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \
