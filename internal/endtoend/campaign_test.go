@@ -19,6 +19,7 @@ import (
 
 	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
@@ -29,9 +30,9 @@ type campaign struct {
 	load       *load
 	random     *rand.Rand
 	projectors []*testenv.Program
-	log        *line
+	log        *network.Line
 	readers    string // the data folder of the projectors, where the log is at the line's end
-	postgres   *line
+	postgres   *network.Line
 	cluster    string // the data folder of the Postgres
 }
 
@@ -87,8 +88,8 @@ func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaig
 	c.provider = newProvider(t)
 	c.startIngest(t)
 	c.provider.URL = "http://" + c.listen + "/api/payments/provider/webhook"
-	c.log = newLine(t, "log", natsAddress)
-	c.readers = elsewhere(t, c.dir, c.log.address())
+	c.log = network.NewLine(t, natsAddress)
+	c.readers = elsewhere(t, c.dir, c.log.Address())
 	for range 1 + random.IntN(3) {
 		c.startOne(t)
 	}
@@ -96,9 +97,24 @@ func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaig
 	return c
 }
 
+// elsewhere is what a reader that cannot have the socket of a data folder needs of
+// it, with another address.
+func elsewhere(t *testing.T, dataDir, address string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "nats"), 0o700))
+	for _, file := range []string{"nats.token", "nats/cert.pem"} {
+		text, err := os.ReadFile(filepath.Join(dataDir, file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nats.addr"), []byte(address), 0o600))
+	return dir
+}
+
 // ownPostgres starts a private server that this test alone disturbs. Its
 // connection string leads through the line.
-func ownPostgres(t *testing.T) (cluster, dsn string, through *line) {
+func ownPostgres(t *testing.T) (cluster, dsn string, through *network.Line) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	require.NoError(t, err)
@@ -116,9 +132,9 @@ func ownPostgres(t *testing.T) (cluster, dsn string, through *line) {
 	require.NoError(t, err)
 	config, err := pgx.ParseConfig(direct)
 	require.NoError(t, err)
-	through = newLine(t, "postgres", bridge(t, filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port))))
+	through = network.NewLine(t, filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port)))
 	target := url.URL{
-		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: through.address(), Path: config.Database,
+		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: through.Address(), Path: config.Database,
 		RawQuery: "sslmode=disable",
 	}
 	return filepath.Join(dir, "postgres"), target.String(), through
@@ -178,24 +194,24 @@ func (c *campaign) faults() []fault {
 			c.startOne(t)
 		}},
 	}
-	for name, l := range map[string]*line{"log": c.log, "postgres": c.postgres} {
+	for name, l := range map[string]*network.Line{"log": c.log, "postgres": c.postgres} {
 		faults = append(faults,
-			fault{"the line to the " + name + " is cut", func(t *testing.T) { l.cut(); c.pause(); l.mend(t) }},
-			c.disturbance(name, l, "delays", delay, "upstream", "downstream"),
-			c.disturbance(name, l, "trickles", trickle, "downstream"),
-			c.disturbance(name, l, "is silent", silence, "upstream", "downstream"),
-			c.disturbance(name, l, "loses questions", silence, "upstream"),
-			c.disturbance(name, l, "loses answers", silence, "downstream"),
-			c.disturbance(name, l, "resets", reset, "downstream"))
+			fault{"the line to the " + name + " is cut", func(t *testing.T) { l.Cut(); c.pause(); l.Mend(t) }},
+			c.disturbance(name, l, "delays", network.Delay, network.ToServer, network.ToClient),
+			c.disturbance(name, l, "trickles", network.Trickle, network.ToClient),
+			c.disturbance(name, l, "is silent", network.Silence, network.ToServer, network.ToClient),
+			c.disturbance(name, l, "loses questions", network.Silence, network.ToServer),
+			c.disturbance(name, l, "loses answers", network.Silence, network.ToClient),
+			c.disturbance(name, l, "resets", network.Reset, network.ToClient))
 	}
 	return faults
 }
 
-func (c *campaign) disturbance(name string, l *line, what, toxic string, directions ...string) fault {
+func (c *campaign) disturbance(name string, l *network.Line, what, toxic string, directions ...string) fault {
 	return fault{"the line to the " + name + " " + what, func(t *testing.T) {
-		l.disturb(t, toxic, directions...)
+		l.Disturb(t, toxic, directions...)
 		c.pause()
-		l.heal()
+		l.Heal()
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -89,16 +90,16 @@ func (w *world) awaitCommit(t *testing.T) (session int64) {
 }
 
 // behind is the database as it is reached through a line.
-func (w *world) behind(t *testing.T) (*line, string) {
+func (w *world) behind(t *testing.T) (*network.Line, string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(w.database)
 	require.NoError(t, err)
 	upstream := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	if strings.HasPrefix(config.Host, "/") {
-		upstream = bridge(t, config.Host+"/.s.PGSQL."+strconv.Itoa(int(config.Port)))
+		upstream = config.Host + "/.s.PGSQL." + strconv.Itoa(int(config.Port))
 	}
-	line := newLine(t, "postgres", upstream)
-	dsn := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: line.address(), Path: config.Database}
+	line := network.NewLine(t, upstream)
+	dsn := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: line.Address(), Path: config.Database}
 	return line, dsn.String()
 }
 
@@ -113,13 +114,13 @@ func TestAPromotionWhoseAnswerIsLostFindsOut(t *testing.T) {
 			release, before := w.heldCommit(t), w.tables(t)
 			p := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+dsn), strings.Fields(command)...)
 			session := w.awaitCommit(t)
-			line.cut()
+			line.Cut()
 			if !commits {
 				ask[bool](t, w.database, "select pg_terminate_backend($1)", session)
 			}
 			release()
 			wait.Until(t, func() bool { return ask[int64](t, w.database, committing) == 0 }, "the commit")
-			line.mend(t)
+			line.Mend(t)
 			if !commits {
 				require.Equal(t, 1, p.Exit(t), p.Output())
 				require.Contains(t, p.Output(), "not promoted")

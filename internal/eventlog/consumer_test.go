@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -29,6 +28,16 @@ func setupNATS(t *testing.T) (context.Context, *testenv.NATS, *eventlog.Log) {
 	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
 	require.NoError(t, err)
 	return ctx, n, l
+}
+
+// connectThrough connects to the log through a line.
+func connectThrough(t *testing.T, n *testenv.NATS) (*network.Line, *eventlog.Log) {
+	t.Helper()
+	line := network.NewLine(t, strings.TrimPrefix(n.URL, "nats://"))
+	l, err := eventlog.Connect(eventlog.Config{URL: "nats://" + line.Address(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return line, l
 }
 
 func TestAReadThatEndsLeavesNoConsumer(t *testing.T) {
@@ -54,71 +63,17 @@ func TestAReaderOfTheEmbeddedLogMayDeleteItsOwn(t *testing.T) {
 	require.Zero(t, readStream(ctx, t, l).CachedInfo().State.Consumers)
 }
 
-// connecting hands every byte between a client and a server on, until it is cut: then
-// neither hears of the other again.
-type connecting struct {
-	listener net.Listener
-	cut      chan struct{}
-}
-
-func connectThrough(t *testing.T, server string) *connecting {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c := &connecting{listener: listener, cut: make(chan struct{})}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			upstream, err := net.Dial("tcp", strings.TrimPrefix(server, "nats://"))
-			if err != nil {
-				client.Close()
-				continue
-			}
-			t.Cleanup(func() { client.Close(); upstream.Close() })
-			go c.carry(client, upstream)
-			go c.carry(upstream, client)
-		}
-	}()
-	return c
-}
-
-func (c *connecting) carry(to io.Writer, from io.Reader) {
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		select {
-		case <-c.cut: // and not a word of it
-		default:
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
-		}
-	}
-}
-
 func TestAReaderThatGoesSilentIsForgottenWithinSeconds(t *testing.T) {
 	t.Parallel()
 	ctx, n, _ := setupNATS(t)
-	network := connectThrough(t, n.URL)
-	far, err := eventlog.Connect(eventlog.Config{
-		URL: "nats://" + network.listener.Addr().String(), Stream: testenv.Stream, Logger: testenv.Logger(t),
-	})
-	require.NoError(t, err)
-	defer far.Close()
+	line, far := connectThrough(t, n)
 	reading, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- far.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
 	}()
 	<-reading
 	require.Equal(t, 1, n.Consumers(ctx, t))
-	close(network.cut)
+	line.Disturb(t, network.Silence, network.ToServer, network.ToClient)
 	require.ErrorIs(t, <-ended, eventlog.ErrDisconnected)
 	wait.Until(t, func() bool { return n.Consumers(ctx, t) == 0 })
 }
