@@ -42,7 +42,7 @@ func newDecoder(body []byte) *decoder {
 
 func (d *decoder) free() { decoders.Put(d) }
 
-// open passes the bracket if the current value begins with it.
+// open passes the bracket if the current value begins with it; false if it does not.
 func (d *decoder) open(bracket jsontext.Kind) bool {
 	return !d.failed && d.tokens.PeekKind() == bracket && d.pass()
 }
@@ -62,7 +62,8 @@ func (d *decoder) next() bool {
 // element goes on to the next element of the array that was opened; false at its end.
 func (d *decoder) element() bool { return d.more(']') }
 
-// more passes the closing bracket where nothing comes before it.
+// more reports whether a value comes before the closing bracket. If none does, it passes the
+// bracket.
 func (d *decoder) more(closing jsontext.Kind) bool {
 	if !d.failed && d.tokens.PeekKind() == closing {
 		d.pass()
@@ -78,7 +79,7 @@ func (d *decoder) pass() bool {
 	return !d.failed
 }
 
-// value passes the current value and returns its part of the body; nil where it is none.
+// value passes the current value and returns its part of the body; nil if it is not JSON.
 func (d *decoder) value() []byte {
 	raw, err := d.tokens.ReadValue()
 	if d.failed = err != nil; d.failed {

@@ -29,10 +29,10 @@ var places = map[string]string{
 	"PeriodEnd":      `current_period_end_date current_period_end last_transaction.period_end`,
 }
 
-// value is a text that is a number and, read as milliseconds, a time as well.
+// value returns a text that is also a number and, in milliseconds, a time.
 func value(i int) string { return strconv.Itoa(100 + i) }
 
-// read gives the field as such a text, empty where it is absent.
+// read returns the field as such a text; empty if it is absent.
 func read(event Event, name string) string {
 	switch found := reflect.ValueOf(event).FieldByName(name).Interface().(type) {
 	case Number:
@@ -88,7 +88,7 @@ func TestTheFirstPlaceWithAValueWins(t *testing.T) {
 	})
 }
 
-func TestAPlaceIsNamedInExactCase(t *testing.T) {
+func TestKeysAreMatchedInExactCase(t *testing.T) {
 	t.Parallel()
 	eachField(t, func(t *testing.T, name string, places []string) {
 		for i, place := range places {
@@ -97,7 +97,7 @@ func TestAPlaceIsNamedInExactCase(t *testing.T) {
 	})
 }
 
-func TestTheFirstMetadataObjectIsUsedWhole(t *testing.T) {
+func TestOnlyTheFirstMetadataObjectIsUsed(t *testing.T) {
 	t.Parallel()
 	all := []string{"metadata", "subscription.metadata", "checkout.metadata", "order.metadata"}
 	for i, first := range all {
@@ -110,7 +110,7 @@ func TestTheFirstMetadataObjectIsUsedWhole(t *testing.T) {
 	}
 }
 
-func TestMetadataNamesThePaymentOnlyWhereNothingElseDoes(t *testing.T) {
+func TestMetadataNamesThePaymentOnlyIfNothingElseDoes(t *testing.T) {
 	t.Parallel()
 	event := with(t, map[string]any{"metadata.provider_payment_id": "written", "order": "o1"})
 	require.Equal(t, []string{"", "o1"}, []string{event.Transaction, event.Order})
@@ -123,7 +123,7 @@ func TestMetadataNamesThePaymentOnlyWhereNothingElseDoes(t *testing.T) {
 	}
 }
 
-func TestNothingPaidWhileAllIsDueIsNoAmount(t *testing.T) {
+func TestAnAmountOfZeroCountsOnlyIfNothingIsDue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		values map[string]any
@@ -141,7 +141,7 @@ func TestNothingPaidWhileAllIsDueIsNoAmount(t *testing.T) {
 	}
 }
 
-func TestANumberForATextIsItsLiteral(t *testing.T) {
+func TestANumberInATextFieldKeepsItsSpelling(t *testing.T) {
 	t.Parallel()
 	for _, literal := range []string{"7", "12345678901234567890", "1.50", "1e3", "-0"} {
 		event := with(t, map[string]any{"metadata.user_id": json.Number(literal), "order": json.Number(literal)})

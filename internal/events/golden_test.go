@@ -22,9 +22,9 @@ var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 
 const golden = "testdata/golden.txt"
 
-// golden.txt says what each body of the corpus is read as, or how it is refused. A
-// change of it changes what the tables hold, or what a caller is told.
-func TestEveryBodyIsReadAsItWas(t *testing.T) {
+// golden.txt has the event of each body of the corpus, or the error. If it changes, the
+// tables or the answers to a caller change.
+func TestEveryBodyIsReadAsTheGoldenFileSays(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	for _, body := range nastyBodies {

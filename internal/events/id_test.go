@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAPlainIDStaysAsItIs(t *testing.T) {
+func TestAPlainIDIsUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"evt_5WHHcZPv7VS0YUsberIuOz", "!", "~", strings.Repeat("x", 200)} {
 		require.Equal(t, id, CleanID(id))
 	}
 }
 
-func TestAnyOtherIDBecomesItsHash(t *testing.T) {
+func TestAnyOtherIDIsReplacedByItsHash(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", " evt", "evt\r\nX: y", "é", "\x00", strings.Repeat("x", 201), "sha256:00"} {
 		require.Regexp(t, `^sha256:[0-9a-f]{64}$`, CleanID(id))

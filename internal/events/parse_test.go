@@ -75,7 +75,7 @@ func TestParseAcceptsWhatProvidersMaySend(t *testing.T) {
 	}
 }
 
-func TestOfAKeyGivenTwiceTheLastCounts(t *testing.T) {
+func TestTheLastOfARepeatedKeyCounts(t *testing.T) {
 	t.Parallel()
 	event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{
 		"metadata":{"user_id":"first","kind":"pro"},
@@ -85,7 +85,7 @@ func TestOfAKeyGivenTwiceTheLastCounts(t *testing.T) {
 	require.Empty(t, event.Kind, "nothing of the first object is left")
 }
 
-func TestFieldsOfThePlainShape(t *testing.T) {
+func TestABodyWithPlainFieldsIsRead(t *testing.T) {
 	t.Parallel()
 	event := Decode(Message{Seq: 7, ReceivedAt: at("2026-01-02T03:04:05.123456789Z"), Body: []byte(
 		`{"id":"evt_1","eventType":"checkout.completed","object":{"provider_payment_id":"pay_1",
@@ -98,7 +98,7 @@ func TestFieldsOfThePlainShape(t *testing.T) {
 	require.Equal(t, "pay_1", event.PaymentID())
 }
 
-func TestFieldsOfTheProvidersShape(t *testing.T) {
+func TestABodyOfTheProviderIsRead(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]Event{
 		"checkout.json": {
@@ -122,7 +122,7 @@ func TestFieldsOfTheProvidersShape(t *testing.T) {
 	}
 }
 
-func TestUnusableTextIsMarkedNotKept(t *testing.T) {
+func TestTextThatNoTableCanStoreSetsAFlagAndIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", MaxText+1)} {
 		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"user_id":"` + user + `"}}}`))
@@ -132,7 +132,7 @@ func TestUnusableTextIsMarkedNotKept(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestOnlyWholeNumbersOf64BitsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Number{
 		`200`: {Value: 200, Present: true}, `"200"`: {Value: 200, Present: true},
@@ -148,7 +148,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestOccurredAtIsTheProvidersTimeOnlyWhereItIsPlausible(t *testing.T) {
+func TestOccurredAtIsTheProvidersTimeOnlyIfItIsPlausible(t *testing.T) {
 	t.Parallel()
 	received := at("2026-01-02T10:00:00Z")
 	for created, want := range map[string]time.Time{
@@ -169,7 +169,7 @@ func TestOccurredAtIsTheProvidersTimeOnlyWhereItIsPlausible(t *testing.T) {
 	}
 }
 
-func TestAPeriodOutsideOfTheCalendarIsAbsent(t *testing.T) {
+func TestAPeriodOutsideTheCalendarIsAbsent(t *testing.T) {
 	t.Parallel()
 	for _, period := range []string{`9223372036854775807`, `-9223372036854775808`, `"0000-01-01T00:00:00Z"`, `1e300`, `{}`} {
 		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"current_period_end":` + period + `}}`))
@@ -178,7 +178,7 @@ func TestAPeriodOutsideOfTheCalendarIsAbsent(t *testing.T) {
 	}
 }
 
-func TestGitHubUserIsStrippedOfItsAddress(t *testing.T) {
+func TestTheGitHubUserIsTakenFromAnAddress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"octo": "octo", "@octo": "octo", " octo ": "octo", "github.com/octo": "octo",
@@ -188,7 +188,7 @@ func TestGitHubUserIsStrippedOfItsAddress(t *testing.T) {
 	}
 }
 
-func TestAMessageThatHoldsNoEventIsStillOne(t *testing.T) {
+func TestAMessageWithoutAnEventIsUnreadableAndHasAnID(t *testing.T) {
 	t.Parallel()
 	event := Decode(Message{Seq: 3, ID: "evt_x", Body: []byte("garbage")})
 	require.True(t, event.Unreadable)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// scalar is a string or a number of the body. Other values count as absent, but kind tells a
-// boolean, array or object from null, because a field that must be a number is invalid then.
+// scalar is a string or a number of the body. Other values count as absent. But kind tells a
+// boolean, array or object from null, because such a value makes a number invalid.
 type scalar struct {
 	text   []byte // a part of the body itself if the string has no escapes
 	kind   byte   // '"' for a string, '0' for a number, 'x' for other values; 0 if absent
