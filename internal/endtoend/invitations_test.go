@@ -181,7 +181,7 @@ func TestInvitationsAreListedAndRetried(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	github := testenv.NewGitHub(t, time.Now)
-	github.Unknown("nobody")
+	github.RemoveUser("nobody")
 	w.startProjector(t, inviting(github)...)
 	w.deliver(t, licence("evt_1", "pay_1", "u_1", "nobody"), licence("evt_2", "pay_2", "u_2", ""),
 		`{"id":"evt_3","eventType":"checkout.completed","object":{"provider_payment_id":"pay_3","metadata":{"kind":"pro","user_id":"u_3","github_username":"\u001b[2J\u202e\nrow"}}}`)
@@ -206,7 +206,7 @@ func TestInvitationsAreListedAndRetried(t *testing.T) {
 		require.NotContains(t, line, "\u202e")
 	}
 
-	github.Known("nobody")
+	github.AddUser("nobody")
 	code, output = w.invitations(t, "retry", "u_1", "--json")
 	require.Zero(t, code, output)
 	require.JSONEq(t, `{"user_id":"u_1","repository":"acme/tool","status":"pending"}`, output)

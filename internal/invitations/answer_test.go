@@ -45,7 +45,7 @@ func TestALicenceWithoutAGitHubUserWaitsForOne(t *testing.T) {
 func TestACollaboratorIsNotInvited(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.github.Join("octo")
+	w.github.AddCollaborator("octo")
 	w.buy(t, "u1", "pay1", "octo")
 	reconcile(t, w.inviter(t))
 	w.requireStatus(t, "u1", "pay1", Collaborator)
@@ -124,7 +124,7 @@ func TestAPermanentFailureIsRecordedWithGitHubsMessageAndNotRepeated(t *testing.
 func TestAPermanentFailureDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.github.Unknown("nobody")
+	w.github.RemoveUser("nobody")
 	w.buy(t, "u1", "pay1", "nobody")
 	w.buy(t, "u2", "pay2", "octo")
 	reconcile(t, w.inviter(t))
@@ -366,7 +366,7 @@ func TestAnInvitationThatKeepsFailingDelaysNobodyElse(t *testing.T) {
 	}
 	w.requireStatus(t, "u2", "pay2", Invited)
 	w.clock.Advance(24 * time.Hour)
-	w.github.Forget()
+	w.github.ClearScripts()
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }

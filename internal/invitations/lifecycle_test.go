@@ -105,7 +105,7 @@ func TestAccessWithoutAnInvitationOfPayfoldIsNeverRemoved(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
-	w.github.Join("maintainer")
+	w.github.AddCollaborator("maintainer")
 	w.buy(t, "u1", "pay1", "maintainer")
 	r := w.inviter(t)
 	reconcile(t, r)
@@ -224,7 +224,7 @@ func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
 func TestAfterAFailureOnlyRetryUsesANewNameOfThePurchase(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.github.Unknown("typo")
+	w.github.RemoveUser("typo")
 	w.buy(t, "u1", "pay1", "typo")
 	r := w.inviter(t)
 	reconcile(t, r)

@@ -124,7 +124,7 @@ func TestEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStaysInvited(t *testing.T
 			w.clock.Advance(time.Duration(rapid.IntRange(0, 100).Draw(rt, "seconds")) * time.Second)
 			w.requireQuota(rt)
 		}
-		w.github.Forget()
+		w.github.ClearScripts()
 		for range 4 { // enough days for the quota, each longer than any pause
 			w.clock.Advance(24*time.Hour + time.Minute)
 			require.True(rt, w.runAndDie(rt, t, 1000))

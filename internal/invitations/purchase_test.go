@@ -166,8 +166,8 @@ func TestAnUpgradeInvitesNobodyAgainAndWithdrawsRefundedPurchases(t *testing.T) 
 		w.olderInvitation(t, one[0], one[1], one[2], one[3])
 	}
 	r := w.inviter(t)
-	w.github.Join("bob")
-	w.github.Join("cy")
+	w.github.AddCollaborator("bob")
+	w.github.AddCollaborator("cy")
 	_, err := r.gitHub.Invite(t.Context(), "ada")
 	require.NoError(t, err)
 

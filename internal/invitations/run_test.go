@@ -122,7 +122,7 @@ func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.perDay = 3
-	w.github.Unknown("nobody")
+	w.github.RemoveUser("nobody")
 	for i, name := range []string{"octo", "nobody", "hubot", "", "mona", "lisa"} {
 		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), name)
 		w.clock.Advance(time.Second)

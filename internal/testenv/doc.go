@@ -1,4 +1,4 @@
-// Package testenv gives tests the real parts: a private Postgres server with a
-// database for each test, an embedded log, the built programs; and a GitHub that
-// answers as the real one does. It is only imported by tests.
+// Package testenv gives tests real parts: a private Postgres server with a database for
+// each test, an embedded log, the built programs. The only fake is GitHub. Only tests
+// import the package.
 package testenv

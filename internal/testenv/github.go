@@ -17,18 +17,17 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// What tests configure for the repository of a GitHub.
+// The repository of the fake GitHub, and the token that reads and changes it.
 const (
 	GitHubRepository = "acme/tool"
 	GitHubToken      = "github_pat_0123456789abcdef"
 )
 
-// GitHub is the one fake: an HTTP server with one private repository that keeps
-// state and answers as GitHub's documentation says. What it says for a user can
-// be scripted. Safe for concurrent use.
+// GitHub is a fake of GitHub: an HTTP server with one repository. It keeps state and
+// answers as GitHub documents it. Tests can script answers. Safe for concurrent use.
 type GitHub struct {
 	URL string
-	App GitHubApp // whose installation may be used instead of the token
+	App GitHubApp // its installation may be used instead of the token
 
 	server        *httptest.Server
 	now           func() time.Time
@@ -36,7 +35,7 @@ type GitHub struct {
 	nextID        int64
 	invitations   []*GitHubInvitation
 	collaborators map[string]bool
-	unknown       map[string]bool // names of no user
+	unknown       map[string]bool // names without a user
 	scripts       map[string][]Reply
 	requests      []GitHubRequest
 	sent          map[string]int
@@ -44,39 +43,35 @@ type GitHub struct {
 	arrived       chan GitHubRequest
 }
 
-// GitHubInvitation is one that has been neither accepted nor declined.
+// GitHubInvitation is an invitation that was neither accepted nor declined.
 type GitHubInvitation struct {
 	ID        int64
 	Login     string
 	CreatedAt time.Time
 }
 
-// GitHubRequest is one that arrived, and when.
-type GitHubRequest struct {
-	Method, Path, Permission string
-	At                       time.Time
-}
+// GitHubRequest is a request that arrived.
+type GitHubRequest struct{ Method, Path, Permission string }
 
 // GitHubApp is an App with one installation.
 type GitHubApp struct {
 	ID, Installation int64
 	Key              *rsa.PublicKey
-	Refuses          int // status for requests of a token; 0: a token
+	Refuses          int // status of the answer to requests for a token; 0: GitHub gives one
 }
 
-// Reply is a scripted answer to one request that would invite a user, or to any
-// request (user "").
+// Reply is a scripted answer to one request.
 type Reply struct {
-	Status  int // 0: as it would have answered
+	Status  int // 0: the answer that GitHub would give
 	Header  map[string]string
 	Body    string
-	Acts    bool          // GitHub does what it was asked, whatever it answers
-	Drops   bool          // the connection breaks instead of an answer
-	Holds   chan struct{} // it answers once this is closed, or the caller has hung up
-	Arrived chan struct{} // closed when the request has arrived, and been acted on
+	Acts    bool          // GitHub also does what the request asks
+	Drops   bool          // GitHub breaks the connection instead of answering
+	Holds   chan struct{} // GitHub answers when this is closed or the client disconnects
+	Arrived chan struct{} // GitHub closes it when the request has arrived, after acting on it
 }
 
-// NewGitHub starts one; now is its time.
+// NewGitHub starts a fake GitHub with this clock.
 func NewGitHub(t testing.TB, now func() time.Time) *GitHub {
 	t.Helper()
 	g := &GitHub{
@@ -84,43 +79,45 @@ func NewGitHub(t testing.TB, now func() time.Time) *GitHub {
 		sent: map[string]int{}, repeated: map[string]int{}, arrived: make(chan GitHubRequest, 10_000),
 	}
 	g.server = httptest.NewServer(http.HandlerFunc(g.serve))
-	g.server.Config.SetKeepAlivesEnabled(false) // none is left for goleak to find
+	g.server.Config.SetKeepAlivesEnabled(false) // goleak would find idle connections
 	g.URL = g.server.URL
 	t.Cleanup(g.server.Close)
 	return g
 }
 
-// Script makes it answer the next requests to invite a user with these; user ""
-// stands for the next requests of any kind.
+// Script sets the answers to the next requests that invite the user; for user "" to the
+// next requests of any kind.
 func (g *GitHub) Script(user string, replies ...Reply) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.scripts[lower(user)] = append(g.scripts[lower(user)], replies...)
 }
 
-// Forget drops what is left of every script.
-func (g *GitHub) Forget() {
+// ClearScripts removes all scripted answers.
+func (g *GitHub) ClearScripts() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.scripts = map[string][]Reply{}
 }
 
-// Unknown makes it have no such user.
-func (g *GitHub) Unknown(user string) { g.locked(func() { g.unknown[lower(user)] = true }) }
+// RemoveUser removes the user from GitHub.
+func (g *GitHub) RemoveUser(user string) { g.locked(func() { g.unknown[lower(user)] = true }) }
 
-// Known: the user has registered.
-func (g *GitHub) Known(user string) { g.locked(func() { delete(g.unknown, lower(user)) }) }
+// AddUser adds a user that RemoveUser removed.
+func (g *GitHub) AddUser(user string) { g.locked(func() { delete(g.unknown, lower(user)) }) }
 
-// Join gives a user access without any invitation.
-func (g *GitHub) Join(user string) { g.locked(func() { g.collaborators[lower(user)] = true }) }
-
-// Accept accepts the user's open invitation; there must be one.
-func (g *GitHub) Accept(t require.TestingT, user string) {
-	g.Decline(t, user)
-	g.Join(user)
+// AddCollaborator gives a user access without an invitation.
+func (g *GitHub) AddCollaborator(user string) {
+	g.locked(func() { g.collaborators[lower(user)] = true })
 }
 
-// Decline declines the user's invitation; there must be one.
+// Accept accepts the user's invitation, which must exist.
+func (g *GitHub) Accept(t require.TestingT, user string) {
+	g.Decline(t, user)
+	g.AddCollaborator(user)
+}
+
+// Decline declines the user's invitation, which must exist.
 func (g *GitHub) Decline(t require.TestingT, user string) {
 	g.locked(func() {
 		one := g.invitationOf(user)
@@ -129,7 +126,7 @@ func (g *GitHub) Decline(t require.TestingT, user string) {
 	})
 }
 
-// Invitation returns the user's pending invitation, expired or not; nil: none.
+// Invitation returns the user's invitation, also an expired one; nil: none.
 func (g *GitHub) Invitation(user string) (found *GitHubInvitation) {
 	g.locked(func() { found = g.invitationOf(user) })
 	return found
@@ -141,19 +138,19 @@ func (g *GitHub) HasAccess(user string) (is bool) {
 	return is
 }
 
-// Sent is how many invitations it has made for the user.
+// Sent returns how many invitations GitHub made for the user.
 func (g *GitHub) Sent(user string) (n int) {
 	g.locked(func() { n = g.sent[lower(user)] })
 	return n
 }
 
-// Repeated is how often it was asked to invite a user whose invitation was open.
+// Repeated returns how many requests invited the user while an invitation was pending.
 func (g *GitHub) Repeated(user string) (n int) {
 	g.locked(func() { n = g.repeated[lower(user)] })
 	return n
 }
 
-// Requests lists what has arrived; method "" stands for all.
+// Requests lists the requests with this method that arrived; method "" lists all.
 func (g *GitHub) Requests(method string) (list []GitHubRequest) {
 	g.locked(func() {
 		for _, one := range g.requests {
@@ -165,23 +162,23 @@ func (g *GitHub) Requests(method string) (list []GitHubRequest) {
 	return list
 }
 
-// AwaitInvite waits for the next request that would invite.
-func (g *GitHub) AwaitInvite(t testing.TB) GitHubRequest {
+// AwaitInvite waits for the next request that invites.
+func (g *GitHub) AwaitInvite(t testing.TB) {
 	t.Helper()
 	deadline := time.After(wait.Patience)
 	for {
 		select {
 		case one := <-g.arrived:
 			if one.Method == http.MethodPut {
-				return one
+				return
 			}
 		case <-deadline:
-			require.Fail(t, "GitHub was not asked to invite")
+			require.Fail(t, "no request invited")
 		}
 	}
 }
 
-// Address is where the API listens, parsed.
+// Address is the parsed URL.
 func (g *GitHub) Address() *url.URL {
 	address, err := url.Parse(g.URL)
 	if err != nil {
@@ -221,7 +218,7 @@ func (g *GitHub) expired(one *GitHubInvitation) bool {
 	return !one.CreatedAt.Add(7 * 24 * time.Hour).After(g.now())
 }
 
-// invite is what PUT does: 404 without such a user, 204 with access, else 201.
+// invite answers PUT: 404 for an unknown user, 204 for one with access, else 201.
 func (g *GitHub) invite(user string) (status int, body string) {
 	switch one := g.invitationOf(user); {
 	case g.unknown[lower(user)]:
@@ -244,7 +241,7 @@ func (g *GitHub) render(one *GitHubInvitation) string {
 		one.ID, GitHubRepository, one.Login, one.CreatedAt.Format(time.RFC3339), g.expired(one))
 }
 
-// list is one page of the pending invitations, expired ones included.
+// list returns a page of the invitations, with expired ones.
 func (g *GitHub) list(r *http.Request) (body, link string) {
 	page, size := number(r, "page", 1), min(number(r, "per_page", 30), 100)
 	var texts []string

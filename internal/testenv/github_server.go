@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// installationToken is what an App's installation gets.
+// installationToken is the token of an App's installation.
 const installationToken = "ghs_0123456789abcdef"
 
 func (g *GitHub) serve(w http.ResponseWriter, r *http.Request) {
-	request := GitHubRequest{Method: r.Method, Path: r.URL.Path, At: time.Now()}
+	request := GitHubRequest{Method: r.Method, Path: r.URL.Path}
 	var body struct{ Permission string }
 	if r.Method == http.MethodPut {
 		_ = json.NewDecoder(r.Body).Decode(&body)
@@ -31,7 +31,7 @@ func (g *GitHub) serve(w http.ResponseWriter, r *http.Request) {
 	g.locked(func() {
 		g.requests = append(g.requests, request)
 		reply = g.take("")
-		if invites && reply.isNone() {
+		if invites && reply.isEmpty() {
 			reply = g.take(user)
 		}
 		if reply.Acts || reply.Status == 0 && !reply.Drops {
@@ -65,11 +65,11 @@ func (g *GitHub) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text))
 }
 
-func (r Reply) isNone() bool {
+func (r Reply) isEmpty() bool {
 	return r.Status == 0 && !r.Drops && r.Holds == nil && r.Arrived == nil && r.Header == nil
 }
 
-// take is the next scripted reply.
+// take removes and returns the next scripted reply.
 func (g *GitHub) take(user string) Reply {
 	waiting := g.scripts[lower(user)]
 	if len(waiting) == 0 {
@@ -88,10 +88,10 @@ func (g *GitHub) answer(r *http.Request, user string) (status int, body, link st
 	if token != GitHubToken && (g.App.Key == nil || token != installationToken) {
 		return http.StatusUnauthorized, `{"message":"Bad credentials","documentation_url":"https://docs.github.com/rest"}`, ""
 	}
-	path, mine := strings.CutPrefix(r.URL.Path, "/repos/"+GitHubRepository)
+	path, inRepository := strings.CutPrefix(r.URL.Path, "/repos/"+GitHubRepository)
 	id, isInvitation := strings.CutPrefix(path, "/invitations/")
 	switch {
-	case !mine:
+	case !inRepository:
 	case r.Method == http.MethodGet && path == "/invitations":
 		body, link = g.list(r)
 		return http.StatusOK, body, link
@@ -111,7 +111,8 @@ func (g *GitHub) answer(r *http.Request, user string) (status int, body, link st
 	return http.StatusNotFound, `{"message":"Not Found","documentation_url":"https://docs.github.com/rest"}`, ""
 }
 
-// token gives an App's installation a token, for a JWT that the App has signed.
+// token answers a request for the installation's token, which must have a JWT signed by the
+// App.
 func (g *GitHub) token(r *http.Request) (status int, body string) {
 	if g.App.Refuses != 0 {
 		return g.App.Refuses, `{"message":"no"}`

@@ -16,17 +16,17 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// Stream is the name tests use.
+// Stream is the name of the stream in tests.
 const Stream = "PAYMENTS"
 
-// Log is a real embedded log in a directory of its own, and its writing connection.
+// Log is an embedded log in a directory of its own, with a connection that may write.
 type Log struct {
 	*eventlog.Log
 	Dir    string
 	server *eventlog.Server
 }
 
-// NewLog starts an embedded log with that many partitions.
+// NewLog starts an embedded log.
 func NewLog(t testing.TB, partitions int) *Log {
 	t.Helper()
 	l := &Log{Dir: t.TempDir()}
@@ -35,7 +35,7 @@ func NewLog(t testing.TB, partitions int) *Log {
 	return l
 }
 
-// Start starts the server on what is in Dir.
+// Start starts the server with the files in Dir.
 func (l *Log) Start(t testing.TB, partitions int) {
 	t.Helper()
 	logger := Logger(t)
@@ -53,7 +53,7 @@ func (l *Log) Start(t testing.TB, partitions int) {
 	}, logger))
 }
 
-// Stop ends the server; the store stays.
+// Stop ends the server. The files stay.
 func (l *Log) Stop(t testing.TB) {
 	t.Helper()
 	if l.server == nil {
@@ -64,7 +64,7 @@ func (l *Log) Stop(t testing.TB) {
 	l.server = nil
 }
 
-// Reader connects as another process of this machine would: with the token, to read.
+// Reader connects as another process of this machine does. The connection can only read.
 func (l *Log) Reader(t testing.TB) *eventlog.Log {
 	t.Helper()
 	reader, err := eventlog.Connect(eventlog.Config{DataDir: l.Dir, Stream: Stream, Logger: Logger(t)})
@@ -73,7 +73,7 @@ func (l *Log) Reader(t testing.TB) *eventlog.Log {
 	return reader
 }
 
-// Deliver appends bodies as ingest would after it verified them.
+// Deliver appends bodies, as ingest does after verifying them.
 func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
@@ -86,10 +86,11 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	}
 }
 
-// fillers append at the same time, so that one waits while others write.
+// fillers is how many goroutines append, so that they share flushes.
 const fillers = 64
 
-// Fill appends that many events of a shop, signed with secret, in nearly their order.
+// Fill appends the first count events of ShopEvent, signed with secret. Their order in the
+// log can differ a little.
 func (l *Log) Fill(t testing.TB, count int, secret string) {
 	t.Helper()
 	signer := webhook.NewSecret(secret)
@@ -115,7 +116,7 @@ func (l *Log) Fill(t testing.TB, count int, secret string) {
 	require.NoError(t, group.Wait())
 }
 
-// Logger writes to the test's own log.
+// Logger writes to the output of the test.
 func Logger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), nil))
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// QuickLogins is m on a server whose password is checked with one iteration instead of
-// thousands: the race detector makes each of them many times as dear, and a program
-// that logs in a few times would spend more on that than on its work. The password,
-// and how it is proven, stay the same.
+// QuickLogins returns m with quick password checks: the server hashes passwords with one
+// iteration instead of 4096. With the race detector each iteration is so slow that
+// programs would spend more time on logins than on their work. Password and protocol stay
+// the same.
 func QuickLogins(m interface{ Run() int }) interface{ Run() int } { return quick{m} }
 
 type quick struct{ tests interface{ Run() int } }
 
 func (q quick) Run() int {
-	if err := quicken(); err != nil {
+	if err := storeVerifier(); err != nil {
 		return fail(err)
 	}
 	return q.tests.Run()
 }
 
-func quicken() error {
+func storeVerifier() error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, serverDSN)
@@ -45,7 +45,7 @@ func quicken() error {
 	return err
 }
 
-// verifierOf is what PostgreSQL keeps of a password for SCRAM-SHA-256 (RFC 5802).
+// verifierOf returns what PostgreSQL stores for a password with SCRAM-SHA-256 (RFC 5802).
 func verifierOf(password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt)

@@ -16,21 +16,21 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// NATS is a NATS server that payfold did not start, and its administrator's connection.
+// NATS is an external NATS server, with a connection of its administrator.
 type NATS struct {
 	URL       string
 	Admin     *nats.Conn
-	JetStream jetstream.JetStream // the administrator's
+	JetStream jetstream.JetStream // over Admin
 	server    *server.Server
 }
 
-// NewNATS starts a server without any stream.
+// NewNATS starts a server without a stream.
 func NewNATS(t testing.TB) *NATS {
 	t.Helper()
 	return NewNATSAt(t, "127.0.0.1:0")
 }
 
-// NewNATSAt starts a server there.
+// NewNATSAt starts a server that listens at addr.
 func NewNATSAt(t testing.TB, addr string) *NATS {
 	t.Helper()
 	host, number, err := net.SplitHostPort(addr)
@@ -56,7 +56,7 @@ func NewNATSAt(t testing.TB, addr string) *NATS {
 	return n
 }
 
-// Log is a connection to the stream, which need not be there.
+// Log connects to the stream, which need not exist.
 func (n *NATS) Log(t testing.TB) *eventlog.Log {
 	t.Helper()
 	log, err := eventlog.Connect(eventlog.Config{URL: n.URL, Stream: Stream, Logger: Logger(t)})
@@ -65,7 +65,7 @@ func (n *NATS) Log(t testing.TB) *eventlog.Log {
 	return log
 }
 
-// CreateStream makes the stream as create-stream does.
+// CreateStream creates the stream as ingest create-stream does.
 func (n *NATS) CreateStream(ctx context.Context, t testing.TB, partitions int) {
 	t.Helper()
 	require.NoError(t, n.Log(t).EnsureStream(ctx, eventlog.StreamConfig{
@@ -73,7 +73,7 @@ func (n *NATS) CreateStream(ctx context.Context, t testing.TB, partitions int) {
 	}, Logger(t)))
 }
 
-// Consumers is how many readers the server has.
+// Consumers returns the number of the stream's consumers.
 func (n *NATS) Consumers(ctx context.Context, t testing.TB) int {
 	t.Helper()
 	stream, err := n.JetStream.Stream(ctx, Stream)
@@ -81,7 +81,7 @@ func (n *NATS) Consumers(ctx context.Context, t testing.TB) int {
 	return stream.CachedInfo().State.Consumers
 }
 
-// Disconnect breaks every connection that payfold has; each comes back by itself.
+// Disconnect breaks every connection of payfold. The clients connect again.
 func (n *NATS) Disconnect(t testing.TB) {
 	t.Helper()
 	connections, err := n.server.Connz(nil)

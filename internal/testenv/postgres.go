@@ -19,16 +19,16 @@ var (
 	databases atomic.Int64
 )
 
-// RunWithPostgres is the body of a TestMain: it starts one private server for
-// the package, runs its tests, stops the server and returns the exit code. A
-// machine without PostgreSQL fails with what to install.
+// RunWithPostgres is the body of a TestMain. It starts a private server for the package,
+// runs the tests, stops the server and returns the exit code. Without PostgreSQL on the
+// machine it fails and says what to install.
 func RunWithPostgres(m interface{ Run() int }) int {
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	if err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
-	// Postgres runs as another user where the tests run as root.
+	// Where the tests run as root, Postgres runs as another user.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return fail(err)
 	}
@@ -55,7 +55,7 @@ func RunWithPostgres(m interface{ Run() int }) int {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(config.Host) // the socket's folder outlives its server by design
+	defer os.RemoveAll(config.Host) // the server leaves the folder of its socket
 	return m.Run()
 }
 
@@ -64,7 +64,8 @@ func fail(err error) int {
 	return 1
 }
 
-// Database returns the connection string of a new, empty database, dropped when the test ends.
+// Database creates an empty database and returns its connection string. The end of the test
+// drops it.
 func Database(t testing.TB) string {
 	t.Helper()
 	require.NotEmpty(t, serverDSN, "this package's TestMain must call testenv.RunWithPostgres")

@@ -42,7 +42,7 @@ var built struct {
 	dirs []string
 }
 
-// RemovePrograms removes what Start built; for the end of a TestMain.
+// RemovePrograms removes the programs that were built. TestMain calls it at the end.
 func RemovePrograms() {
 	built.Lock()
 	defer built.Unlock()
@@ -51,22 +51,22 @@ func RemovePrograms() {
 	}
 }
 
-// Program is one of payfold's programs as a real process, built with the race
-// detector where the test is.
+// Program is a process of a real program. It is built with the race detector if the test
+// is.
 type Program struct {
 	command *exec.Cmd
 	output  output
 	exited  chan struct{}
 }
 
-// Start starts a program (ingest, projector) with nothing in its environment
-// but PATH, HOME and env. It is killed when the test ends.
+// Start starts a program (ingest, projector). Its environment has PATH, HOME, PG_BIN and
+// env. The end of the test kills it.
 func Start(t testing.TB, program string, env []string, args ...string) *Program {
 	t.Helper()
 	return StartCommand(t, exec.Command(Binary(t, program), args...), env)
 }
 
-// Binary is the path of a program that was built for the tests.
+// Binary builds the programs, once, and returns the path of one.
 func Binary(t testing.TB, program string) string {
 	t.Helper()
 	dir, err := programs()
@@ -74,13 +74,13 @@ func Binary(t testing.TB, program string) string {
 	return filepath.Join(dir, program)
 }
 
-// StartCommand starts any command in the same way, in a process group of its own.
+// StartCommand starts any command as Start does, in a new process group.
 func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	t.Helper()
-	interruptible()
+	enableInterrupts()
 	p := &Program{command: command, exited: make(chan struct{})}
 	p.output.changed = make(chan struct{})
-	// A program that was built with the race detector would sleep for a second at its end.
+	// GORACE: without it, a program with the race detector sleeps for a second at its end.
 	command.Env = append([]string{"GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
 	command.Stdout, command.Stderr = &p.output, &p.output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -96,17 +96,17 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 		if t.Failed() {
 			t.Logf("--- %s (exit %d)\n%s", filepath.Base(command.Path), p.command.ProcessState.ExitCode(), p.output.String())
 		}
-		// A data race is a failure even where the program went on.
+		// A program can continue after a data race.
 		require.NotContains(t, p.output.String(), "DATA RACE")
 	})
 	return p
 }
 
-// interruptible gives what is started the usual way with SIGINT. A shell that runs
-// the tests in the background has them ignore it, and a program would inherit that.
-var interruptible = sync.OnceFunc(func() {
+// enableInterrupts makes started programs react to SIGINT. A shell that runs the tests in
+// the background makes them ignore it, and programs would inherit that.
+var enableInterrupts = sync.OnceFunc(func() {
 	if signal.Ignored(os.Interrupt) {
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // is ignored here as before
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // the tests still ignore it
 	}
 })
 
@@ -122,7 +122,7 @@ func (p *Program) SignalGroup(signal syscall.Signal) {
 	_ = syscall.Kill(-p.command.Process.Pid, signal)
 }
 
-// Kill ends the process as a power cut would, and waits until it is gone.
+// Kill kills the process and waits for its end.
 func (p *Program) Kill() {
 	p.Signal(syscall.SIGKILL)
 	<-p.exited
@@ -134,7 +134,7 @@ func (p *Program) Exit(t testing.TB) int {
 	return p.ExitWithin(t, wait.Patience)
 }
 
-// ExitWithin is Exit for what may take longer.
+// ExitWithin is Exit with another timeout.
 func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	select {
@@ -145,10 +145,10 @@ func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// Output is all it has written so far.
+// Output returns all that the program has written to stdout and stderr.
 func (p *Program) Output() string { return p.output.String() }
 
-// WaitFor waits for text in the output and returns what follows it on that line.
+// WaitFor waits for a line with text in the output, and returns the rest of that line.
 func (p *Program) WaitFor(t testing.TB, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
@@ -158,7 +158,8 @@ func (p *Program) WaitFor(t testing.TB, text string) string {
 	return rest
 }
 
-// Await is WaitFor where the end of the program, or of ctx, is no surprise.
+// Await is WaitFor with an error instead of a failed test, where the program or ctx ends
+// first.
 func (p *Program) Await(ctx context.Context, text string) (string, error) {
 	for {
 		written, changed := p.output.watch()
@@ -179,7 +180,7 @@ func (p *Program) Await(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// output collects what a process writes and tells who waits.
+// output collects what a process writes, and signals each change.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

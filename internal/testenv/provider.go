@@ -12,18 +12,17 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// Provider delivers events as a payment provider does: signed, and again until
-// it hears 200.
+// Provider delivers signed events as a payment provider does, and repeats deliveries that
+// are not answered 200.
 type Provider struct {
 	URL    string
 	Secret string
 	Client *http.Client
 }
 
-// retryPause stands for the provider's minutes.
-const retryPause = 20 * time.Millisecond
+const retryPause = 20 * time.Millisecond // a real provider waits minutes
 
-// Deliver delivers once. The status is 0 where there was no answer.
+// Deliver delivers once. Without an answer the status is 0.
 func (p *Provider) Deliver(ctx context.Context, body string) (status int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -40,8 +39,8 @@ func (p *Provider) Deliver(ctx context.Context, body string) (status int, answer
 	return response.StatusCode, string(text), err
 }
 
-// DeliverUntilAccepted delivers until a 200 and says what it read: accepted or
-// duplicate. The error is that of ctx.
+// DeliverUntilAccepted repeats a delivery until it is answered 200. It returns the status
+// in the answer, accepted or duplicate, or the error of ctx.
 func (p *Provider) DeliverUntilAccepted(ctx context.Context, body string) (string, error) {
 	for {
 		status, text, err := p.Deliver(ctx, body)

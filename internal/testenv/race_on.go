@@ -2,5 +2,5 @@
 
 package testenv
 
-// buildFlags: tests under the race detector run programs under it, too.
+// buildFlags: where tests run with the race detector, programs do, too.
 var buildFlags = []string{"-race"}

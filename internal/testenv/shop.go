@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// ShopEvent is the i-th event of a shop as a provider would send it: the same
-// for the same i, 1.5 KB on average. Of every ten, three are a first
-// subscription payment, two renewals of customers of before, two single
-// purchases, one a change of an older subscription, one a refund or a renewal,
-// and one nothing that payfold acts on or, now and then, the event before it again.
+// ShopEvent returns the body of the i-th event of a shop, always the same for the same i,
+// 1.5 KB on average. Of every ten events, three are about a new subscription, two are
+// renewals of earlier customers, two are single purchases, one changes an older
+// subscription, and one is a refund or a renewal. The last one has a type without an
+// effect; every seventh of these repeats the event before it.
 func ShopEvent(i int) string {
 	k := i / 10
 	s := sale{customer: k, at: shopOpens.Add(time.Duration(i) * 7 * time.Second)}
@@ -27,15 +27,15 @@ func ShopEvent(i int) string {
 		}
 		return s.checkout(i, kind, fmt.Sprintf("tran_once_%d", i), fmt.Sprintf("ord_once_%d", i))
 	case 4, 5:
-		return s.before(k-k%1000/2-10*(i%10)).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
+		return s.of(k-k%1000/2-10*(i%10)).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
 	case 7:
 		change := []string{"subscription.update", "subscription.past_due", "subscription.scheduled_cancel", "subscription.canceled"}[k%4]
-		return s.before(k-700).subscription(i, change, change[len("subscription."):], "")
+		return s.of(k-700).subscription(i, change, change[len("subscription."):], "")
 	case 8:
 		if k%3 == 0 {
-			return s.before(k-300).refund(i, fmt.Sprintf("tran_once_%d", max(0, k-300)*10+3))
+			return s.of(k-300).refund(i, fmt.Sprintf("tran_once_%d", max(0, k-300)*10+3))
 		}
-		return s.before(k-400).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
+		return s.of(k-400).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
 	default:
 		if k%7 == 0 {
 			return ShopEvent(i - 1)
@@ -51,7 +51,8 @@ type sale struct {
 	at       time.Time
 }
 
-func (s sale) before(customer int) sale { return sale{max(0, customer), s.at} }
+// of returns a sale at the same time to another customer.
+func (s sale) of(customer int) sale { return sale{max(0, customer), s.at} }
 
 func (s sale) event(i int, eventType, object string) string {
 	return fmt.Sprintf(`{"id":"evt_%020d","eventType":%q,"created_at":%d,"object":{%s,"mode":"prod"}}`, i*7919, eventType, s.at.UnixMilli(), object)

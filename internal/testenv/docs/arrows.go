@@ -11,7 +11,7 @@ import (
 
 const architecture = "ARCHITECTURE.md"
 
-// What a package's row of ARCHITECTURE.md may say instead of what it uses.
+// A package's row in ARCHITECTURE.md may have one of these instead of a list of packages.
 const (
 	usesAnything = "any"
 	usesNothing  = "no other package"
@@ -22,20 +22,20 @@ var (
 	packageRow = regexp.MustCompile("(?m)^\\| `((?:internal|cmd)/[^|]*)`.* \\| ([^|]*) \\|$")
 )
 
-// ArrowFaults compares the packages of internal, and what each imports of the others, with
-// the table of packages in ARCHITECTURE.md.
+// ArrowFaults compares the packages in internal and their imports of each other with the
+// table of packages in ARCHITECTURE.md.
 func (r *Repository) ArrowFaults() []string {
-	said := map[string]string{} // by package
+	documented := map[string]string{} // what each package uses
 	for _, row := range packageRow.FindAllStringSubmatch(r.files[architecture], -1) {
 		for name := range strings.SplitSeq(row[1], "`, `") {
-			said[name] = row[2]
+			documented[name] = row[2]
 		}
 	}
 	var faults []string
 	for name, imported := range r.imports() {
-		uses, ok := said[name]
+		uses, ok := documented[name]
 		for folder := path.Dir(name); !ok && folder != "."; folder = path.Dir(folder) {
-			uses = said[folder]
+			uses = documented[folder]
 			ok = uses == usesAnything
 		}
 		actual := cmp.Or(strings.Join(imported, ", "), usesNothing)
@@ -50,7 +50,8 @@ func (r *Repository) ArrowFaults() []string {
 	return faults
 }
 
-// imports are those of each package below internal among the others, without its tests.
+// imports lists, for each package in internal, the other packages in internal that it
+// imports, without the imports of its tests.
 func (r *Repository) imports() map[string][]string {
 	out := map[string][]string{}
 	within := regexp.MustCompile(`"` + regexp.QuoteMeta(module.FindStringSubmatch(r.files["go.mod"])[1]) + `/internal/([^"]+)"`)

@@ -7,8 +7,8 @@ import (
 )
 
 // RequireCommandLine compares the command line of program with the documents and with its
-// own help. grammar makes an empty one. The test must be in a folder such as cmd/ingest and
-// cannot be parallel, see CommandFaults.
+// own help. grammar returns an empty command line struct. The test must be in a folder such
+// as cmd/ingest, and it must not be parallel, because CommandFaults sets variables.
 func RequireCommandLine(t *testing.T, program string, grammar func() any) {
 	t.Helper()
 	repository, err := Open("../..")

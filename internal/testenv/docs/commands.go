@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
-// usage is the language of code blocks that list commands with their choices:
-// [may be left out], (one | or the other), PLACEHOLDER; a text after two spaces.
+// usage is the language of code blocks that list commands with their choices: [optional],
+// (one | another), PLACEHOLDER. An explanation follows after two spaces.
 const usage = "usage"
 
 var (
@@ -24,9 +24,9 @@ var (
 	substitutes = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next"}
 )
 
-// CommandFaults lists every command of program in the documents that its command line
-// does not take, and every flag or variable of its that the documents lack. grammar
-// makes an empty one. It sets and restores variables of the environment.
+// CommandFaults lists every command of program in the documents that its command line does
+// not accept, and every flag or variable that the documents lack. grammar returns an empty
+// command line struct. CommandFaults sets and restores environment variables.
 func (r *Repository) CommandFaults(program string, grammar func() any) ([]string, error) {
 	model, err := kong.New(grammar(), kong.Name(program))
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Repository) CommandFaults(program string, grammar func() any) ([]string
 	var faults []string
 	for _, d := range r.documents {
 		for _, c := range d.commands(program) {
-			if c.mention(model.Model.Node) {
+			if c.isName(model.Model.Node) {
 				continue
 			}
 			if err := c.parse(program, grammar()); err != nil {
@@ -48,7 +48,7 @@ func (r *Repository) CommandFaults(program string, grammar func() any) ([]string
 	return slices.Compact(faults), nil
 }
 
-// command is one call of a program.
+// command is a call of a program in a document.
 type command struct {
 	where     string
 	variables map[string]string
@@ -57,8 +57,8 @@ type command struct {
 	listed    bool // in a usage block
 }
 
-// mention is whether inline code only says a command's name.
-func (c command) mention(node *kong.Node) bool {
+// isName says whether inline code only names a command.
+func (c command) isName(node *kong.Node) bool {
 	for _, arg := range c.args {
 		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool { return child.Name == arg })
 		if i < 0 {
@@ -69,7 +69,7 @@ func (c command) mention(node *kong.Node) bool {
 	return c.inline
 }
 
-// parse is what the program does before it runs.
+// parse parses the command as the program does.
 func (c command) parse(program string, grammar any) error {
 	given := map[string]string{cli.SecretName: "whsec_of_the_documents"}
 	for name, value := range c.variables {
@@ -94,7 +94,7 @@ func (c command) parse(program string, grammar any) error {
 	return nil
 }
 
-// commands are the calls of program in a document.
+// commands lists the calls of program in a document.
 func (d document) commands(program string) []command {
 	var out []command
 	for _, s := range d.spans {
@@ -106,7 +106,7 @@ func (d document) commands(program string) []command {
 	for _, b := range d.blocks {
 		for line := range strings.Lines(b.text) {
 			if prompt.MatchString(b.text) != prompt.MatchString(line) {
-				continue // an answer
+				continue // output
 			}
 			line = prompt.ReplaceAllString(strings.TrimSpace(line), "")
 			if b.language == usage {
@@ -128,7 +128,7 @@ func (d document) commands(program string) []command {
 	return out
 }
 
-// calls reads a line that calls program: variables, its name, arguments.
+// calls parses a line that calls program: variables, the program's name, arguments.
 func calls(program string, at place, line string) (command, bool) {
 	c := command{where: at.where, variables: map[string]string{}}
 	words := strings.Fields(line)

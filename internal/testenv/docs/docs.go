@@ -1,8 +1,8 @@
-// Package docs holds the documents of the repository to what the repository has:
-// links, paths, commands, variables, metrics, make targets and tests. It is for tests.
+// Package docs checks that everything the documents name exists in the repository: links,
+// paths, commands, variables, metrics, tables, make targets and tests. Only tests use it.
 //
-// Checked are *.md of the root folder and docs/**/*.md. Only code counts as a
-// name: `inline code` and code blocks.
+// It reads *.md of the root folder and docs/**/*.md. Names are in `inline code` and code
+// blocks.
 package docs
 
 import (
@@ -35,7 +35,7 @@ type block struct {
 	language string
 }
 
-// place is a piece of text and where it is.
+// place is a piece of text with its file and line.
 type place struct{ where, text string }
 
 // Open reads the repository in root.
@@ -70,7 +70,7 @@ func Open(root string) (*Repository, error) {
 	return r, nil
 }
 
-// Blocks are the code blocks of that language, in all documents, by where they are.
+// Blocks returns the code blocks of a language in all documents, by file and line.
 func (r *Repository) Blocks(language string) map[string]string {
 	out := map[string]string{}
 	for _, d := range r.documents {
@@ -87,11 +87,11 @@ var (
 	span    = regexp.MustCompile("`([^`]+)`")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`^#+ +(.*)$`)
-	// unsluggable is what GitHub leaves out of a heading's anchor.
-	unsluggable = regexp.MustCompile(`[^\pL\pN _-]`)
+	// notInAnchor matches what GitHub leaves out of a heading's anchor.
+	notInAnchor = regexp.MustCompile(`[^\pL\pN _-]`)
 )
 
-// parse reads paragraph by paragraph: inline code may go over the end of a line.
+// parse joins the lines of each paragraph, because inline code can span two lines.
 func parse(path, text string) document {
 	d := document{path: path, anchors: map[string]bool{}}
 	var paragraph []string
@@ -135,5 +135,5 @@ func parse(path, text string) document {
 }
 
 func anchor(title string) string {
-	return strings.ReplaceAll(unsluggable.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }

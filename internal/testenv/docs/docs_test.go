@@ -11,21 +11,21 @@ import (
 	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
-func TestTheDocumentsNameOnlyWhatIsThere(t *testing.T) {
+func TestTheDocumentsNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open("../../..")
 	require.NoError(t, err)
 	require.Empty(t, repository.Faults())
 }
 
-func TestTheTableOfPackagesIsThatOfTheImports(t *testing.T) {
+func TestTheTableOfPackagesMatchesTheImports(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open("../../..")
 	require.NoError(t, err)
 	require.Empty(t, repository.ArrowFaults())
 }
 
-func TestAnArrowThatIsNotInTheTableIsFound(t *testing.T) {
+func TestADifferenceBetweenTableAndImportsIsFound(t *testing.T) {
 	t.Parallel()
 	imports := func(name string) string {
 		return "package x\n\nimport \"example.com/shop/internal/" + name + "\"\n"
@@ -82,7 +82,7 @@ func TestADocumentThatNothingLinksToIsFound(t *testing.T) {
 	require.Equal(t, []string{"no document links to docs/more/alone.md"}, repository.Faults())
 }
 
-func TestNamesThatAreThereAreNoFaults(t *testing.T) {
+func TestNamesThatExistAreNoFaults(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open(setup(t, map[string]string{"README.md": "[a](docs/other.md#a-title-and-more) [b](https://example.com/x) " +
 		"`webhook/handler.go` `deploy/roles.sql` `TestHandler` `webhook.Handler` `DATA_DIR/log` `make run` `payfold_total{a=\"b\"}` `payfold_portal` `portal.credits` `READ COMMITTED`"}))
@@ -105,7 +105,7 @@ type grammar struct {
 	} `cmd:""`
 }
 
-func TestACommandThatIsNotTakenIsFound(t *testing.T) {
+func TestACommandThatTheProgramRejectsIsFound(t *testing.T) {
 	for name, c := range map[string]struct{ line, fault string }{
 		"flag inline":      {"`shop list --gone`", "README.md:1: shop list --gone: unknown flag --gone"},
 		"flag in a block":  {"```sh\nbin/shop list --gone\n```", "README.md:1: shop list --gone: unknown flag --gone"},
@@ -125,7 +125,7 @@ func TestACommandThatIsNotTakenIsFound(t *testing.T) {
 	}
 }
 
-func TestCommandsThatAreTakenAreNoFaults(t *testing.T) {
+func TestCommandsThatTheProgramAcceptsAreNoFaults(t *testing.T) {
 	repository, err := docs.Open(setup(t, map[string]string{"README.md": "`shop send` `shop send --url URL file.json` " +
 		"\n```usage\nshop send [--url URL] FILE…    posts them\nshop list [--all | --one N] [--json]\n```\n```sh\nDATA_DIR=x bin/shop list   # all\n```"}))
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestCommandsThatAreTakenAreNoFaults(t *testing.T) {
 	require.Empty(t, faults)
 }
 
-func TestAFlagOrVariableWithoutALineIsFound(t *testing.T) {
+func TestAnUndocumentedFlagOrVariableIsFound(t *testing.T) {
 	repository, err := docs.Open(setup(t, map[string]string{
 		"docs/command-line.md": "```usage\nshop send [--url URL] FILE…  --json\n```\n`shop list --all`", "docs/configuration.md": "nothing",
 	}))
@@ -155,7 +155,7 @@ func TestAWrongDefaultOfAVariableIsFound(t *testing.T) {
 	require.Equal(t, []string{"docs/configuration.md lacks the default ./data of DATA_DIR"}, faults)
 }
 
-// setup writes a small repository, with files beside or instead of its own.
+// setup writes a small repository. The argument files adds files or replaces the default ones.
 func setup(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

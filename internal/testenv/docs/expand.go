@@ -2,10 +2,10 @@ package docs
 
 import "strings"
 
-// expand lists every command that a line of a usage block stands for.
+// expand lists every command that a line of a usage block describes.
 func expand(line string) []string {
-	for _, mark := range []string{"[", "]", "(", ")", "|"} {
-		line = strings.ReplaceAll(line, mark, " "+mark+" ")
+	for _, symbol := range []string{"[", "]", "(", ")", "|"} {
+		line = strings.ReplaceAll(line, symbol, " "+symbol+" ")
 	}
 	e := expander{strings.Fields(line)}
 	return e.choices()
@@ -13,7 +13,7 @@ func expand(line string) []string {
 
 type expander struct{ words []string }
 
-// choices reads sequences with | between them, up to a bracket that closes.
+// choices reads sequences that are separated by |, up to a closing bracket.
 func (e *expander) choices() []string {
 	out := e.sequence()
 	for len(e.words) > 0 && e.words[0] == "|" {
@@ -35,7 +35,7 @@ func (e *expander) sequence() []string {
 		if next == "[" || next == "(" {
 			options = e.choices()
 			if len(e.words) > 0 {
-				e.words = e.words[1:] // what closes it
+				e.words = e.words[1:] // the closing bracket
 			}
 		}
 		if next == "[" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Faults lists every link, path and name in the documents that the repository does
-// not have, and every document that nothing links to. Commands are apart, see CommandFaults.
+// Faults lists every link, path and name in the documents that the repository does not
+// have, and every document that no other one links to. For commands see CommandFaults.
 func (r *Repository) Faults() []string {
 	known := r.index()
 	faults := r.orphans()
@@ -26,7 +26,7 @@ func (r *Repository) Faults() []string {
 	return slices.Compact(faults)
 }
 
-// orphans are documents below docs that no other one links to.
+// orphans lists documents in docs that no other one links to.
 func (r *Repository) orphans() []string {
 	linked := map[string]bool{}
 	for _, d := range r.documents {
@@ -46,7 +46,7 @@ func (r *Repository) orphans() []string {
 	return out
 }
 
-// code is all that is code: inline, and each line of each block.
+// code returns all inline code and each line of the code blocks.
 func (d document) code() []place {
 	out := slices.Clone(d.spans)
 	for _, b := range d.blocks {
@@ -80,7 +80,7 @@ func (r *Repository) linkFaults(d document, l place) []string {
 	return []string{fmt.Sprintf("%s: %s has no heading #%s", l.where, file, fragment)}
 }
 
-// has is whether there is such a file or folder.
+// has says whether a file or folder exists.
 func (r *Repository) has(name string) bool {
 	name = strings.TrimSuffix(name, "/")
 	if _, ok := r.files[name]; ok {

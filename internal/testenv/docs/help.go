@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
-// HelpFaults lists what --help of each command of program leaves out: a flag, its
-// default, its variable, an argument, a command below it, the exit statuses.
+// HelpFaults lists what is missing in --help of each command: a flag, its default or
+// variable, an argument, a subcommand, the exit statuses.
 func HelpFaults(program string, grammar func() any) ([]string, error) {
 	model, err := kong.New(grammar(), kong.Name(program))
 	if err != nil {
@@ -44,7 +44,7 @@ func HelpFaults(program string, grammar func() any) ([]string, error) {
 	return faults, err
 }
 
-// helpOf is the help with one space for every other space.
+// helpOf returns the help with single spaces between words.
 func helpOf(program string, grammar any, node *kong.Node) (string, error) {
 	var out bytes.Buffer
 	args := append(commandsOf(node), "--help")
@@ -54,7 +54,7 @@ func helpOf(program string, grammar any, node *kong.Node) (string, error) {
 	return strings.Join(strings.Fields(out.String()), " "), nil
 }
 
-// commandsOf are the words that lead to a command.
+// commandsOf returns the words that call a command.
 func commandsOf(node *kong.Node) []string {
 	if node.Type == kong.ApplicationNode {
 		return nil
@@ -62,7 +62,7 @@ func commandsOf(node *kong.Node) []string {
 	return append(commandsOf(node.Parent), node.Name)
 }
 
-// wanted is what the help of a command has to say.
+// wanted lists what the help of a command must contain.
 func wanted(node *kong.Node) []string {
 	out := []string{"Exit status:"}
 	for _, flags := range node.AllFlags(false) {

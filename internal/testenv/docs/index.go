@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// elsewhere are variables that documents name and payfold's programs do not declare.
-var elsewhere = map[string]string{
+// otherVariables are not declared by payfold's programs.
+var otherVariables = map[string]string{
 	"GOMEMLIMIT": "the Go runtime reads it",
 	"GOMAXPROCS": "the Go runtime reads it",
 	"GOGC":       "the Go runtime reads it",
@@ -33,12 +33,12 @@ var (
 	fileTypes = []string{".go", ".sql", ".sh", ".md", ".conf"}
 )
 
-// index is what names can be looked up in.
+// index has the names that exist in a repository.
 type index struct {
 	r                                        *Repository
-	folders                                  map[string]bool            // of the root
+	folders                                  map[string]bool            // in the root folder
 	variables, goals, metrics, tests, tables map[string]bool            // by name
-	packages                                 map[string]map[string]bool // the words of a Go package without its tests
+	packages                                 map[string]map[string]bool // all words of a Go package without its tests
 	deployWords                              map[string]bool
 }
 
@@ -47,7 +47,7 @@ func (r *Repository) index() *index {
 		r: r, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
 		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
 	}
-	for name := range elsewhere {
+	for name := range otherVariables {
 		x.variables[name] = true
 	}
 	for file, text := range r.files {
@@ -102,41 +102,41 @@ func add(set map[string]bool, names ...string) {
 	}
 }
 
-// missing lists what a piece of code names and the repository does not have.
+// missing lists the names in a piece of code that the repository does not have.
 func (x *index) missing(code string) []string {
 	var out []string
-	miss := func(ok bool, kind, name string) {
-		if !ok {
+	check := func(exists bool, kind, name string) {
+		if !exists {
 			out = append(out, kind+" "+name)
 		}
 	}
 	for _, name := range goTest.FindAllString(code, -1) {
-		miss(x.tests[name], "test", name)
+		check(x.tests[name], "test", name)
 	}
 	for _, match := range makeAsked.FindAllStringSubmatch(code, -1) {
-		miss(x.goals[match[1]], "make target", match[1])
+		check(x.goals[match[1]], "make target", match[1])
 	}
 	for _, name := range prefixed.FindAllString(code, -1) {
-		miss(x.metrics[name] || x.deployWords[name], "metric", name)
+		check(x.metrics[name] || x.deployWords[name], "metric", name)
 	}
 	for _, match := range table.FindAllStringSubmatch(code, -1) {
-		miss(x.tables[match[1]], "table", match[0])
+		check(x.tables[match[1]], "table", match[0])
 	}
 	words := strings.Fields(code)
 	for i, token := range words {
 		token = strings.Trim(token, `,.;:()"'[]`)
 		if x.isPath(token) {
-			miss(x.hasPath(token), "path", token)
+			check(x.hasPath(token), "path", token)
 		}
 		if match := goName.FindStringSubmatch(token); match != nil && x.packages[match[1]] != nil {
-			miss(x.packages[match[1]][match[2]], "Go name", token)
+			check(x.packages[match[1]][match[2]], "Go name", token)
 		}
 		match := assigned.FindStringSubmatch(token)
 		if match == nil && (len(words) == 1 || words[i] == "export") {
 			match = variable.FindStringSubmatch(token)
 		}
 		if match != nil {
-			miss(x.variables[match[1]] || x.deployWords[match[1]], "variable", match[1])
+			check(x.variables[match[1]] || x.deployWords[match[1]], "variable", match[1])
 		}
 	}
 	return out
@@ -150,7 +150,7 @@ func (x *index) isPath(token string) bool {
 	return inside && x.folders[folder] || slices.Contains(fileTypes, path.Ext(token)) && !strings.HasPrefix(token, "/")
 }
 
-// hasPath also takes the end of a path, such as webhook/room.go.
+// hasPath also accepts the end of a path, such as webhook/handler.go.
 func (x *index) hasPath(token string) bool {
 	if x.r.has(token) {
 		return true

@@ -8,17 +8,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The documents in which every flag, and every variable, has its line.
+// These documents have a line for every flag and for every variable.
 const (
 	commandLine   = "docs/command-line.md"
 	configuration = "docs/configuration.md"
 )
 
-// undocumented lists the variables that have no line in configuration.md, and the
-// commands and other flags that no usage block of command-line.md has.
+// undocumented lists the variables without a line in configuration.md, and the commands and
+// other flags that are in no usage block of command-line.md.
 func (r *Repository) undocumented(program string, node *kong.Node) []string {
 	var out []string
-	for _, flag := range node.Flags { // of the program
+	for _, flag := range node.Flags { // the flags of the program itself
 		if flag.Name != "help" && !strings.Contains(r.files[commandLine], "`--"+flag.Name+"`") {
 			out = append(out, fmt.Sprintf("%s lacks `--%s` of %s", commandLine, flag.Name, program))
 		}
@@ -41,8 +41,9 @@ func (r *Repository) undocumented(program string, node *kong.Node) []string {
 	return out
 }
 
-// configurationFaults: each variable has its rows in configuration.md, one of them with its default.
-func (r *Repository) configurationFaults(command, name, standard string) []string {
+// configurationFaults checks that configuration.md has rows for a variable, and its default
+// in one of them.
+func (r *Repository) configurationFaults(command, name, defaultValue string) []string {
 	rows := ""
 	for line := range strings.Lines(r.files[configuration]) {
 		if strings.HasPrefix(line, "|") && strings.Contains(line, "`"+name+"`") {
@@ -52,13 +53,13 @@ func (r *Repository) configurationFaults(command, name, standard string) []strin
 	switch {
 	case rows == "":
 		return []string{fmt.Sprintf("%s lacks %s of %s", configuration, name, command)}
-	case standard != "" && standard != "0" && !strings.Contains(rows, "`"+standard+"`"):
-		return []string{fmt.Sprintf("%s lacks the default %s of %s", configuration, standard, name)}
+	case defaultValue != "" && defaultValue != "0" && !strings.Contains(rows, "`"+defaultValue+"`"):
+		return []string{fmt.Sprintf("%s lacks the default %s of %s", configuration, defaultValue, name)}
 	}
 	return nil
 }
 
-// listed are all words of the usage lines of a command; nil where there is none.
+// listed returns all words of the usage lines of a command; nil if there is none.
 func (r *Repository) listed(program string, path []string) []string {
 	var out []string
 	for _, d := range r.documents {

@@ -1,5 +1,5 @@
-// Package ports finds addresses for servers that are stopped and started again on
-// the same one, or whose address must be known before they start.
+// Package ports finds free addresses for servers that restart on the same address, or whose
+// address must be known before they start.
 package ports
 
 import (
@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The ports from which no system takes the ones it gives out by itself: Linux and
-// the others begin at 32768. Whatever else runs on the machine asks for port 0 or
-// connects somewhere, and so never gets one of these while its server is away.
+// Free uses ports 12000 to 31999. Operating systems give other processes ports from 32768
+// on, so no other process takes the port while the server is stopped.
 const lowest, number = 12000, 20000
 
 // Free returns a loopback address on which nobody listens.

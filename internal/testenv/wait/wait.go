@@ -1,5 +1,5 @@
-// Package wait is how tests wait: for a condition, generously, and never for a
-// time. It depends on nothing of payfold, so that every package's tests can use it.
+// Package wait lets tests wait for a condition instead of a fixed time. It imports no
+// package of payfold, so that the tests of every package can use it.
 package wait
 
 import (
@@ -9,26 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Patience is how long a test waits for what must come. Only a broken program
-// takes so long, however busy the machine is; a test that passes never does.
+// Patience is how long a test waits for a condition before it fails. Only a broken program
+// takes so long, also on a busy machine.
 const Patience = 3 * time.Minute
 
 const (
-	shortestPause = time.Millisecond
-	longestPause  = 50 * time.Millisecond
+	minPause = time.Millisecond
+	maxPause = 50 * time.Millisecond
 )
 
-// Until returns when condition is true, and fails the test where it has not become so
-// within Patience. It asks at once, then less and less often, always in the
-// test's own goroutine. msgAndArgs says what was waited for.
+// Until returns when condition is true, and fails the test after Patience. It calls
+// condition at once, then less and less often, in the goroutine of the caller. msgAndArgs
+// says what the test waited for.
 func Until(t testing.TB, condition func() bool, msgAndArgs ...any) {
 	t.Helper()
-	deadline, pause := time.Now().Add(Patience), shortestPause
+	deadline, pause := time.Now().Add(Patience), minPause
 	for !condition() {
 		if time.Now().After(deadline) {
 			require.Fail(t, "it did not happen", msgAndArgs...)
 		}
 		time.Sleep(pause)
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, maxPause)
 	}
 }
