@@ -35,7 +35,7 @@ func dial(dataDir string) (net.Conn, error) {
 	return access.NewDialer(dataDir, wait.Patience).Dial("", "")
 }
 
-// requireReadable: a reader of another process gets at the log.
+// requireReadable makes sure that a reader in another process can read the log.
 func requireReadable(t *testing.T, dataDir string) {
 	t.Helper()
 	l := reader(t, dataDir)
@@ -146,14 +146,14 @@ func TestATokenThatOthersCouldReadIsMadeAnew(t *testing.T) {
 	requireReadable(t, dir)
 }
 
-// A reader can have the server deliver the log to any subject that somebody listens
-// to, as quickly as it can, and have it compare thousands of filters.
+// A reader can make the server deliver the whole log to any subject that has a subscriber in
+// the readers' account, and compare thousands of filters in one request.
 func TestAReaderDoesNotReachTheConnectionThatAppends(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, writing := embedded(t, dir)
 	defer stop(t, s, writing)
-	require.Equal(t, 2, writing.conn.NumSubscriptions(), "the answers to what it publishes and asks, under names that nobody knows")
+	require.Equal(t, 2, writing.conn.NumSubscriptions(), "one for the answers to publishes, one for the answers to requests; both have random subjects")
 	l := reader(t, dir)
 	wait.Until(t, func() bool { return l.conn.MaxPayload() == 8<<10 })
 }

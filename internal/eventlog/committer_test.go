@@ -203,9 +203,9 @@ func (m *model) check() error {
 	return nil
 }
 
-// Whatever the server and the disk do in whatever order, each delivery is told
-// its own result, and none that it is stored before a flush that began after the
-// server's answer has ended well.
+// Whatever the server and the disk do, and in any order, each delivery is told its own
+// result. It is told that it is stored only after a successful flush that began after the
+// server's answer.
 func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 	t.Parallel()
 	type step struct{ Op, Pick int }
@@ -225,7 +225,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 					}
 				}
 			}
-			// The end: a flush under way ends, everybody else is told that the log is closed.
+			// At the end a flush under way succeeds. All other deliveries are told that the log is closed.
 			if m.busy {
 				close(s.flushed)
 			}
@@ -267,7 +267,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		synctest.Wait()
 		require.False(t, s.busy)
 
-		go func() { // a message the server shows before its answer has come here
+		go func() { // the server delivers a message to readers before its answer arrives here
 			durable, _ := c.confirm(t.Context(), 9)
 			asked <- durable
 		}()

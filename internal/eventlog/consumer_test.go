@@ -78,12 +78,12 @@ func TestAReaderThatGoesSilentIsForgottenWithinSeconds(t *testing.T) {
 	wait.Until(t, func() bool { return n.Consumers(ctx, t) == 0 })
 }
 
-// The server has sent all that was asked for and hears nothing of the reader's own for
-// longer than it keeps one that is gone.
+// The server has sent all requested messages. While the reader works on them, it requests no
+// others for longer than the server keeps an unused consumer.
 func TestASlowReaderKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	ctx, n, l := setupNATS(t)
-	const messages = 12 // more than is asked for at once
+	const messages = 12 // more than one request asks for
 	for i := 2; i <= messages; i++ {
 		raw := fmt.Sprintf(`{"id":"e%d","eventType":"t","object":{"pad":%q}}`, i, strings.Repeat("x", 900_000))
 		_, err := l.Append(ctx, delivery(t, raw))
@@ -94,7 +94,7 @@ func TestASlowReaderKeepsItsPlace(t *testing.T) {
 		switch m.Seq {
 		case 1:
 			outlive(ctx, t, n)
-			outlive(ctx, t, n) // its timer may have begun late
+			outlive(ctx, t, n) // the reader's timer may have begun after the first one
 		case messages:
 			return done
 		}
@@ -103,7 +103,7 @@ func TestASlowReaderKeepsItsPlace(t *testing.T) {
 	require.ErrorIs(t, err, done)
 }
 
-// outlive returns when the server has forgotten a reader that came later and was abandoned.
+// outlive returns after the server has deleted a consumer that was created now and not used.
 func outlive(ctx context.Context, t *testing.T, n *testenv.NATS) {
 	t.Helper()
 	abandoned, err := n.JetStream.CreateConsumer(ctx, testenv.Stream, jetstream.ConsumerConfig{

@@ -57,7 +57,7 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	})
 	answer, err := request(ctx, t, own, "$JS.API.CONSUMER.DELETE.PAYMENTS.own", "")
 	require.NoError(t, err)
-	require.Contains(t, answer, `"success":true`, "it ends what it has begun")
+	require.Contains(t, answer, `"success":true`, "a reader may delete its own consumer")
 	c.connect(t, "sys", "7f-3 b")
 
 	const api = "$JS.API."
@@ -107,7 +107,7 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 		_, err := request(ctx, t, conn, "$JS.API.CONSUMER.CREATE.PAYMENTS.mine", config)
 		return err
 	})
-	// With nothing to deliver the answer is empty, which is what a deletion asks for.
+	// With nothing to deliver the answer has no body, and a request to delete a stream has none.
 	const next, nothing = "$JS.API.CONSUMER.MSG.NEXT.PAYMENTS.mine", `{"batch":1,"no_wait":true}`
 	for _, trick := range []struct{ subject, reply, payload string }{
 		{"$JS.API.STREAM.INFO.PAYMENTS", "payments.0", ""},

@@ -24,9 +24,9 @@ func embedded(t *testing.T, dir string) (*Server, *Log) {
 	return s, l
 }
 
-// inSmallBlocks is embedded, of whose stream the server begins a new block every 32 KB,
-// not every 8 MB: it chooses that for a stream that may hold little, as this one may for
-// a moment, and keeps to it until it stops.
+// inSmallBlocks is embedded with blocks of 32 KB instead of 8 MB. The server chooses small
+// blocks when a stream is created with a low limit, and keeps their size until it stops, even
+// if the limit is removed.
 func inSmallBlocks(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
 	s, l := streamless(t, dir)
@@ -82,7 +82,7 @@ func watermark(t *testing.T, dir string) blockstore.Watermark {
 	return *w
 }
 
-func TestAnAddressThatIsTakenIsSaidAtOnce(t *testing.T) {
+func TestATakenAddressIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -125,7 +125,8 @@ func readStream(ctx context.Context, t *testing.T, l *testenv.Log) jetstream.Str
 	return stream
 }
 
-// Permissions do not cover the subject an answer goes to.
+// The server sends its answer to any subject that a request names. It does not check whether
+// the sender of the request may publish there.
 func TestAReaderCannotMakeTheServerWrite(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)
@@ -135,7 +136,7 @@ func TestAReaderCannotMakeTheServerWrite(t *testing.T) {
 	config := `{"stream_name":"PAYMENTS","config":{"name":"mine","deliver_policy":"new","mem_storage":true,"inactive_threshold":60000000000}}`
 	_, err = conn.RequestWithContext(ctx, "$JS.API.CONSUMER.CREATE.PAYMENTS.mine", []byte(config))
 	require.NoError(t, err)
-	// With nothing to deliver the answer is empty, which is what a deletion asks for.
+	// With nothing to deliver the answer has no body, and a request to delete a stream has none.
 	const next, nothing = "$JS.API.CONSUMER.MSG.NEXT.PAYMENTS.mine", `{"batch":1,"no_wait":true}`
 	for _, trick := range []struct{ subject, reply, payload string }{
 		{"$JS.API.STREAM.INFO.PAYMENTS", "payments.0", ""},
@@ -145,7 +146,7 @@ func TestAReaderCannotMakeTheServerWrite(t *testing.T) {
 		{next, "log.STREAM.DELETE.PAYMENTS", nothing},
 	} {
 		require.NoError(t, conn.PublishRequest(trick.subject, trick.reply, []byte(trick.payload)))
-		_, err := conn.RequestWithContext(ctx, trick.subject, []byte(trick.payload)) // answered after the other
+		_, err := conn.RequestWithContext(ctx, trick.subject, []byte(trick.payload)) // its answer comes after the other one
 		require.NoError(t, err, trick.subject)
 		info, err := l.Info(ctx)
 		require.NoError(t, err, trick.reply)
@@ -210,7 +211,7 @@ func TestTheLogSurvivesItsServer(t *testing.T) {
 	}()
 	<-reading
 	l.Stop(t)
-	require.ErrorIs(t, <-broken, eventlog.ErrDisconnected, "a reader ends with its connection, so that the log is checked anew")
+	require.ErrorIs(t, <-broken, eventlog.ErrDisconnected, "a reader ends with its connection, because the log must be checked again")
 
 	l.Start(t, 16) // with another configuration
 	after, err := l.Info(ctx)
@@ -232,8 +233,8 @@ func TestOneDataDirectoryHasOneLog(t *testing.T) {
 	require.ErrorIs(t, err, eventlog.ErrLocked)
 }
 
-// A server that starts after its client, or answers a busy machine late, is waited for.
-func TestAStreamIsMadeWhereTheServerComesLate(t *testing.T) {
+// EnsureStream waits for a server that starts or answers late.
+func TestAStreamIsCreatedWhenTheServerStartsLate(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
 	defer cancel()

@@ -361,7 +361,7 @@ func block(dir string, number int) string {
 	return filepath.Join(streamFolder(dir, "PAYMENTS"), "msgs", fmt.Sprint(number)+".blk")
 }
 
-// newestBlock is how many there are: the server counts them from 1.
+// newestBlock is the number of the newest block, and of all blocks: the server counts from 1.
 func newestBlock(t *testing.T, dir string) int {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(filepath.Dir(block(dir, 1)), "*.blk"))
@@ -396,8 +396,8 @@ func edit(t *testing.T, file string, change func([]byte) []byte) {
 	require.NoError(t, os.WriteFile(file, change(content), fs.FileMode(0o600)))
 }
 
-// What is read without the library is what the library reads, and what ingest
-// writes is read without it.
+// plainAttributes reads a header as the library does, and it reads every header that ingest
+// writes.
 func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	written := nats.NewMsg("any")

@@ -9,8 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/network"
 )
 
-// The answers to its pings stand behind the messages, for longer than a silent
-// connection is waited for.
+// The answers to its pings queue behind the messages for longer than idleTimeout.
 func TestASlowLineIsNotTakenForASilentOne(t *testing.T) {
 	t.Parallel()
 	ctx, n, writing := setupNATS(t)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheShortReadingOfAnAnswerIsTheLongOne(t *testing.T) {
+func TestTheFastParserOfAnswersAgreesWithTheFullOne(t *testing.T) {
 	t.Parallel()
 	require.EqualValues(t, 7, readStored([]byte(`{"stream":"PAYMENTS","seq":7}`)), "as the server writes it")
 	texts := rapid.OneOf(rapid.Just(`{"stream":"P","seq":12}`), rapid.StringMatching(`\{"stream":"[A-Z"\\]{0,3}","seq": ?[0-9]{0,21}(,"duplicate": ?true)?\}?`), rapid.String())

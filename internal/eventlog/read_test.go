@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// A read does not wait for ever for a server that does not deliver a message it has.
+// A bounded read does not wait for ever for a message that the server has and does not deliver.
 func TestASilentServerEndsABoundedRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestASilentServerEndsABoundedRead(t *testing.T) {
 	require.ErrorIs(t, err, nats.ErrTimeout)
 }
 
-// breaking is a connection that breaks when it is to carry that.
+// breaking is a connection that breaks before it sends bytes that contain at.
 type breaking struct {
 	net.Conn
 	at string
@@ -41,7 +41,7 @@ func (c breaking) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// breakingDialer returns connections that break when they are to carry that.
+// breakingDialer returns such connections.
 type breakingDialer struct {
 	*access.Dialer
 	at string

@@ -19,7 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// setupStream starts a server with a stream like ours but for what change does.
+// setupStream starts a server with a stream as create-stream creates it, changed by change.
 func setupStream(t *testing.T, change func(*jetstream.StreamConfig)) (context.Context, *testenv.NATS, *eventlog.Log) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
@@ -215,7 +215,7 @@ func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
 	require.Zero(t, embedded.metric(t, "payfold_log_one_server"))
 }
 
-// The connection never breaks, and nobody asks whether it is ready.
+// The connection does not break, and nothing calls Ready.
 func TestAStreamThatIsChangedUnderIngestConfirmsNothingAnyMore(t *testing.T) {
 	t.Parallel()
 	ctx, n, l := setupNATS(t)
@@ -240,7 +240,7 @@ func TestAStreamThatIsChangedUnderIngestConfirmsNothingAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Ready(ctx))
 	_, err = l.Append(ctx, delivery(t, body("e2", "c")))
-	require.NoError(t, err, "the ready check feeds the appends")
+	require.NoError(t, err, "appends use the answer to Ready")
 	wait.Until(t, func() bool { return w.metric(t, "payfold_log_unsafe_settings") == 0 })
 }
 
@@ -254,10 +254,10 @@ func TestAfterEachReconnectTheStreamIsCheckedFirst(t *testing.T) {
 	_, err = n.JetStream.UpdateStream(ctx, bad)
 	require.NoError(t, err)
 	_, err = l.Append(ctx, delivery(t, body("e2", "c")))
-	require.NoError(t, err, "nobody has told it, and nobody watches")
+	require.NoError(t, err, "it does not know the new settings yet, because no Watch runs")
 	n.Disconnect(t)
 	var unsafe *eventlog.UnsafeError
-	wait.Until(t, func() bool { // the old connection may still take a delivery; this one adds nothing
+	wait.Until(t, func() bool { // the old connection may still accept a delivery; this one is a duplicate
 		_, err := l.Append(ctx, delivery(t, body("e2", "c")))
 		return errors.As(err, &unsafe)
 	})

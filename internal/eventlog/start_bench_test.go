@@ -18,9 +18,9 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// BenchmarkStart says what it costs to read a log of EVENTS (200000) events of 1.5 KB
-// before it is opened, beside what its server takes to open it: with its index after an
-// orderly stop, and by reading it all after a kill. Files are in memory.
+// BenchmarkStart measures a start on a log of EVENTS (200000) events of 1.5 KB: the check
+// before the log is opened, and the time that the server takes to open it. After an orderly
+// stop the server uses its index; after a kill it reads the whole log. Files are in memory.
 func BenchmarkStart(b *testing.B) {
 	count, err := strconv.Atoi(os.Getenv("EVENTS"))
 	if err != nil {
@@ -58,7 +58,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// fill appends that many events.
+// fill appends count events.
 func fill(b *testing.B, config EmbeddedConfig, count int) {
 	s, err := StartEmbedded(b.Context(), config)
 	require.NoError(b, err)

@@ -26,7 +26,7 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		_, blocks := os.ReadDir(logFolder(dir))
 		refusals = []error{reached, dialled, token, key, blocks}
 	})
-	require.Equal(t, os.Geteuid() == 0, tried, "elsewhere the modes have to do: TestOnlyItsOwnUserCanReachTheLog")
+	require.Equal(t, os.Geteuid() == 0, tried, "only root can try; for others see TestOnlyItsOwnUserCanReachTheLog")
 	for _, refusal := range refusals {
 		require.ErrorIs(t, refusal, fs.ErrPermission)
 	}

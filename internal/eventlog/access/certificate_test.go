@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// share gives a reader what it needs of a data directory but the socket.
+// share copies what a reader needs of a data directory, except the socket.
 func share(t *testing.T, dataDir, address string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func TestWhereTheSocketCannotBeHadReadersComeOverTCP(t *testing.T) {
 	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, g.Address())))
 }
 
-// pairOf is a certificate of its own.
-func pairOf(t *testing.T) tls.Certificate {
+// otherPair makes a certificate that is not the log's.
+func otherPair(t *testing.T) tls.Certificate {
 	t.Helper()
 	certificate, key, err := makePair()
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAServerThatCannotProveItselfIsToldNothing(t *testing.T) {
 	require.NoError(t, err)
 	token, err := EnsureToken(dir, quiet)
 	require.NoError(t, err)
-	foreign := pairOf(t)
+	foreign := otherPair(t)
 	for name, config := range map[string]*tls.Config{
 		"a server in clear":                nil,
 		"with a certificate of its own":    {Certificates: []tls.Certificate{foreign}},

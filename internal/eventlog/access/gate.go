@@ -51,8 +51,8 @@ type Gate struct {
 	end     context.CancelFunc
 }
 
-// OpenGate starts to accept connections. Only one process may have the gate of a data
-// directory open at a time: an existing socket is replaced.
+// OpenGate starts to accept connections. It replaces an existing socket, so the caller must
+// hold the log's lock: then that socket belongs to no running process.
 func OpenGate(config GateConfig) (*Gate, error) {
 	folder, err := makePrivate(config.DataDir)
 	if err != nil {

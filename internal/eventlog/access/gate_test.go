@@ -40,7 +40,7 @@ func open(t *testing.T, dataDir, address string) *Gate {
 // dial connects as a reader does.
 func dial(dataDir string) (net.Conn, error) { return NewDialer(dataDir, wait.Patience).Dial("", "") }
 
-// requireGreeted: a reader reaches the server. It returns the connection, which is closed.
+// requireGreeted makes sure that a reader reaches the server. It returns the closed connection.
 func requireGreeted(t *testing.T, dataDir string) net.Conn {
 	t.Helper()
 	conn, err := dial(dataDir)

@@ -60,7 +60,7 @@ func TestIngestClosesItsFolderToOthersAndRefusesALink(t *testing.T) {
 	require.ErrorIs(t, err, ErrUntrusted)
 }
 
-// In a folder that is open to others a name may be a trap.
+// If others may write to the folder, another user may have put a link where the file is written.
 func TestASecretIsNotWrittenIntoAFileOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

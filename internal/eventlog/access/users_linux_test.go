@@ -41,5 +41,5 @@ func TestAnotherUsersServerIsNotTrusted(t *testing.T) {
 	require.ErrorIs(t, err, ErrUntrusted)
 	require.ErrorContains(t, err, privatePath(dir)+" belongs to user 65534")
 	_, err = makePrivate(dir)
-	require.ErrorIs(t, err, ErrUntrusted, "nor does ingest take it for its own")
+	require.ErrorIs(t, err, ErrUntrusted, "ingest does not use such a folder either")
 }

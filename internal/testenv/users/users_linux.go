@@ -14,8 +14,8 @@ import (
 // Other is the other user: nobody.
 const Other = 65534
 
-// AsOther runs work on a thread of the other user, where this process may: it returns
-// whether it did.
+// AsOther runs work on a thread of the other user, and returns true. If this process is not
+// root it does nothing, and returns false.
 func AsOther(t testing.TB, work func()) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
