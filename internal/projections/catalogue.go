@@ -15,24 +15,24 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Catalogue says what each product grants, so that a buyer who edits the
-// metadata of a checkout link gets no more. Only claims consult it.
+// Catalogue says what each product grants. So a buyer who edits the metadata of a checkout
+// link gets nothing more. Only claims use it.
 type Catalogue struct {
 	Version  int
 	digest   string
-	products map[string][]Offer // by product key, the latest first
+	products map[string][]Offer // by product key; the latest offer first
 }
 
-// Offer is what a product grants from a time on.
+// Offer is what a product grants from a certain time on.
 type Offer struct {
-	From        time.Time // zero: from the beginning
+	From        time.Time // zero: always
 	Kind        Kind
-	Credits     int64 // a line's, of one unit; 0: none
-	Months      int64 // lines of a drip, one a month; 1 without
-	ValidMonths int64 // 0: for ever
+	Credits     int64 // of each ledger line, for one unit; 0: none
+	Months      int64 // ledger lines, one a month; 1 without a drip
+	ValidMonths int64 // until the credits expire; 0: never
 }
 
-// The most months a drip or a validity may have: a hundred years is a mistake.
+// maxMonths bounds a drip and a validity. A hundred years must be a mistake.
 const maxMonths = 1200
 
 func (o *Offer) credits() events.Number {
@@ -56,12 +56,12 @@ func (o *Offer) validMonths() int64 {
 	return o.ValidMonths
 }
 
-// sells says whether there has ever been an offer of the product.
+// sells reports whether the catalogue has any offer of the product.
 func (c *Catalogue) sells(product string) bool {
 	return c != nil && len(c.products[product]) > 0
 }
 
-// offer is the one in force at that time, nil where there is none.
+// offer returns the product's offer at that time; nil if there is none.
 func (c *Catalogue) offer(product string, at time.Time) *Offer {
 	if c == nil {
 		return nil
@@ -75,7 +75,7 @@ func (c *Catalogue) offer(product string, at time.Time) *Offer {
 	return nil
 }
 
-// ParseCatalogue reads a catalogue. The error lists every fault of it, one a line.
+// ParseCatalogue reads a catalogue. The error lists all of its faults, one a line.
 func ParseCatalogue(text []byte) (*Catalogue, error) {
 	var file catalogueFile
 	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
@@ -121,7 +121,7 @@ type catalogueFile struct {
 	Products map[string]offerList `yaml:"products"`
 }
 
-// offerList is one offer, or several with dates.
+// offerList is written as one offer or as a list of offers with dates.
 type offerList []writtenOffer
 
 func (l *offerList) UnmarshalYAML(node ast.Node) error {

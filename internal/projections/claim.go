@@ -6,81 +6,81 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// claim is the rule of checkout.completed and subscription.paid. What the event
-// says of its payment is added to what is known of it (see Payment.merge); the
-// event that makes it complete claims it for its user, and what was bought is
-// granted. A later one is a duplicate payment. One that cannot be used yet is
-// rejected and claims nothing, but what it says counts for a later one.
+// claim is the rule of checkout.completed and subscription.paid. It merges what the event says
+// of its payment into what is known of that payment (see Payment.merge). The event that makes
+// the payment complete claims it for its user, and grants what was bought. An event after that
+// is a duplicate payment. An event that cannot be used yet is rejected and claims nothing, but
+// what it says is kept.
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	offer := r.offer(f)
-	told, unusable := r.tell(f, offer)
+	said, unusable := r.statement(f, offer)
 	if StartsSubscription(f.Event) {
-		return r.startSubscription(s, f, told, unusable)
+		return r.startSubscription(s, f, said, unusable)
 	}
-	c := claiming{payment: f.payment, offer: offer, unusable: unusable, conflict: conflicts(f)}
+	c := claimCheck{payment: f.payment, offer: offer, unusable: unusable, conflict: conflicts(f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
-		c.payment = s.add(f, told)
+		c.payment = s.add(f, said)
 		c.tooMuch = c.payment.user() != "" && c.payment.sold() && !s.canGrant(c.payment)
 	}
 	p := c.payment
-	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, told.knownKind(), p.Kind, f.kind)
+	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, said.statedKind(), p.Kind, f.kind)
 	reason := r.reject(f, c)
 	if c.conflict {
-		r.link(s, f, s.named(f)) // the names are the provider's, whoever pays
+		r.link(s, f, s.named(f)) // the provider gives the names, so they hold in spite of the conflict
 	}
 	if !usable || c.tooMuch {
-		return Rejected, refused(reason)
+		return Rejected, rejection(reason)
 	}
 	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.sold() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
 	f.payment, f.known = p, true
-	r.touch(s, f, p)
+	r.recompute(s, f, p)
 	switch {
 	case reason != "":
-		return Rejected, refused(reason)
+		return Rejected, rejection(reason)
 	case claimed:
 		return DuplicatePayment, nil
 	}
 	return Applied, nil
 }
 
-// offer is what the catalogue sells under the event's product key.
+// offer returns the catalogue's offer of the event's product; nil if there is none.
 func (r Rules) offer(f *facts) *Offer {
 	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
 	if p := f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
-		return nil // nothing to add to a payment of another kind
+		return nil // the payment is claimed as another kind; the offer adds nothing to it
 	}
 	return offer
 }
 
-// add is the event's payment with what the event says of it.
-func (s *State) add(f *facts, told Payment) Payment {
+// add returns the event's payment, merged with what the event says of it.
+func (s *State) add(f *facts, said Payment) Payment {
 	p := s.named(f)
 	claimed := p.UserID != ""
-	if !claimed && p.rank(kindRank) == told.rank(kindRank) {
-		p.setRank(kindRank, 0) // a later one decides as long as nothing is granted
+	if !claimed && p.rank(kindRank) == said.rank(kindRank) {
+		p.setRank(kindRank, 0) // until the payment is claimed, the latest event decides the kind
 	}
-	p.merge(told)
+	p.merge(said)
 	if !claimed {
 		p.Buyer = cmp.Or(f.UserID, p.Buyer)
 	}
-	p.absorb(s)
+	p.inherit(s)
 	return p
 }
 
-// claiming is what a claim found out about its event.
-type claiming struct {
-	payment  Payment // with what the event says, if that can be used
+// claimCheck is what claim finds out before it rejects or claims.
+type claimCheck struct {
+	payment  Payment // merged with what the event says, if that is usable
 	offer    *Offer
-	unusable Reason // what it says can never be used
-	conflict bool   // somebody else, or something else, has the payment
-	tooMuch  bool   // a balance could not hold what is to be granted
+	unusable Reason // why the event can never be used; empty if it can
+	conflict bool   // the payment is claimed for another user or kind
+	tooMuch  bool   // the balance would overflow
 }
 
-// reject is the first reason that applies, empty for none.
-func (r Rules) reject(f *facts, c claiming) Reason {
+// reject returns the first reason that applies; empty if none does.
+func (r Rules) reject(f *facts, c claimCheck) Reason {
 	p := c.payment
 	switch {
 	case !isKind(f.kind):
@@ -103,27 +103,26 @@ func (r Rules) reject(f *facts, c claiming) Reason {
 	return ""
 }
 
-// StartsSubscription says whether it is a checkout that starts a subscription and
-// names no transaction. The subscription.paid that follows does: the checkout
-// claims nothing, and leaves what was bought with the subscription, for all of its
-// payments.
+// StartsSubscription reports whether the event is a checkout that starts a subscription and
+// names no transaction. The subscription.paid that follows names it. So the checkout claims
+// nothing. What was bought is kept with the subscription, for all of its payments.
 func StartsSubscription(e events.Event) bool {
 	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
 }
 
-func (r Rules) startSubscription(s *State, f *facts, told Payment, unusable Reason) (Outcome, error) {
+func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reason) (Outcome, error) {
 	f.payment, f.known, f.same = Payment{}, false, Payment{}
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
-	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, told.knownKind(), state.SoldKind, state.Kind, KindSubscription)
+	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)
 	if unusable != "" {
-		return Rejected, refused(unusable)
+		return Rejected, rejection(unusable)
 	}
-	outcome := r.setSubscription(s, f, f.SubscriptionID, news{
-		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: told.knownKind(), productKey: f.ProductKey,
-		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: told,
+	outcome := r.setSubscription(s, f, f.SubscriptionID, change{
+		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
+		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: said,
 	})
 	for _, p := range s.paymentsIn(f.SubscriptionID, func(Payment) bool { return true }) {
-		r.touch(s, f, p)
+		r.recompute(s, f, p)
 	}
 	if f.claimed {
 		return Applied, nil
@@ -131,71 +130,72 @@ func (r Rules) startSubscription(s *State, f *facts, told Payment, unusable Reas
 	return outcome, nil
 }
 
-// tell is what the event says of its payment, and why it can never be used.
-func (r Rules) tell(f *facts, offer *Offer) (told Payment, unusable Reason) {
-	told = Payment{
+// statement returns what the event says of its payment. If the event can never be used,
+// unusable says why.
+func (r Rules) statement(f *facts, offer *Offer) (said Payment, unusable Reason) {
+	said = Payment{
 		SubscriptionID: f.SubscriptionID, Buyer: f.UserID, ProductKey: f.ProductKey, Kind: f.Kind,
 		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
 	}
-	told.nameGitHubUser(f.GitHubUser, f.OccurredAt)
+	said.nameGitHubUser(f.GitHubUser, f.OccurredAt)
 	switch {
 	case offer != nil:
-		told.Kind = offer.Kind
-		told.setRank(kindRank, kindSaid)
+		said.Kind = offer.Kind
+		said.setRank(kindRank, kindSaid)
 	case f.Kind != "" && r.Catalogue == nil:
-		told.setRank(kindRank, kindSaid)
+		said.setRank(kindRank, kindSaid)
 	case f.Kind != "":
-		told.setRank(kindRank, kindNotSold)
+		said.setRank(kindRank, kindNotSold)
 	case f.isOfSubscription():
-		told.Kind = KindSubscription
-		told.setRank(kindRank, kindImplied)
+		said.Kind = KindSubscription
+		said.setRank(kindRank, kindImplied)
 	}
 	switch {
 	case f.Kind != "" && !isKind(f.Kind):
-		return told, UnknownKind
+		return said, UnknownKind
 	case offer != nil && f.Kind != "" && f.Kind != offer.Kind:
-		return told, KindMismatch
+		return said, KindMismatch
 	}
-	credits, err := r.grantable(f, told.Kind, offer)
+	credits, err := r.grantable(f, said.Kind, offer)
 	if err != nil {
-		return told, OutOfRange
+		return said, OutOfRange
 	}
 	if f.Amount.Present {
-		told.Amount, told.Currency = f.Amount.Pointer(), f.Currency
-		told.setRank(amountRank, amountOfOrder)
+		said.Amount, said.Currency = f.Amount.Pointer(), f.Currency
+		said.setRank(amountRank, amountOfOrder)
 		if f.AmountOfTransaction {
-			told.setRank(amountRank, amountOfTransaction)
+			said.setRank(amountRank, amountOfTransaction)
 		}
 	}
-	told.setRank(productRank, productUnsold)
+	said.setRank(productRank, productUnsold)
 	if offer == nil && r.Catalogue != nil {
-		return told, ""
+		return said, ""
 	}
 	rank := soldByOrder
 	if f.Transaction != "" {
 		rank = soldByTransaction
 	}
 	switch {
-	case offer != nil && f.ProductKey == f.Product: // a buyer can write the metadata
+	case offer != nil && f.ProductKey == f.Product: // ranks higher, because a buyer can write the metadata
 		rank += offeredByProvider
 	case offer != nil:
 		rank += offeredByMetadata
 	}
-	told.setRank(creditsRank, rank)
-	told.setRank(productRank, rank+1)
-	told.Credits, told.GrantLines, told.ValidMonths = credits, offer.lines(), offer.validMonths()
-	return told, ""
+	said.setRank(creditsRank, rank)
+	said.setRank(productRank, rank+1)
+	said.Credits, said.GrantLines, said.ValidMonths = credits, offer.lines(), offer.validMonths()
+	return said, ""
 }
 
-// knownKind is the kind that the event itself says, not one that is implied.
-func (p Payment) knownKind() Kind {
+// statedKind returns the kind if an event or the catalogue says it; empty if it is implied.
+func (p Payment) statedKind() Kind {
 	if p.rank(kindRank) == kindSaid {
 		return p.Kind
 	}
 	return ""
 }
 
-// conflicts: a payment stays with the user and the kind that claimed it.
+// conflicts reports whether the event's payment is claimed for another user or as another kind.
 func conflicts(f *facts) bool {
 	p := f.payment
 	if p.UserID == "" {

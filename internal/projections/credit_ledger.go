@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LedgerLine is one entry of the credit ledger; lines are only ever added.
+// LedgerLine is one entry of the credit ledger. Lines are only added, never changed.
 type LedgerLine struct {
 	EventID           string    `db:"event_id,key"`
 	Line              int64     `db:"line,key"`
@@ -24,22 +24,22 @@ type LedgerLine struct {
 	StreamSeq         int64     `db:"stream_seq"`
 }
 
-// The entries besides those of reversals: see causes.
+// The entries, besides those of reversals (see causes).
 const (
 	entryGrant = "grant"
-	// A correction takes a grant back that was one too many (below zero), or gives
-	// back what was reversed too much of one (above zero).
+	// A correction takes back what was granted too much (below zero), or gives back what was
+	// reversed too much (above zero).
 	entryCorrection = "correction"
 )
 
-// Ledger is the lines of the payments a fold may see, and those it adds.
+// Ledger has the loaded lines of the payments that a fold can touch, and the lines it adds.
 type Ledger struct {
-	lines map[string][]LedgerLine // by payment, those of the database and the new ones
-	next  map[string]int64        // by event, the last line it has
+	lines map[string][]LedgerLine // by payment; loaded and new ones
+	next  map[string]int64        // by event: the number of its last line
 	added []LedgerLine
 }
 
-// Load puts a line as the database has it.
+// Load adds a line of the database.
 func (l *Ledger) Load(line LedgerLine) { l.put(line) }
 
 // Inserted lists the new lines.
@@ -69,7 +69,8 @@ func (l *Ledger) add(line LedgerLine) {
 	l.added = append(l.added, line)
 }
 
-// sums is what the payment has granted to its user, as what it is now, and how much of that is reversed.
+// sums returns what the payment has granted to its present user under its present kind, and how
+// much of that is reversed.
 func (s *State) sums(p Payment) (granted, reversed int64) {
 	for _, id := range p.ids() {
 		for _, line := range s.Ledger.lines[id] {
@@ -85,13 +86,14 @@ func (s *State) sums(p Payment) (granted, reversed int64) {
 	return granted, reversed
 }
 
-// remainder is a grant line, what is left of it, and what is reversed of it.
+// remainder is a grant line with what is left of it and what is reversed of it.
 type remainder struct {
 	LedgerLine
 	left, reversed int64
 }
 
-// remaining lists the payment's grant lines for its user, as what it is now, the latest available first.
+// remaining lists the payment's grant lines for its present user and kind, the latest available
+// first.
 func (s *State) remaining(p Payment) []remainder {
 	var grants []remainder
 	for _, id := range p.ids() {
@@ -120,9 +122,9 @@ func (s *State) remaining(p Payment) []remainder {
 	return grants
 }
 
-// take writes lines that take that many credits from the payment's grants for its
-// user, the latest available first; below zero they give back what was reversed.
-func (s *State) take(p Payment, credits int64, entry string, by granting) {
+// take writes lines that take back that many credits of the payment's grants, the latest
+// available first. If credits is below zero, the lines give back what was reversed.
+func (s *State) take(p Payment, credits int64, entry string, by ledgerEvent) {
 	if credits == 0 {
 		return
 	}

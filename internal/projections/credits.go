@@ -1,7 +1,7 @@
 package projections
 
-// Credits is a user's credit packs: balance is the sum of the ledger's deltas
-// of kind one_time, granted minus reversed. It may be below zero.
+// Credits has the sums of a user's credit packs, the ledger lines of kind one_time. Balance is
+// Granted minus Reversed. It may be below zero.
 type Credits struct {
 	UserID    string `db:"user_id,key"`
 	Balance   int64  `db:"balance"`
@@ -10,10 +10,10 @@ type Credits struct {
 	StreamSeq int64  `db:"stream_seq"`
 }
 
-// maxBalance keeps every sum within 64 bits, whatever comes next.
+// maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
 const maxBalance = 1 << 62
 
-// canGrant foresees what a bigint could not hold.
+// canGrant reports whether the user's sums can hold what the payment grants.
 func (s *State) canGrant(p Payment) bool {
 	if p.Kind != KindOneTime || p.Credits == nil {
 		return true
@@ -23,7 +23,7 @@ func (s *State) canGrant(p Payment) bool {
 	return have.Granted <= maxBalance-max(0, *p.Credits-granted)
 }
 
-// addCredits adds to what was granted and to what was reversed.
+// addCredits adds to the user's sums.
 func (s *State) addCredits(user string, granted, reversed, seq int64) {
 	have, _ := s.Credits.Get(user)
 	have.UserID = user

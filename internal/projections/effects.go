@@ -2,8 +2,8 @@ package projections
 
 import "strings"
 
-// effects lists the event types that change something; every other is ignored.
-// A new event type is one line here and one function.
+// effects lists the event types that have an effect. All others are ignored. A new event type
+// is one line here and one function.
 var effects = map[string]func(Rules, *State, *facts) (Outcome, error){
 	"checkout.completed": claim,
 	"subscription.paid":  claim,
@@ -22,18 +22,19 @@ var effects = map[string]func(Rules, *State, *facts) (Outcome, error){
 	"dispute.created": reverse,
 }
 
-// IsClaim says whether events of this type say that a payment arrived.
+// IsClaim reports whether events of this type say that a payment arrived.
 func IsClaim(eventType string) bool {
 	return eventType == "checkout.completed" || eventType == "subscription.paid"
 }
 
-// HasEffect says whether events of this type can touch any row but their own record.
+// HasEffect reports whether events of this type can touch any row except their own record.
 func HasEffect(eventType string) bool { return effects[eventType] != nil }
 
-// IsReversal says whether events of this type take a payment back.
+// IsReversal reports whether events of this type take a payment back.
 func IsReversal(eventType string) bool { return causes[eventType] != "" }
 
-// A subscription event's type is its status, but for the update, which says so itself.
+// statusOf returns the status of a subscription. It is the event's type; only an update has a
+// field for it.
 func statusOf(f *facts) string {
 	if f.Type == "subscription.update" {
 		return f.Status

@@ -1,13 +1,13 @@
 package projections
 
-// extras lists the projections that the live tables do not have; a rebuild that is
-// asked for one folds it, too. A new one is one line here, its file of rules, its
-// row in State and store's changesOf, and its DDL.
+// extras lists the projections that live tables do not have. A rebuild folds those that it is
+// asked for. A new one is one line here, a file with its rule, a table in State, and its
+// declaration in the store.
 var extras = map[string]func(*State, *facts, Outcome){
 	"revenue_daily": countRevenue,
 }
 
-// IsExtra says whether there is a projection of that name.
+// IsExtra reports whether an extra projection has that name.
 func IsExtra(name string) bool { return extras[name] != nil }
 
 func (r Rules) foldExtras(s *State, f *facts, outcome Outcome) {

@@ -7,20 +7,20 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// facts is an event together with what the tables know about what it names.
+// facts is an event, and what the tables know about the payment and the subscription it names.
 type facts struct {
 	events.Event
 
-	kind    Kind   // the event's, else the known payment's or subscription's
-	user    string // the event's, else the known payment's or subscription's
+	kind    Kind   // of the event, otherwise of the known payment or subscription
+	user    string // of the event, otherwise of the known payment or subscription
 	payment Payment
 	known   bool    // payment is in the table
-	same    Payment // a row that turns out to be that payment; see findPayment
+	same    Payment // another row for the same payment; see findPayment
 
 	claimed bool // the event claimed a payment, or granted something
 }
 
-// newFacts returns the state's one facts, which holds until the next event.
+// newFacts returns the facts of the event. They are valid until the next call.
 func newFacts(s *State, e events.Event) *facts {
 	f := &s.facts
 	*f = facts{Event: e, kind: e.Kind, user: e.UserID}
@@ -44,13 +44,12 @@ func newFacts(s *State, e events.Event) *facts {
 	return f
 }
 
-// isOfSubscription says whether the event is of a subscription, whatever it says of its kind.
+// isOfSubscription reports whether the event belongs to a subscription, whatever kind it names.
 func (f *facts) isOfSubscription() bool {
 	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
 }
 
 const implicitPrefix = "implicit:"
 
-// ImplicitSubscription is the id of the one subscription of a user whose
-// provider names none.
+// ImplicitSubscription returns the id of a user's subscription for events that name none.
 func ImplicitSubscription(user string) string { return implicitPrefix + user }

@@ -8,17 +8,17 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// RulesVersion changes whenever a fold of the same log could give other rows.
+// RulesVersion changes whenever a fold of the same log can give other rows.
 const RulesVersion = "3"
 
-// Rules are the settings the fold depends on.
+// Rules are the settings of the fold.
 type Rules struct {
 	Mode      Mode
-	Catalogue *Catalogue // nil: the metadata says what is sold
-	Extras    []string   // sorted; see extras; only a rebuild has some
+	Catalogue *Catalogue // if nil, the metadata says what is sold
+	Extras    []string   // sorted names, see extras; only a rebuild has any
 }
 
-// FoldID names these rules: rows made under another one may differ.
+// FoldID identifies these rules. Rows that were made under another id may differ.
 func (r Rules) FoldID() string {
 	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
 	if r.Catalogue != nil {
@@ -30,11 +30,11 @@ func (r Rules) FoldID() string {
 	return id
 }
 
-// Fold applies one event to the state. It is deterministic and total: of an event
-// it cannot use it records why, and keeps at most what it says of its payment. An event id
-// that the state has seen is recorded as a duplicate and does nothing else. One
-// whose rows the database has refused before is rejected, with nothing recorded
-// but what every event has.
+// Fold applies one event to the state. It is deterministic and total: if it cannot use an
+// event, it records why, and keeps at most what the event says of its payment. If the state
+// has seen the event id, the event is recorded as a duplicate and does nothing else. A
+// quarantined event, whose rows the database has refused before, is rejected; only its id,
+// sequence and times are recorded.
 func (r Rules) Fold(s *State, e events.Event) {
 	if s.Events.Has(e.ID) {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
@@ -49,41 +49,42 @@ func (r Rules) Fold(s *State, e events.Event) {
 	}
 	f := newFacts(s, e)
 	outcome, err := r.apply(s, f)
-	var refusal refused
+	var rejected rejection
 	reason := Reason("")
-	if errors.As(err, &refusal) {
-		outcome, reason = Rejected, Reason(refusal)
+	if errors.As(err, &rejected) {
+		outcome, reason = Rejected, Reason(rejected)
 	}
 	s.record(f, outcome, reason)
 	r.foldExtras(s, f, outcome)
 }
 
-// refused is a Reason on its way out of a rule; a rule that returns it has claimed and granted nothing.
-type refused Reason
+// rejection is the error of a rule that rejects the event. The rule has claimed and granted
+// nothing.
+type rejection Reason
 
-func (r refused) Error() string { return string(r) }
+func (r rejection) Error() string { return string(r) }
 
 func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if f.Unreadable {
-		return Rejected, refused(InvalidText)
+		return Rejected, rejection(InvalidText)
 	}
 	effect, ok := effects[f.Type]
 	if !ok {
 		return Ignored, nil
 	}
-	if IsReversal(f.Type) { // the payment it names judges it, nothing else
+	if IsReversal(f.Type) { // only the payment that it names matters
 		if f.InvalidPayment {
-			return Rejected, refused(InvalidText)
+			return Rejected, rejection(InvalidText)
 		}
 		return effect(r, s, f)
 	}
 	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
-		return Rejected, refused(InvalidText)
+		return Rejected, rejection(InvalidText)
 	}
-	if !r.Mode.takes(f.Mode) {
-		return Rejected, refused(WrongMode)
+	if !r.Mode.accepts(f.Mode) {
+		return Rejected, rejection(WrongMode)
 	}
-	if r.Catalogue.sells(f.Product) { // what the provider says was sold, whatever the buyer wrote into the metadata
+	if r.Catalogue.sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
 		f.ProductKey = f.Product
 	}
 	return effect(r, s, f)

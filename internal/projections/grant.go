@@ -5,11 +5,11 @@ import "time"
 // maxCredits bounds one line of a grant, before and after multiplication by the units.
 const maxCredits = 1_000_000_000_000
 
-// grantable is the credits the event's payment grants in all, nil for none. A
-// licence grants none. With a catalogue they come from its offer alone.
+// grantable returns the credits that the event's payment grants in all; nil for none. A licence
+// grants none. If there is a catalogue, the credits come only from its offer.
 func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
 	if f.Amount.Bad || f.Amount.Value < 0 {
-		return nil, refused(OutOfRange)
+		return nil, rejection(OutOfRange)
 	}
 	credits, lines := f.Credits, int64(1)
 	if r.Catalogue != nil {
@@ -25,22 +25,22 @@ func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
 	}
 	inRange := func(n int64) bool { return n >= 1 && n <= maxCredits }
 	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > maxCredits/credits.Value {
-		return nil, refused(OutOfRange)
+		return nil, rejection(OutOfRange)
 	}
 	total := credits.Value * units * lines
 	return &total, nil
 }
 
-// granting is the event a ledger line is written under.
-type granting struct {
+// ledgerEvent is the event under which a ledger line is written.
+type ledgerEvent struct {
 	eventID    string
 	occurredAt time.Time
 	seq        int64
 }
 
-// grant writes the ledger lines of credits that a payment grants and, for a credit
-// pack, adds them to the user's balance.
-func (s *State) grant(p Payment, credits int64, by granting) {
+// grant writes the ledger lines of credits that a payment grants. Those of a credit pack are
+// also added to the user's balance.
+func (s *State) grant(p Payment, credits int64, by ledgerEvent) {
 	lines := min(max(p.GrantLines, 1), credits)
 	for month := range lines {
 		available := addMonths(by.occurredAt, month)
@@ -59,9 +59,8 @@ func (s *State) grant(p Payment, credits int64, by granting) {
 	}
 }
 
-// share is the part of one of n lines. Offers divide evenly; a payment whose
-// credits came later, under another offer, may not: then the first lines have one
-// more.
+// share returns the credits of one of n lines. Credits that do not divide evenly, because they
+// came later under another offer, give the first lines one more.
 func share(credits, line, n int64) int64 {
 	if line < credits%n {
 		return credits/n + 1
@@ -69,8 +68,8 @@ func share(credits, line, n int64) int64 {
 	return credits / n
 }
 
-// addMonths is the same day and time that many months later, or the last day of
-// a month that is too short.
+// addMonths returns the same day and time that many months later, or the last day of the month
+// if the month is shorter.
 func addMonths(t time.Time, months int64) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	lastDay := first.AddDate(0, 1, -1).Day()

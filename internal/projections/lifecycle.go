@@ -2,32 +2,32 @@ package projections
 
 import "cmp"
 
-// lifecycle is the rule of the events that tell how a subscription fares. They
-// carry an old payment or none: they grant nothing and claim nothing, but one
-// that brings the user lets what waited for the user be claimed.
+// lifecycle is the rule of the events about the status of a subscription. They name an old
+// payment or none. So they claim nothing themselves. But an event that brings the user lets the
+// payments be claimed that waited for the user.
 func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
 	if !isKind(f.kind) {
-		return Rejected, refused(UnknownKind)
+		return Rejected, rejection(UnknownKind)
 	}
 	other := f.kind != KindSubscription
 	switch {
 	case f.SubscriptionID == "" && other:
 		return Ignored, nil
 	case f.SubscriptionID == "" && f.user == "":
-		return Rejected, refused(MissingUser)
+		return Rejected, rejection(MissingUser)
 	}
-	key, holds := f.SubscriptionID, int64(0)
+	key, holders := f.SubscriptionID, int64(0)
 	if key == "" {
-		key, holds = ImplicitSubscription(f.user), 1
+		key, holders = ImplicitSubscription(f.user), 1
 	}
 	paymentID := ""
 	if !f.payment.FirstAt.IsZero() {
 		paymentID = f.payment.ProviderPaymentID
 	}
-	r.bind(s, f) // first: the user that the event brings is told to the payment as it is then
-	outcome := r.setSubscription(s, f, key, news{
+	r.bind(s, f) // first, because setSubscription claims the payments that waited
+	outcome := r.setSubscription(s, f, key, change{
 		status: statusOf(f), at: f.OccurredAt, startedAt: f.OccurredAt, user: f.user, kind: f.Kind, productKey: f.ProductKey, paymentID: paymentID,
-		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holds: holds,
+		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holders: holders,
 	})
 	switch {
 	case f.claimed:
@@ -38,7 +38,7 @@ func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
 	return outcome, nil
 }
 
-// bind notes which subscription the event's payment is of, and its other name.
+// bind records the subscription of the event's payment, and the payment's other name.
 func (r Rules) bind(s *State, f *facts) {
 	if f.SubscriptionID == "" || f.PaymentID() == "" {
 		return
@@ -50,11 +50,11 @@ func (r Rules) bind(s *State, f *facts) {
 	r.link(s, f, p)
 }
 
-// link keeps the event's payment with the names that the event adds.
+// link stores p, the event's payment, if the event added a name to it.
 func (r Rules) link(s *State, f *facts, p Payment) {
 	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
 		return
 	}
 	f.payment = p
-	r.touch(s, f, p)
+	r.recompute(s, f, p)
 }

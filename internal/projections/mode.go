@@ -2,14 +2,14 @@ package projections
 
 import "fmt"
 
-// Mode says which of the provider's modes count.
+// Mode says which of the provider's modes are accepted.
 type Mode string
 
 // The modes.
 const (
-	ModeAny  Mode = "any"  // everything, also events that say nothing of it
-	ModeLive Mode = "live" // live and prod
-	ModeTest Mode = "test" // everything else that says what it is
+	ModeAny  Mode = "any"  // every event, also one without a mode
+	ModeLive Mode = "live" // events of mode live or prod
+	ModeTest Mode = "test" // events of any other mode
 )
 
 // ParseMode reads PROVIDER_MODE.
@@ -21,7 +21,7 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("PROVIDER_MODE is %q, which is none of any, live, test", text)
 }
 
-func (m Mode) takes(eventMode string) bool {
+func (m Mode) accepts(eventMode string) bool {
 	live := eventMode == "live" || eventMode == "prod"
 	switch m {
 	case ModeLive:

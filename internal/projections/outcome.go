@@ -6,8 +6,8 @@ type Outcome string
 // The outcomes.
 const (
 	Applied          Outcome = "applied"
-	DuplicatePayment Outcome = "duplicate_payment" // its payment had been claimed before
-	Stale            Outcome = "stale"             // its subscription knew of something newer
+	DuplicatePayment Outcome = "duplicate_payment" // its payment was already claimed
+	Stale            Outcome = "stale"             // its subscription had a newer event
 	Ignored          Outcome = "ignored"           // its type has no effect
 	Rejected         Outcome = "rejected"          // see the Reason
 )
@@ -15,7 +15,7 @@ const (
 // Reason is why an event was rejected; empty for every other outcome.
 type Reason string
 
-// The reasons, the first that applies.
+// The reasons. If several apply, the first of them is recorded.
 const (
 	InvalidText      Reason = "invalid_text"
 	WrongMode        Reason = "wrong_mode"

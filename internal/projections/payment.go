@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Payment is one payment of the provider: all that its events say of it, in
-// whatever order they come (see merge), and who claimed it. It has up to two
-// names, a transaction and an order. A payment without a user is unclaimed: the
-// event that completes what is known of it claims it.
+// Payment is one payment of the provider: the merge of what all its events say (see merge),
+// and the user for whom it is claimed. It has up to two names, a transaction and an order.
+// A payment without a user is unclaimed. The event that makes it complete claims it.
 type Payment struct {
-	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, else the order, it was first seen with
+	ProviderPaymentID string    `db:"provider_payment_id,key"` // its transaction, or its order, in the first event that named it
 	OrderID           string    `db:"order_id"`
 	SubscriptionID    string    `db:"subscription_id"`
 	UserID            string    `db:"user_id"`
@@ -25,30 +24,31 @@ type Payment struct {
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 
-	TransactionID string `db:"transaction_id"` // empty as long as only its order is known
-	FirstOfOrder  bool   `db:"first_of_order"` // its order's id alone means this row
+	TransactionID string `db:"transaction_id"` // empty while only its order is known
+	FirstOfOrder  bool   `db:"first_of_order"` // if an event names only the order, it means this payment
 
-	ReversedAt time.Time `db:"reversed_at"` // the time of the reversal that left nothing of it
+	ReversedAt time.Time `db:"reversed_at"` // the time of the reversal after which nothing was left
 
-	GitHubUsername string    `db:"github_username"` // whom a licence invites
+	GitHubUsername string    `db:"github_username"` // the user whom a licence invites
 	GitHubNamedAt  time.Time `db:"github_named_at"` // the provider's time of the event that brought the name
 
-	Buyer       string    `db:"buyer"`        // the user, as long as it is not claimed
-	MergedInto  string    `db:"merged_into"`  // the payment that this row turned out to be; then it says nothing else but its name
-	MergedID    string    `db:"merged_id"`    // the row that turned out to be this payment
-	FirstAt     time.Time `db:"first_at"`     // the earliest provider's time of its claims; zero: none has come
-	LastAt      time.Time `db:"last_at"`      // the latest, as long as a subscription has to be told
-	PeriodStart time.Time `db:"period_start"` // as LastAt
+	Buyer       string    `db:"buyer"`        // the user, while it is not claimed
+	MergedInto  string    `db:"merged_into"`  // if set, this row is only another name of that payment
+	MergedID    string    `db:"merged_id"`    // the row that is another name of this payment
+	FirstAt     time.Time `db:"first_at"`     // the earliest provider's time of its claims; zero if there is none
+	LastAt      time.Time `db:"last_at"`      // the latest; zero after the subscription that it names was updated
+	PeriodStart time.Time `db:"period_start"` // with PeriodEnd: zero when LastAt is
 	PeriodEnd   time.Time `db:"period_end"`
-	GrantLines  int64     `db:"grant_lines"`  // the credits come in so many lines, one a month
-	ValidMonths int64     `db:"valid_months"` // and expire after so many months; 0: never
-	Ranks       int64     `db:"ranks"`        // who said what; see rank
+	GrantLines  int64     `db:"grant_lines"`  // number of ledger lines of the credits, one a month
+	ValidMonths int64     `db:"valid_months"` // until the credits expire; 0: never
+	Ranks       int64     `db:"ranks"`        // which source each value has; see amountRank
 
-	OtherUserID string `db:"other_user_id"` // whose MergedID was, or else this row, until both turned out to be one payment
+	OtherUserID string `db:"other_user_id"` // the other user, if two rows of two users became this payment
 }
 
-// Ranks: what ranks higher goes before, whichever comes first. Each is a
-// hexadecimal digit of Payment.Ranks; 0: nobody has said it.
+// The ranks of the sources of a payment's values. A value from a source of higher rank wins,
+// in any order of arrival. Each rank is a hexadecimal digit of Payment.Ranks; 0 means that no
+// source has given the value.
 const (
 	amountRank  int64 = 0x1
 	creditsRank int64 = 0x10
@@ -58,29 +58,30 @@ const (
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
 
-	// What was sold, credits and product: by whom it is said, and added to that where
-	// a catalogue knows it, by the product that the metadata or the provider names.
-	soldWithSubscription int64 = 1 // by a checkout that started the subscription
-	soldByOrder          int64 = 2 // by an event that names the order alone
-	soldByTransaction    int64 = 3
-	offeredByMetadata    int64 = 3
-	offeredByProvider    int64 = 6
+	// The rank of the credits is one of the first three. If a catalogue has the product, one of
+	// the last two is added.
+	soldWithSubscription int64 = 1 // a checkout that started the subscription
+	soldByOrder          int64 = 2 // an event that names only the order
+	soldByTransaction    int64 = 3 // an event that names the transaction
+	offeredByMetadata    int64 = 3 // the metadata names the product
+	offeredByProvider    int64 = 6 // the provider names the product
 
-	productUnsold int64 = 1 // of a product; what was sold ranks above: rank of credits + 1
+	// The rank of a product is that of its credits + 1, or this if they have none.
+	productUnsold int64 = 1
 
-	kindImplied          int64 = 1 // by being of a subscription
-	kindNotSold          int64 = 2 // metadata says it, of something that the catalogue does not sell
-	kindWithSubscription int64 = 3
-	kindSaid             int64 = 4
+	kindImplied          int64 = 1 // the event belongs to a subscription
+	kindNotSold          int64 = 2 // the metadata says it, but the catalogue does not have the product
+	kindWithSubscription int64 = 3 // a checkout that started the subscription
+	kindSaid             int64 = 4 // the payment's own event or the catalogue says it
 )
 
 func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
 
 func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of }
 
-// merge adds what another row, an event or a subscription says of the same
-// payment. It does not matter in which order: what ranks higher is kept, of equals
-// the largest.
+// merge adds what another row, an event or a subscription says of the same payment. The order
+// of merges does not matter: the value of higher rank is kept, of equal ranks a
+// fixed order of the values decides.
 func (p *Payment) merge(q Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)
@@ -113,7 +114,8 @@ func (p *Payment) merge(q Payment) {
 	}
 }
 
-// moreThan compares by the first that decides.
+// moreThan is true if first is. Otherwise the difference of the ranks decides, otherwise the
+// first of then that is not 0.
 func moreThan[R cmp.Ordered](first bool, ranks R, then ...int) bool {
 	var zero R
 	if first || ranks != zero {
@@ -133,8 +135,8 @@ func (p *Payment) mergeAmount(q Payment) {
 	p.Currency = cmp.Or(p.Currency, q.Currency)
 }
 
-// sellsMore compares what two say was sold: the rank, then more. Without a catalogue
-// any credits go before none; an offer of none says that there are none.
+// sellsMore compares what was sold: first by rank, then by amount. Without a catalogue, some
+// credits go before none at any rank. With a catalogue, an offer without credits means none.
 func (p Payment) sellsMore(than Payment) bool {
 	rank, others := p.rank(creditsRank), than.rank(creditsRank)
 	if rank == 0 {
@@ -155,8 +157,8 @@ func (p Payment) creditsOrZero() int64 {
 	return *p.Credits
 }
 
-// nameGitHubUser keeps the name with the earliest provider's time, of several the
-// smallest: the same one in whatever order the events come.
+// nameGitHubUser keeps the name with the earliest provider's time; at the same time, the
+// smallest. So the result does not depend on the order of the events.
 func (p *Payment) nameGitHubUser(name string, at time.Time) {
 	if name == "" || p.GitHubUsername != "" && cmp.Or(at.Compare(p.GitHubNamedAt), cmp.Compare(name, p.GitHubUsername)) >= 0 {
 		return
@@ -164,20 +166,20 @@ func (p *Payment) nameGitHubUser(name string, at time.Time) {
 	p.GitHubUsername, p.GitHubNamedAt = name, at
 }
 
-// sold says whether all is known of it but maybe its user.
+// sold reports whether everything about the payment is known, except perhaps its user.
 func (p Payment) sold() bool {
 	return !p.FirstAt.IsZero() && p.rank(creditsRank) > 0 && isKind(p.Kind) && (p.Kind != KindOneTime || p.Credits != nil)
 }
 
-// grants is the credits it ought to have granted.
-func (p Payment) grants() int64 {
+// creditsDue returns the credits that the payment must have granted.
+func (p Payment) creditsDue() int64 {
 	if p.UserID == "" || p.Kind == KindPro {
 		return 0
 	}
 	return p.creditsOrZero()
 }
 
-// subscription is the key of the one that it pays; empty for none.
+// subscription returns the key of the subscription that the payment pays; empty if none.
 func (p Payment) subscription() string {
 	switch {
 	case !p.sold():
@@ -190,7 +192,7 @@ func (p Payment) subscription() string {
 	return ""
 }
 
-// LoadPayment puts a payment as the database has it.
+// LoadPayment adds a payment of the database. A payment that is already here stays.
 func (s *State) LoadPayment(p Payment) {
 	if _, here := s.Payments.Get(p.ProviderPaymentID); here {
 		return
@@ -202,7 +204,7 @@ func (s *State) LoadPayment(p Payment) {
 func (s *State) putPayment(p Payment) {
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	if s.before != nil {
-		if _, noted := s.before[p.ProviderPaymentID]; !noted {
+		if _, kept := s.before[p.ProviderPaymentID]; !kept {
 			s.before[p.ProviderPaymentID] = before
 		}
 	}
@@ -231,7 +233,7 @@ func (s *State) indexPayment(before, p Payment) {
 	}
 }
 
-// paymentsIn lists the payments of a subscription that are here, in the order of the log.
+// paymentsIn lists the loaded payments of a subscription, in the order of the log.
 func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Payment {
 	var list []Payment
 	for id := range s.paymentsOf[subscription] {

@@ -1,38 +1,37 @@
 package projections
 
-// findPayment returns the payment that these names mean, with all that is known
-// of it. Two different transactions are two payments, whatever their order; the
-// order decides only where one side has no transaction. Where each name has led to
-// a row of its own so far, same is the order's: both are one payment, the
-// transaction's (see united).
+// findPayment returns the payment that has these names. Two different transactions are two
+// payments, even if they have one order. The order decides only if the event or the row has no
+// transaction. If each name has a row of its own, which lacks the other name, both rows are one
+// payment: p is their merge (see mergeRows), and same is the row of the order.
 func (s *State) findPayment(transaction, order string) (p, same Payment, known bool) {
-	charged, isCharged := s.paymentNamed(transaction, s.byTransaction)
-	ordered, isOrdered := s.paymentNamed(order, s.byOrder)
+	byTransaction, isCharged := s.paymentNamed(transaction, s.byTransaction)
+	byOrder, isOrdered := s.paymentNamed(order, s.byOrder)
 	switch {
-	case isCharged && isOrdered && charged.ProviderPaymentID != ordered.ProviderPaymentID && charged.OrderID == "" && ordered.TransactionID == "":
-		return united(charged, ordered), ordered, true
+	case isCharged && isOrdered && byTransaction.ProviderPaymentID != byOrder.ProviderPaymentID && byTransaction.OrderID == "" && byOrder.TransactionID == "":
+		return mergeRows(byTransaction, byOrder), byOrder, true
 	case isCharged:
-		return charged, Payment{}, true
-	case isOrdered && transaction != "" && ordered.TransactionID != "":
+		return byTransaction, Payment{}, true
+	case isOrdered && transaction != "" && byOrder.TransactionID != "":
 		return Payment{}, Payment{}, false
 	}
-	return ordered, Payment{}, isOrdered
+	return byOrder, Payment{}, isOrdered
 }
 
-// united is the payment that two rows turned out to be. What both say is merged.
-// Where they are of two users or of two kinds, one of them adds nothing but its
-// name, as a claim that comes second does: what it granted is taken back.
-func united(charged, ordered Payment) Payment {
-	one := charged
+// mergeRows returns the payment of two rows that are one payment. If the rows have two users or
+// two kinds, only one of them decides, and the other adds only its name, like a second claim.
+// What the other one granted is taken back.
+func mergeRows(byTransaction, byOrder Payment) Payment {
+	one := byTransaction
 	switch {
-	case charged.agreesWith(ordered):
-		one.merge(ordered)
-	case ordered.decidesBefore(charged):
-		one = ordered
-		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = charged.ProviderPaymentID, charged.TransactionID, false
+	case byTransaction.agreesWith(byOrder):
+		one.merge(byOrder)
+	case byOrder.decidesBefore(byTransaction):
+		one = byOrder
+		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = byTransaction.ProviderPaymentID, byTransaction.TransactionID, false
 	}
-	one.OrderID, one.MergedID = ordered.OrderID, ordered.ProviderPaymentID
-	for _, row := range []Payment{charged, ordered} {
+	one.OrderID, one.MergedID = byOrder.OrderID, byOrder.ProviderPaymentID
+	for _, row := range []Payment{byTransaction, byOrder} {
 		if row.user() != one.user() {
 			one.OtherUserID = row.user()
 		}
@@ -46,7 +45,8 @@ func (p Payment) agreesWith(other Payment) bool {
 		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank))
 }
 
-// decidesBefore: what was claimed goes before what was not, then what could be, then the earlier.
+// decidesBefore orders two rows of one payment: a claimed row first, then one that is complete,
+// then one with a claim, then the earlier one.
 func (p Payment) decidesBefore(other Payment) bool {
 	switch {
 	case (p.UserID != "") != (other.UserID != ""):
@@ -66,8 +66,8 @@ func (p Payment) user() string {
 	return p.Buyer
 }
 
-// paymentNamed looks in the index of that kind of name, then among the names
-// that payments were first seen with, which are unique whatever their kind.
+// paymentNamed returns the payment that has this name in the index, or else the payment whose
+// key it is. Keys are unique among transactions and orders together.
 func (s *State) paymentNamed(name string, index map[string]string) (Payment, bool) {
 	if name == "" {
 		return Payment{}, false
@@ -82,7 +82,7 @@ func (s *State) paymentNamed(name string, index map[string]string) (Payment, boo
 	return p, known
 }
 
-// named returns the event's payment, known or new, with the names the event adds.
+// named returns the event's payment, known or new, with the names that the event adds.
 func (s *State) named(f *facts) Payment {
 	p := f.payment
 	if !f.known {
@@ -99,8 +99,8 @@ func (s *State) named(f *facts) Payment {
 	return p
 }
 
-// unite leaves of the row that turned out to be the same payment its name.
-func (s *State) unite(f *facts) {
+// keepNameOnly turns f.same, the other row of the event's payment, into a name of it.
+func (s *State) keepNameOnly(f *facts) {
 	row := f.same
 	if row.ProviderPaymentID == "" {
 		return
@@ -111,10 +111,10 @@ func (s *State) unite(f *facts) {
 		OrderID: row.OrderID, FirstOfOrder: row.FirstOfOrder,
 		EventID: row.EventID, OccurredAt: row.OccurredAt, StreamSeq: row.StreamSeq,
 	})
-	s.release(row, "")
+	s.releaseImplicit(row, "")
 }
 
-// ids are those that its ledger lines and reversals may have.
+// ids returns the payment ids that its ledger lines and reversals may have.
 func (p Payment) ids() []string {
 	if p.MergedID == "" {
 		return []string{p.ProviderPaymentID}

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// ProLicense is a user's licence: active as long as some pro payment is not
-// fully reversed. The row shows the newest such payment, or the newest of all,
-// by the provider's time, then by the order of the log. The GitHub user is that
-// payment's alone: what somebody else writes into a purchase for this user says
-// nothing about the others.
+// ProLicense is a user's licence. It is active while at least one pro payment is not fully
+// reversed. The row shows the newest such payment, or the newest of all if there is none, by
+// the provider's time, then by the order of the log. The GitHub user comes from that payment
+// only. So somebody who buys for this user cannot change the GitHub user of other purchases.
 type ProLicense struct {
 	UserID            string    `db:"user_id,key"`
 	Status            string    `db:"status"`
@@ -24,7 +23,7 @@ type ProLicense struct {
 
 const statusRevoked = "revoked"
 
-// chooseLicenses sets the rows of those who have, or had, one of these payments as a licence.
+// chooseLicenses sets the licences of the users of these payments.
 func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
 	var chosen []string
 	for _, p := range payments {
@@ -35,7 +34,7 @@ func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
 	}
 }
 
-// chooseLicense sets the user's row again, after one of the user's pro payments changed.
+// chooseLicense sets a user's licence after one of the user's pro payments changed.
 func (s *State) chooseLicense(user string, at time.Time) {
 	var best Payment
 	for id := range s.proOf[user] {
@@ -46,7 +45,7 @@ func (s *State) chooseLicense(user string, at time.Time) {
 	}
 	before, known := s.Licenses.Get(user)
 	if best.ProviderPaymentID == "" {
-		if known && before.Status == statusActive { // what looked like a licence turned out to be none
+		if known && before.Status == statusActive { // the payment got another kind or user
 			before.Status, before.RevokedAt = statusRevoked, at
 			s.Licenses.Put(user, before)
 		}
@@ -65,7 +64,8 @@ func (s *State) chooseLicense(user string, at time.Time) {
 	}
 }
 
-// licensesBefore orders the pro payments of a user: those not reversed first, then the newest.
+// licensesBefore orders the pro payments of a user: first those that are not reversed, then the
+// newest.
 func (p Payment) licensesBefore(other Payment) bool {
 	if mine, others := p.ReversedAt.IsZero(), other.ReversedAt.IsZero(); mine != others {
 		return mine

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ProcessedEvent is the record of one event: what it did and why. Every message
-// of the log is one ProcessedEvent or one DuplicateEvent.
+// ProcessedEvent records what one event did, and why. Every message of the log has one
+// ProcessedEvent or one DuplicateEvent.
 type ProcessedEvent struct {
 	EventID           string    `db:"event_id,key"`
 	StreamSeq         int64     `db:"stream_seq"`
@@ -23,7 +23,8 @@ type ProcessedEvent struct {
 	ReceivedAt        time.Time `db:"received_at"`
 }
 
-// Subscription is the id in subscription_state that the event is about, empty for none.
+// Subscription returns the subscription_id in subscription_state that the event is about; empty
+// if none.
 func (e ProcessedEvent) Subscription() string {
 	switch {
 	case e.SubscriptionID != "":
@@ -40,14 +41,14 @@ type DuplicateEvent struct {
 	EventID   string `db:"event_id"`
 }
 
-// Events is the ids of the events a fold may have seen before, and the records of
-// those it adds.
+// Events has the ids of the events that were folded before, and the records of those that a
+// fold adds.
 type Events struct {
 	seen  map[string]struct{}
 	added []ProcessedEvent
 }
 
-// Load says that the database has an event of that id.
+// Load adds the id of an event of the database.
 func (e *Events) Load(id string) {
 	if e.seen == nil {
 		e.seen = map[string]struct{}{}
@@ -55,7 +56,7 @@ func (e *Events) Load(id string) {
 	e.seen[id] = struct{}{}
 }
 
-// Has says whether an event of that id was seen before.
+// Has reports whether an event of that id was folded before.
 func (e *Events) Has(id string) bool {
 	_, seen := e.seen[id]
 	return seen

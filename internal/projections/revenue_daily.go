@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// RevenueDay is one day's money in one currency for one kind, in minor units.
-// What was paid counts on the payment's day, what was taken back on the
-// reversal's: a day can have more taken back than paid. Sums beyond 63 bits wrap.
+// RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts
+// on its own day and a reversal on its own. So a day can have more refunded than paid. Sums
+// beyond 63 bits wrap.
 type RevenueDay struct {
-	Day            time.Time `db:"day,key"`      // its first moment, UTC
-	Currency       string    `db:"currency,key"` // unknown where the provider says no amount
+	Day            time.Time `db:"day,key"`      // its start, UTC
+	Currency       string    `db:"currency,key"` // "unknown" if the provider gives none
 	Kind           string    `db:"kind,key"`
 	Payments       int64     `db:"payments"`
 	Gross          int64     `db:"gross"`
 	Refunded       int64     `db:"refunded"`
 	Net            int64     `db:"net"`
-	RejectedEvents int64     `db:"rejected_events"` // payments that no rule could use
-	Rejected       int64     `db:"rejected"`        // the money in them
+	RejectedEvents int64     `db:"rejected_events"` // rejected events that say that a payment arrived
+	Rejected       int64     `db:"rejected"`        // their money
 }
 
 type revenueKey struct {
@@ -25,13 +25,12 @@ type revenueKey struct {
 	currency, kind string
 }
 
-// LoadRevenue puts a row as the database has it.
+// LoadRevenue adds a row of the database.
 func (s *State) LoadRevenue(row RevenueDay) {
 	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
 }
 
-// countRevenue takes what the event made of its payments into account, and the
-// money of an event that was rejected.
+// countRevenue adds how the event changed its payments, and the money of a rejected event.
 func countRevenue(s *State, f *facts, outcome Outcome) {
 	for id, before := range s.before {
 		after, _ := s.Payments.Get(id)
@@ -49,8 +48,8 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 	}
 }
 
-// addPaid adds a payment, or takes it away again. One that cannot be claimed yet, but
-// for its user, is not paid.
+// addPaid adds a payment if sign is 1, and subtracts it if sign is -1. A payment counts when
+// everything except its user is known.
 func (s *State) addPaid(p Payment, sign int64) {
 	if !p.sold() {
 		return

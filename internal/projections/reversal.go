@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Reversal is one refund or dispute. One that comes before its payment waits
-// here and takes effect with it.
+// Reversal is one refund or dispute. If it comes before its payment, it waits in its table and
+// takes effect when the payment is claimed.
 type Reversal struct {
 	EventID           string    `db:"event_id,key"`
 	ProviderPaymentID string    `db:"provider_payment_id"`
 	OrderID           string    `db:"order_id"`
 	Cause             string    `db:"cause"`
 	Status            string    `db:"status"`
-	Amount            *int64    `db:"amount"` // nil: all of it
-	Paid              *int64    `db:"paid"`   // what Amount is part of; nil: the payment's amount
+	Amount            *int64    `db:"amount"` // nil: everything
+	Paid              *int64    `db:"paid"`   // the whole of which Amount is a part; nil: the payment's amount
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 
-	Cumulative bool `db:"cumulative"` // Amount is all that is taken back so far
+	Cumulative bool `db:"cumulative"` // Amount is the total of all reversals so far
 }
 
-// causes says what a reversal is in the ledger.
+// causes maps event types to the ledger entries of reversals.
 var causes = map[string]string{"refund.created": "refund", "dispute.created": "chargeback"}
 
-// reverse is the rule of refund.created and dispute.created. They need only a
-// payment's name: user and kind come from the payment, and what is reversed is
-// settled against what it granted, now or when it is claimed.
+// reverse is the rule of refund.created and dispute.created. They need only a name of the
+// payment, which knows the user and the kind. What is reversed is settled against what the
+// payment granted, now or when it is claimed.
 func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 	if f.PaymentID() == "" {
-		return Rejected, refused(MissingPaymentID)
+		return Rejected, rejection(MissingPaymentID)
 	}
 	amount, paid := f.RefundAmount, f.PaidAmount
 	cumulative := f.RefundedTotal.Present
@@ -40,7 +40,7 @@ func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 		amount = f.RefundedTotal
 	}
 	if amount.Bad || amount.Value < 0 || paid.Bad || paid.Value < 0 {
-		return Rejected, refused(OutOfRange)
+		return Rejected, rejection(OutOfRange)
 	}
 	row := Reversal{
 		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causes[f.Type], Status: f.Status,
@@ -54,11 +54,11 @@ func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 	row.ProviderPaymentID = f.payment.ProviderPaymentID
 	s.Reversals.Put(row.EventID, row)
 	s.indexReversal(row)
-	r.touch(s, f, f.payment)
+	r.recompute(s, f, f.payment)
 	return Applied, nil
 }
 
-// LoadReversal puts a reversal as the database has it.
+// LoadReversal adds a reversal of the database. One that is already here stays.
 func (s *State) LoadReversal(row Reversal) {
 	if _, loaded := s.Reversals.Get(row.EventID); loaded {
 		return
@@ -73,48 +73,47 @@ func (s *State) indexReversal(row Reversal) {
 	}
 }
 
-// counts is false for what the provider has not taken back, or not yet.
+// counts reports whether the money was really taken back, and not only asked for or refused.
 func (r Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
 
-// settle writes the ledger lines that are missing from what there is to what there
-// ought to be, which is a function of the payment and its reversals alone. Grants
-// are written by the event by, reversals by themselves, one after the other in the
-// order of the log, corrections by the event now. It changes nothing where all is
-// settled.
-func (s *State) settle(p Payment, by, now granting) Payment {
+// settle writes the ledger lines that are missing. What the ledger must say is a function of
+// the payment and its reversals only. Grants are written under the event by, corrections under
+// the event now, and each reversal under its own event, in the order of the log. If no line is
+// missing, settle writes none.
+func (s *State) settle(p Payment, by, now ledgerEvent) Payment {
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
 	if len(reversals) > 0 {
 		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
 		s.putPayment(p)
 	}
-	s.undoOthers(p, now)
-	ought := p.grants()
+	s.undoFormerGrants(p, now)
+	due := p.creditsDue()
 	granted, reversed := s.sums(p)
-	if excess := reversed - all.of(ought); excess > 0 {
+	if excess := reversed - all.of(due); excess > 0 {
 		s.take(p, -excess, entryCorrection, now)
 		reversed -= excess
 	}
-	if granted > ought {
-		s.take(p, granted-ought, entryCorrection, now)
+	if granted > due {
+		s.take(p, granted-due, entryCorrection, now)
 	}
-	if granted < ought {
-		s.grant(p, ought-granted, by)
+	if granted < due {
+		s.grant(p, due-granted, by)
 	}
-	so := taken{paid: all.paid}
+	soFar := taken{paid: all.paid}
 	for _, reversal := range reversals {
-		so.add(reversal)
-		if step := so.of(ought) - reversed; step > 0 {
-			s.take(p, step, reversal.Cause, granting{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+		soFar.add(reversal)
+		if step := soFar.of(due) - reversed; step > 0 {
+			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
 	}
 	return p
 }
 
-// undoOthers takes back all that was granted as something else or to somebody else,
-// before more was known of the payment.
-func (s *State) undoOthers(p Payment, now granting) {
+// undoFormerGrants takes back everything that was granted to another user or under another
+// kind, before more was known of the payment.
+func (s *State) undoFormerGrants(p Payment, now ledgerEvent) {
 	for _, user := range []string{p.user(), p.OtherUserID} {
 		for _, kind := range []Kind{KindSubscription, KindOneTime} {
 			if user == "" || user == p.UserID && kind == p.Kind {
@@ -129,7 +128,7 @@ func (s *State) undoOthers(p Payment, now granting) {
 	}
 }
 
-// reversalsFor lists what counts against the payment, in the order of the log.
+// reversalsFor lists the reversals that count for the payment, in the order of the log.
 func (s *State) reversalsFor(p Payment) []Reversal {
 	var list []Reversal
 	for _, id := range p.ids() {
@@ -142,12 +141,12 @@ func (s *State) reversalsFor(p Payment) []Reversal {
 	return list
 }
 
-// taken is what some reversals of one payment take back together: the largest
-// cumulative amount seen, and the sum of those that count for themselves.
+// taken is what some reversals of one payment take back together: the largest cumulative
+// amount, and the sum of the amounts of the others.
 type taken struct {
 	largest, sum int64
-	paid         *int64 // the largest that any of them says, else the payment's amount; nil: nothing, or nobody knows
-	whole        bool   // by one that says no amount
+	paid         *int64 // the largest that a reversal gives, otherwise the payment's amount; nil: none or unknown
+	whole        bool   // a reversal without an amount takes everything back
 }
 
 func takenBy(reversals []Reversal, p Payment) (t taken) {
@@ -185,8 +184,8 @@ func saturated(a, b int64) int64 {
 
 func (t *taken) total() int64 { return saturated(t.largest, t.sum) }
 
-// all says whether nothing of the payment is left. Where nobody knows what was
-// paid, any amount is all of it.
+// all reports whether nothing of the payment is left. If it is unknown what was paid, any
+// amount takes everything back.
 func (t *taken) all() bool {
 	switch {
 	case t.whole:
@@ -198,7 +197,7 @@ func (t *taken) all() bool {
 	}
 }
 
-// of is the share of the credits, rounded down: towards the customer.
+// of returns the share of the credits that is taken back, rounded down in favour of the customer.
 func (t *taken) of(credits int64) int64 {
 	if t.all() {
 		return credits
@@ -211,7 +210,7 @@ func (t *taken) of(credits int64) int64 {
 	return int64(share)
 }
 
-// amount is what is taken back in money, at most what was paid; nil where nobody knows.
+// amount returns the money that is taken back, at most what was paid; nil if it is unknown.
 func (t *taken) amount() *int64 {
 	total := t.total()
 	switch {
@@ -224,16 +223,16 @@ func (t *taken) amount() *int64 {
 	return &total
 }
 
-// reversedAt is the provider's time of the reversal that left nothing, zero where
+// reversedAt returns the provider's time of the reversal after which nothing was left; zero if
 // something is left.
 func (t *taken) reversedAt(reversals []Reversal) time.Time {
 	if !t.all() {
 		return time.Time{}
 	}
 	reversals = slices.SortedFunc(slices.Values(reversals), func(a, b Reversal) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	so := taken{paid: t.paid}
+	soFar := taken{paid: t.paid}
 	for _, r := range reversals {
-		if so.add(r); so.all() {
+		if soFar.add(r); soFar.all() {
 			return r.OccurredAt
 		}
 	}

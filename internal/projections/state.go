@@ -1,18 +1,18 @@
 package projections
 
-// State is the rows of all tables that the events to be folded can touch:
+// State has the rows of all tables that the events to be folded can touch:
 //
-//   - events: those with one of the events' ids
-//   - payments: those with one of their names and what these were merged into or
-//     with, the unclaimed ones of every subscription they touch, and all of one
-//     that they start
-//   - subscriptions: those they name or their payments have, and all of every user
-//     they touch
-//   - the rows of every user they touch, by their own words, their payment's or
-//     their subscription's, and the user's payments of kind pro
+//   - events: those with an id of these events
+//   - payments: those with a name that the events have, and the payments that these are merged
+//     with; the unclaimed payments of every subscription that is touched; all payments of a
+//     subscription that an event starts
+//   - subscriptions: those that the events or their payments name, and all subscriptions of
+//     every user that is touched
+//   - users: the rows of each user that the event, its payment or its subscription names, and
+//     the user's payments of kind pro
 //   - the reversals and ledger lines of those payments
 //
-// Load* puts what the database has; Fold changes it.
+// The methods Load… add rows of the database. Fold changes them.
 type State struct {
 	Events        Events
 	Duplicates    []DuplicateEvent
@@ -25,7 +25,7 @@ type State struct {
 	Licenses      Table[string, ProLicense]
 	Revenue       Table[revenueKey, RevenueDay] // an extra
 
-	// Poison lists the sequences of events whose rows the database has refused.
+	// Poison has the sequences of the quarantined events, whose rows the database has refused.
 	Poison map[uint64]bool
 
 	byTransaction map[string]string          // transaction → payment
@@ -35,8 +35,8 @@ type State struct {
 	proOf         map[string]map[string]bool // user → claimed payments of kind pro
 	reversalsOf   map[string][]string        // payment → reversals, by their event ids
 
-	facts  facts              // of the event being folded
-	before map[string]Payment // the payments it changed, as they were; nil where there are no extras
+	facts  facts              // of the event that is folded now
+	before map[string]Payment // the payments that the event changed, as they were before; nil without extras
 }
 
 // NewState returns a state of empty tables.
@@ -52,8 +52,8 @@ func NewState() *State {
 	}
 }
 
-// Reset empties the tables for the next events; what is known to be refused and
-// the sums of the extras stay. Rows that were listed before remain valid.
+// Reset empties the tables for the next events. The quarantined sequences and the sums of the
+// extras stay. Lists that were returned before remain valid.
 func (s *State) Reset() {
 	s.Events.clear()
 	s.Duplicates = nil

@@ -8,7 +8,7 @@ import (
 // Subscription is the one subscription of a user that the portal shows.
 type Subscription struct {
 	UserID             string    `db:"user_id,key"`
-	SubscriptionID     string    `db:"subscription_id"` // empty where the provider names none
+	SubscriptionID     string    `db:"subscription_id"` // empty if the provider names none
 	ProductKey         string    `db:"product_key"`
 	Status             string    `db:"status"`
 	CurrentPeriodStart time.Time `db:"current_period_start"`
@@ -20,9 +20,8 @@ type Subscription struct {
 	StreamSeq          int64     `db:"stream_seq"`
 }
 
-// chooseSubscription sets the row of a user: a live subscription before an
-// ended one, then one that the provider names, then the latest started, then the
-// latest in the log.
+// chooseSubscription sets the row of a user. A live subscription goes before an ended one, then
+// one that the provider names, then the one that started last, then the last in the log.
 func (s *State) chooseSubscription(user string) {
 	var best SubscriptionState
 	for id := range s.ofUser[user] {
@@ -36,7 +35,7 @@ func (s *State) chooseSubscription(user string) {
 	}
 	now, shown := s.Current.Get(user)
 	if best.SubscriptionID == "" {
-		if shown && now.Status != statusUnknown { // what was shown turned out to be none
+		if shown && now.Status != statusUnknown { // the one that was shown is of another kind or user now
 			now.Status = statusUnknown
 			s.Current.Put(user, now)
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// SubscriptionState is one subscription of the provider, also while its user is
-// unknown. Status, period and payment are those of the latest event by the
-// provider's time, then by the order of the log.
+// SubscriptionState is one subscription of the provider. Its user can be unknown. Status,
+// period and payment come from the latest event by the provider's time, then by the order of
+// the log.
 type SubscriptionState struct {
 	SubscriptionID     string    `db:"subscription_id,key"`
 	UserID             string    `db:"user_id"`
@@ -18,25 +18,25 @@ type SubscriptionState struct {
 	CurrentPeriodEnd   time.Time `db:"current_period_end"`
 	CanceledAt         time.Time `db:"canceled_at"`
 	ProviderPaymentID  string    `db:"provider_payment_id"`
-	StartedAt          time.Time `db:"started_at"` // the earliest provider time of any of its events
+	StartedAt          time.Time `db:"started_at"` // the earliest provider's time of its events
 	OccurredAt         time.Time `db:"occurred_at"`
 	EventID            string    `db:"event_id"`
 	StreamSeq          int64     `db:"stream_seq"`
 
-	// What its events say that it is; only subscriptions are shown to their users.
+	// Kind is what its events say. Only subscriptions are shown to their users.
 	Kind string `db:"kind"`
 
-	// What a checkout that started it left for its payments.
+	// Sold… is what a checkout that started the subscription says of its payments.
 	SoldKind        string `db:"sold_kind"`
 	SoldProductKey  string `db:"sold_product_key"`
 	SoldCredits     *int64 `db:"sold_credits"`
-	SoldLines       int64  `db:"sold_lines"` // see Payment; 0: nothing is left with it
+	SoldLines       int64  `db:"sold_lines"` // see Payment; 0 if no checkout said what was sold
 	SoldValidMonths int64  `db:"sold_valid_months"`
 
-	SoldGitHubUsername string    `db:"sold_github_username"` // whom its payments invite; see Payment
+	SoldGitHubUsername string    `db:"sold_github_username"` // the user whom its payments invite; see Payment
 	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
 
-	Holders int64 `db:"holders"` // of an implicit one: the payments and events that make it be there
+	Holders int64 `db:"holders"` // of an implicit one: the number of payments and events that refer to it
 
 	SoldRanks int64 `db:"sold_ranks"` // see Payment
 }
@@ -44,15 +44,14 @@ type SubscriptionState struct {
 const (
 	statusActive   = "active"
 	statusCanceled = "canceled"
-	// statusUnknown is that of a subscription of which only an update without a
-	// status has been heard. It is not live.
+	// statusUnknown: no event has given a status yet. The subscription is not live.
 	statusUnknown = "unknown"
-	// statusMerged is that of an implicit subscription whose payments turned out to
-	// be of another one. It is not shown.
+	// statusMerged: all payments of an implicit subscription belong to another one now. It is
+	// not shown.
 	statusMerged = "merged"
 )
 
-// LoadSubscription puts a subscription as the database has it.
+// LoadSubscription adds a subscription of the database. One that is already here stays.
 func (s *State) LoadSubscription(row SubscriptionState) {
 	if _, here := s.Subscriptions.Get(row.SubscriptionID); here {
 		return
@@ -83,57 +82,57 @@ func addTo(index map[string]map[string]bool, key, member string) {
 	index[key][member] = true
 }
 
-// news is what an event, or a payment, says of a subscription.
-type news struct {
+// change is what an event or a payment says of a subscription.
+type change struct {
 	at, startedAt          time.Time
-	status                 string // empty: the one it has
+	status                 string // empty: unchanged
 	user                   string
-	kind                   Kind // empty: it does not say
+	kind                   Kind // empty: unknown
 	productKey             string
 	paymentID              string
 	periodStart, periodEnd time.Time
 	canceledAt             time.Time
-	sold                   Payment // what a checkout that starts it says of its payments
-	holds                  int64   // see Holders
-	aside                  bool    // it says nothing of status, product, payment and period
+	sold                   Payment // what a checkout that starts it says of its payments; see sell
+	holders                int64   // is added to Holders
+	ownerOnly              bool    // it says nothing of status, product, payment or period
 }
 
-// setSubscription tells a subscription the news, claims what waited for its user,
-// and chooses the user's current one again. News older than what the state knows
-// only fill what is empty: Stale. A cancellation is final and applies whenever it
-// comes, of several the earliest; but an implicit subscription is revived by the
-// next payment.
-func (r Rules) setSubscription(s *State, f *facts, key string, n news) Outcome {
+// setSubscription applies a change to a subscription, claims the payments that waited for its
+// user, and chooses the user's current subscription again. A change that is older than the
+// state only fills empty fields; it is Stale. A cancellation is final and applies in any order;
+// of several, the earliest counts. Only an implicit subscription is revived, by its next
+// payment.
+func (r Rules) setSubscription(s *State, f *facts, key string, c change) Outcome {
 	state, known := s.Subscriptions.Get(key)
 	if !known || state.Status == statusMerged {
 		known = false
-		state = SubscriptionState{SubscriptionID: key, StartedAt: n.startedAt, Status: statusUnknown}
+		state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}
 	implicit := strings.HasPrefix(key, implicitPrefix)
-	older, final := known && state.Status != statusUnknown && n.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
+	older, final := known && state.Status != statusUnknown && c.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
 	newest := !older && !final
-	earliestCancellation := n.status == statusCanceled && !implicit && (older || !final)
+	earliestCancellation := c.status == statusCanceled && !implicit && (older || !final)
 	outcome := Applied
 	switch {
-	case n.aside && known:
+	case c.ownerOnly && known:
 	case newest || earliestCancellation:
-		state.overwrite(f, n)
+		state.overwrite(f, c)
 	default:
 		outcome = Stale
-		state.fill(n)
+		state.fill(c)
 	}
-	found := state.UserID == "" && n.user != ""
-	state.UserID = cmp.Or(state.UserID, n.user)
-	if n.startedAt.Before(state.StartedAt) && !n.aside {
-		state.StartedAt = n.startedAt
+	found := state.UserID == "" && c.user != ""
+	state.UserID = cmp.Or(state.UserID, c.user)
+	if c.startedAt.Before(state.StartedAt) && !c.ownerOnly {
+		state.StartedAt = c.startedAt
 	}
-	state.Kind = shownKind(state.Kind, n.kind)
-	state.sell(n.sold)
-	state.Holders += n.holds
+	state.Kind = shownKind(state.Kind, c.kind)
+	state.sell(c.sold)
+	state.Holders += c.holders
 	s.putSubscription(state)
 	if found {
 		for _, p := range s.paymentsIn(key, func(p Payment) bool { return p.UserID == "" }) {
-			r.touch(s, f, p)
+			r.recompute(s, f, p)
 		}
 	}
 	if state.UserID != "" {
@@ -142,7 +141,7 @@ func (r Rules) setSubscription(s *State, f *facts, key string, n news) Outcome {
 	return outcome
 }
 
-// shownKind: a subscription is one where any event says so.
+// shownKind merges two kinds. If one event says that it is a subscription, it is one.
 func shownKind(a, b Kind) Kind {
 	for _, kind := range []Kind{KindSubscription, KindPro, KindOneTime} {
 		if a == kind || b == kind {
@@ -152,27 +151,27 @@ func shownKind(a, b Kind) Kind {
 	return ""
 }
 
-// sell keeps what a checkout that starts the subscription says of its payments.
-func (s *SubscriptionState) sell(told Payment) {
-	if told.Ranks == 0 {
+// sell merges what a checkout that starts the subscription says of its payments.
+func (s *SubscriptionState) sell(said Payment) {
+	if said.Ranks == 0 {
 		return
 	}
-	if told.rank(kindRank) == kindSaid {
-		told.setRank(kindRank, kindWithSubscription)
+	if said.rank(kindRank) == kindSaid {
+		said.setRank(kindRank, kindWithSubscription)
 	} else {
-		told.setRank(kindRank, 0)
+		said.setRank(kindRank, 0)
 	}
-	for _, of := range []int64{creditsRank, productRank} { // it names the order alone, and is not of one payment
-		told.setRank(of, max(0, told.rank(of)-(soldByOrder-soldWithSubscription)))
+	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is not about one payment
+		said.setRank(of, max(0, said.rank(of)-(soldByOrder-soldWithSubscription)))
 	}
-	if told.rank(productRank) == 0 {
-		told.ProductKey = ""
+	if said.rank(productRank) == 0 {
+		said.ProductKey = ""
 	}
 	sold := s.sold()
-	if s.SoldKind != "" && told.rank(kindRank) > 0 {
-		sold.Kind = shownKind(s.SoldKind, told.Kind)
+	if s.SoldKind != "" && said.rank(kindRank) > 0 {
+		sold.Kind = shownKind(s.SoldKind, said.Kind)
 	}
-	sold.merge(told)
+	sold.merge(said)
 	if sold.rank(kindRank) > 0 {
 		s.SoldKind = sold.Kind
 	}
@@ -184,7 +183,7 @@ func (s *SubscriptionState) sell(told Payment) {
 	}
 }
 
-// sold is what the subscription knows of each of its payments.
+// sold returns what the subscription says of each of its payments.
 func (s SubscriptionState) sold() Payment {
 	p := Payment{
 		Kind: s.SoldKind, ProductKey: s.SoldProductKey, Ranks: s.SoldRanks,
@@ -194,26 +193,26 @@ func (s SubscriptionState) sold() Payment {
 	return p
 }
 
-func (s *SubscriptionState) overwrite(f *facts, n news) {
-	s.Status, s.CanceledAt = cmp.Or(n.status, s.Status), time.Time{}
+func (s *SubscriptionState) overwrite(f *facts, c change) {
+	s.Status, s.CanceledAt = cmp.Or(c.status, s.Status), time.Time{}
 	if s.Status == statusCanceled {
-		s.CanceledAt = firstTime(n.canceledAt, n.at)
+		s.CanceledAt = firstTime(c.canceledAt, c.at)
 	}
-	s.ProductKey = cmp.Or(n.productKey, s.ProductKey)
-	s.ProviderPaymentID = cmp.Or(n.paymentID, s.ProviderPaymentID)
-	if !n.periodStart.IsZero() || !n.periodEnd.IsZero() {
-		s.CurrentPeriodStart, s.CurrentPeriodEnd = n.periodStart, n.periodEnd
+	s.ProductKey = cmp.Or(c.productKey, s.ProductKey)
+	s.ProviderPaymentID = cmp.Or(c.paymentID, s.ProviderPaymentID)
+	if !c.periodStart.IsZero() || !c.periodEnd.IsZero() {
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = c.periodStart, c.periodEnd
 	}
-	if n.status != "" || s.Status == statusUnknown { // else who decided the status is still who did
-		s.OccurredAt, s.EventID, s.StreamSeq = n.at, f.ID, int64(f.Seq)
+	if c.status != "" || s.Status == statusUnknown { // otherwise the status still comes from the earlier event
+		s.OccurredAt, s.EventID, s.StreamSeq = c.at, f.ID, int64(f.Seq)
 	}
 }
 
-func (s *SubscriptionState) fill(n news) {
-	s.ProductKey = cmp.Or(s.ProductKey, n.productKey)
-	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, n.paymentID)
+func (s *SubscriptionState) fill(c change) {
+	s.ProductKey = cmp.Or(s.ProductKey, c.productKey)
+	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, c.paymentID)
 	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
-		s.CurrentPeriodStart, s.CurrentPeriodEnd = n.periodStart, n.periodEnd
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = c.periodStart, c.periodEnd
 	}
 }
 

@@ -1,7 +1,7 @@
 package projections
 
-// Table is the rows of one table that a fold may see. It knows which rows are
-// new and which were changed since they were loaded. Not for concurrent use.
+// Table has the rows of one table that a fold can touch. It knows which rows are new and which
+// have changed since they were loaded. It is not safe for concurrent use.
 type Table[K comparable, R any] struct {
 	places  map[K]int
 	rows    []row[R]
@@ -13,14 +13,14 @@ type row[R any] struct {
 	loaded, listed bool
 }
 
-// Load puts a row as the database has it. A row that is here already stays.
+// Load adds a row of the database. A row that is already here stays.
 func (t *Table[K, R]) Load(key K, value R) {
 	if _, here := t.places[key]; !here {
 		t.add(key, row[R]{value: value, loaded: true})
 	}
 }
 
-// Get returns the row as the fold left it.
+// Get returns the row as the last Put or Load left it.
 func (t *Table[K, R]) Get(key K) (R, bool) {
 	if at, here := t.places[key]; here {
 		return t.rows[at].value, true
@@ -51,20 +51,18 @@ func (t *Table[K, R]) Rows() []R {
 	return out
 }
 
-// EachChanged calls do with every row that is new, or was loaded and changed, in
-// the order of their first change. place counts the rows in the order in which they
-// came here, from 0.
+// EachChanged calls do with every row that is new or has changed, in the order of their first
+// change. place is the row's index in Rows.
 func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, place int)) {
 	for _, place := range t.changed {
 		do(&t.rows[place].value, t.rows[place].loaded, place)
 	}
 }
 
-// Inserted lists the new rows, Updated the loaded ones that changed; both in
-// the order of their first change.
+// Inserted lists the new rows, in the order of their first change.
 func (t *Table[K, R]) Inserted() []R { return t.list(false) }
 
-// Updated: see Inserted.
+// Updated lists the loaded rows that have changed, in the order of their first change.
 func (t *Table[K, R]) Updated() []R { return t.list(true) }
 
 func (t *Table[K, R]) list(loaded bool) []R {
@@ -87,7 +85,7 @@ func (t *Table[K, R]) add(key K, added row[R]) (at int) {
 	return at
 }
 
-// clear takes all rows away, and keeps the memory for others.
+// clear removes all rows and keeps their memory for the next.
 func (t *Table[K, R]) clear() {
 	clear(t.places)
 	clear(t.rows)

@@ -1,0 +1,105 @@
+package projections
+
+import (
+	"cmp"
+	"time"
+)
+
+// recompute stores a payment that has changed, and brings up to date what depends on it. The
+// payment inherits from its subscription, is claimed if it is complete, has its ledger settled,
+// and updates its subscription and licences. If it is the event's own payment, f.payment is set
+// to the result.
+func (r Rules) recompute(s *State, f *facts, p Payment) {
+	own := p.ProviderPaymentID == f.payment.ProviderPaymentID
+	before, _ := s.Payments.Get(p.ProviderPaymentID)
+	p.inherit(s)
+	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)}
+	now := by
+	if before.UserID == "" && !(own && IsClaim(f.Type)) {
+		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
+	}
+	switch {
+	case p.UserID == "" && p.Buyer != "" && p.sold() && s.canGrant(p):
+		p.UserID, p.Buyer = p.Buyer, ""
+		f.claimed = true
+	case p.UserID != "" && !p.sold(): // it has another kind now, of which something is still unknown
+		p.UserID, p.Buyer = "", p.UserID
+	case p.UserID != "":
+		p.Buyer = ""
+	}
+	full := p
+	if key := p.subscription(); key != "" && key == p.SubscriptionID { // the subscription takes these over below
+		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
+	}
+	merged := Payment{} // the row that is only a name of this payment from now on
+	if own && p.MergedID == f.same.ProviderPaymentID {
+		merged = f.same
+		s.keepNameOnly(f)
+	}
+	s.putPayment(p)
+	p = s.settle(p, by, now)
+	s.releaseImplicit(before, p.subscription())
+	r.updateSubscription(s, f, before, full)
+	s.chooseLicenses(f.OccurredAt, p, before, merged)
+	if own {
+		f.payment, _ = s.Payments.Get(p.ProviderPaymentID)
+	}
+}
+
+// inherit merges what the payment's subscription knows: the user, and what was sold with it.
+func (p *Payment) inherit(s *State) {
+	if p.SubscriptionID == "" {
+		return
+	}
+	state, _ := s.Subscriptions.Get(p.SubscriptionID)
+	if p.UserID == "" {
+		p.Buyer = cmp.Or(p.Buyer, state.UserID)
+	}
+	p.merge(state.sold())
+	if p.rank(kindRank) == 0 && !p.FirstAt.IsZero() {
+		p.Kind = KindSubscription
+		p.setRank(kindRank, kindImplied)
+	}
+}
+
+// updateSubscription applies the payment to the subscription that it pays. A payment that is not
+// complete yet gives only its user and kind.
+func (r Rules) updateSubscription(s *State, f *facts, before, p Payment) {
+	key := p.subscription()
+	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() && (p.user() != "" || p.statedKind() != "") {
+		r.setSubscription(s, f, p.SubscriptionID, change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true})
+	}
+	if key == "" || p.LastAt.IsZero() {
+		return
+	}
+	holders := int64(0)
+	switch {
+	case p.SubscriptionID != "":
+	case before.subscription() != key:
+		holders = 1
+	case !p.LastAt.After(before.LastAt) && p.PeriodEnd.Equal(before.PeriodEnd) && p.ProductKey == before.ProductKey:
+		return
+	}
+	r.setSubscription(s, f, key, change{
+		status: statusActive, at: p.LastAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), productKey: p.ProductKey,
+		paymentID: p.ProviderPaymentID, periodStart: p.PeriodStart, periodEnd: p.PeriodEnd, holders: holders,
+	})
+}
+
+// releaseImplicit takes a payment away from its implicit subscription if it belongs to another
+// subscription now, or to none. If nothing refers to the implicit one any more, it is not shown.
+func (s *State) releaseImplicit(before Payment, now string) {
+	key := before.subscription()
+	if key == "" || key == now || before.SubscriptionID != "" {
+		return
+	}
+	state, known := s.Subscriptions.Get(key)
+	if !known {
+		return
+	}
+	if state.Holders--; state.Holders <= 0 {
+		state.Status = statusMerged // it keeps its user, so that it is found when it is needed again
+	}
+	s.putSubscription(state)
+	s.chooseSubscription(before.UserID)
+}
