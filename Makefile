@@ -33,7 +33,7 @@ PROPERTY_CHECKS ?= 2000
 test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/store -rapid.checks=$(PROPERTY_CHECKS) && \
-	go test -count 1 -timeout 0 -run WhateverHappens ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS)
+	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS)
 
 ARRIVAL_ROUNDS ?= 5
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (5) rounds

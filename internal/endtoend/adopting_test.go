@@ -17,9 +17,9 @@ import (
 
 const adopting = "../../docs/adopting.md"
 
-// TestTheExampleOfAdoptingIntroducesASubscriber runs the commands of docs/adopting.md as
-// written, with its catalogue, and then delivers what the provider sends later. One renewal
-// came before: it waits for the introduction.
+// TestTheExampleOfAdoptingIntroducesASubscriber runs the commands of docs/adopting.md with
+// its catalogue, and then delivers later events of the provider. One renewal is delivered
+// before: it waits until the subscriber is introduced.
 func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -28,40 +28,40 @@ func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	require.NoError(t, os.WriteFile(catalogue, []byte(catalogueOf(t, adopting)), 0o600))
 	w.startProjector(t, "CATALOGUE_FILE="+catalogue, "PROVIDER_MODE=live")
 	w.awaitProjected(t)
-	require.EqualValues(t, 0, ask[int64](t, w.database, "select count(*) from portal.credit_ledger"), "nobody is known yet")
+	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.credit_ledger"), "nobody is known yet")
 
 	blocks := shellBlocks(t, adopting)
-	said := w.shell(t, blocks[0])
+	output := w.shell(t, blocks[0])
 	for _, id := range []string{"introduce_sub_77", "introduce_balance_u_77", "introduce_tran_12"} {
-		require.Regexp(t, `200 \{"status":"(accepted|duplicate)","id":"`+id+`"\}`, said)
+		require.Regexp(t, `200 \{"status":"(accepted|duplicate)","id":"`+id+`"\}`, output)
 	}
 	w.awaitProjected(t)
 	require.Equal(t, "sub_77 active prod_plan 2026-03-10", w.subscription(t))
-	require.EqualValues(t, 350, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"))
-	require.EqualValues(t, 1, ask[int64](t, w.database, "select count(*) from portal.pro_license where user_id = 'u_77' and status = 'active' and github_username = 'octocat'"))
-	require.EqualValues(t, 100, w.granted(t), "of the renewal that waited, and nothing of the introduction")
+	require.EqualValues(t, 350, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"))
+	require.EqualValues(t, 1, mustQuery[int64](t, w.database, "select count(*) from portal.pro_license where user_id = 'u_77' and status = 'active' and github_username = 'octocat'"))
+	require.EqualValues(t, 100, w.granted(t), "the renewal that waited, and nothing for the introduction")
 
 	require.Contains(t, w.shell(t, blocks[0]), `"status":"duplicate"`)
 	w.deliver(t, renewal("evt_after", "tran_14", "2026-03-10", "2026-04-10"),
 		`{"id":"evt_refund","eventType":"refund.created","created_at":"2026-03-12T00:00:00Z","object":{"status":"succeeded","customer":"cust_77","transaction":{"id":"tran_12"},"mode":"prod"}}`)
 	w.awaitProjected(t)
 	require.Equal(t, "sub_77 active prod_plan 2026-04-10", w.subscription(t))
-	require.EqualValues(t, 350, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "introduced once")
+	require.EqualValues(t, 350, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "introduced once")
 	require.EqualValues(t, 200, w.granted(t))
-	require.EqualValues(t, 1, ask[int64](t, w.database, "select count(*) from portal.pro_license where user_id = 'u_77' and status = 'revoked'"), "the refund finds the payment")
-	require.EqualValues(t, 0, ask[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
+	require.EqualValues(t, 1, mustQuery[int64](t, w.database, "select count(*) from portal.pro_license where user_id = 'u_77' and status = 'revoked'"), "the refund finds the payment")
+	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
 
 	w.shell(t, "mkdir -p introduce\n"+blocks[1])
 	w.awaitProjected(t)
-	require.EqualValues(t, 250, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "the refund of a payment from before")
-	require.EqualValues(t, 0, ask[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
+	require.EqualValues(t, 250, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "the refund of a payment from before the adoption")
+	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
 
 	explained := w.shell(t, blocks[2])
 	require.Contains(t, explained, "sub_77")
 	require.Contains(t, explained, "introduce_balance_u_77")
 }
 
-// renewal is what a provider sends for a month: it names its product and no user.
+// renewal returns the event of a monthly payment. It names a product and no user.
 func renewal(event, transaction, from, until string) string {
 	return `{"eventType":"subscription.paid","created_at":"` + from + `T06:00:00Z","object":{"object":"subscription","id":"sub_77",` +
 		`"product":{"id":"prod_plan","name":"Plan","billing_type":"recurring"},"customer":{"id":"cust_77","email":"buyer@example.com"},` +
@@ -70,17 +70,17 @@ func renewal(event, transaction, from, until string) string {
 }
 
 func (w *world) subscription(t testing.TB) string {
-	return ask[string](t, w.database, `select concat_ws(' ', subscription_id, status, product_key, (current_period_end at time zone 'UTC')::date)
+	return mustQuery[string](t, w.database, `select concat_ws(' ', subscription_id, status, product_key, (current_period_end at time zone 'UTC')::date)
 		from portal.subscription where user_id = 'u_77'`)
 }
 
-// granted is what the user was granted as a subscriber.
+// granted returns the sum of the user's subscription credits.
 func (w *world) granted(t testing.TB) int64 {
-	return ask[int64](t, w.database, "select coalesce(sum(delta), 0)::bigint from portal.credit_ledger where user_id = 'u_77' and kind = 'subscription'")
+	return mustQuery[int64](t, w.database, "select coalesce(sum(delta), 0)::bigint from portal.credit_ledger where user_id = 'u_77' and kind = 'subscription'")
 }
 
-// shell runs a document's commands, until all that it sends is taken, which a busy
-// machine may put off.
+// shell runs commands of a document, again until they succeed: a busy machine may refuse a
+// delivery.
 func (w *world) shell(t testing.TB, script string) (output string) {
 	t.Helper()
 	dir := t.TempDir()

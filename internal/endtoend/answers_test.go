@@ -10,16 +10,17 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// answer runs a command of the projector and returns all it wrote, to both of its streams.
-func (w *world) answer(t *testing.T, code int, args ...string) string {
+// runWithExit runs a command of the projector that must end with this exit status. It
+// returns what the command wrote to stdout and stderr.
+func (w *world) runWithExit(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	program := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), args...)
 	require.Equal(t, code, program.Exit(t), program.Output())
 	return program.Output()
 }
 
-// statusAnswer is what the test reads of status --json.
-type statusAnswer struct {
+// statusJSON has some of the fields of status --json.
+type statusJSON struct {
 	Log *struct {
 		Head uint64
 	}
@@ -46,25 +47,25 @@ type statusAnswer struct {
 	}
 }
 
-func (w *world) statusJSON(t *testing.T, code int) (out statusAnswer) {
+func (w *world) status(t *testing.T, code int) (out statusJSON) {
 	t.Helper()
-	text := w.answer(t, code, "status", "--json")
+	text := w.runWithExit(t, code, "status", "--json")
 	require.Equal(t, 1, strings.Count(text, "\n"), "one object and no log line: %s", text)
 	require.NoError(t, json.Unmarshal([]byte(text), &out), text)
 	return out
 }
 
-func TestStatusShowsTwoProjectorsAndWhatIsAway(t *testing.T) {
+func TestStatusShowsTwoProjectorsAndWhatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	require.Contains(t, w.answer(t, 0, "status"), "a projector makes them when it starts")
+	require.Contains(t, w.runWithExit(t, 0, "status"), "a projector makes them when it starts")
 
-	first, second := w.startProjector(t, quick), w.startProjector(t, quick)
+	first, second := w.startProjector(t, shortLease), w.startProjector(t, shortLease)
 	w.awaitShares(t, 2)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 200), pack("evt_2", "pay_1", "u_1", 200), pack("evt_3", "pay_3", "u_3", 1))
 	w.awaitProjected(t)
 
-	status := w.statusJSON(t, 0)
+	status := w.status(t, 0)
 	require.EqualValues(t, 3, status.Log.Head)
 	require.Zero(t, status.Lag.Events)
 	require.Len(t, status.Partitions, 64)
@@ -78,34 +79,34 @@ func TestStatusShowsTwoProjectorsAndWhatIsAway(t *testing.T) {
 		require.Equal(t, 32, m.Partitions)
 		require.Equal(t, 32, owned[m.Owner])
 	}
-	require.Contains(t, w.answer(t, 0, "status"), "every message of the log is applied")
+	require.Contains(t, w.runWithExit(t, 0, "status"), "every message of the log is applied")
 
 	stop(t, first)
 	stop(t, second)
 	w.deliver(t, pack("evt_4", "pay_4", "u_1", 1), pack("evt_5", "pay_5", "u_1", 1))
-	status = w.statusJSON(t, 0)
+	status = w.status(t, 0)
 	require.EqualValues(t, 2, status.Lag.Events)
 	require.Empty(t, status.Database.Members)
-	require.Contains(t, w.answer(t, 0, "status"), "2 events, the oldest received")
-	require.Contains(t, w.answer(t, 0, "explain", "--seq", "4"), "evt_4: not applied yet")
-	require.Contains(t, w.answer(t, 3, "explain", "evt_4"), "the log ends at seq 5")
+	require.Contains(t, w.runWithExit(t, 0, "status"), "2 events, the oldest received")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "--seq", "4"), "evt_4: not applied yet")
+	require.Contains(t, w.runWithExit(t, 3, "explain", "evt_4"), "the log ends at seq 5")
 
-	away := *w
-	away.database = "postgres://127.0.0.1:1/payfold?sslmode=disable"
-	status = away.statusJSON(t, 1)
+	withoutDatabase := *w
+	withoutDatabase.database = "postgres://127.0.0.1:1/payfold?sslmode=disable"
+	status = withoutDatabase.status(t, 1)
 	require.EqualValues(t, 5, status.Log.Head)
 	require.Nil(t, status.Database)
 	require.Contains(t, status.DatabaseFault, "the database does not answer")
-	require.Contains(t, away.answer(t, 1, "explain", "evt_1"), "the database does not answer")
+	require.Contains(t, withoutDatabase.runWithExit(t, 1, "explain", "evt_1"), "the database does not answer")
 
 	stop(t, w.ingest)
-	status = w.statusJSON(t, 0)
+	status = w.status(t, 0)
 	require.Nil(t, status.Log)
 	require.NotEmpty(t, status.LogFault)
 	require.Nil(t, status.Partitions[0].Waiting)
 	require.Len(t, status.Database.Outcomes, 2)
-	require.Contains(t, w.answer(t, 0, "explain", "evt_1"), "It granted 200 credits.", "the tables alone suffice")
-	require.Contains(t, w.answer(t, 1, "explain", "--seq", "4"), "not connected to the log: is ingest running on DATA_DIR "+w.dir)
+	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_1"), "It granted 200 credits.", "the log is not needed")
+	require.Contains(t, w.runWithExit(t, 1, "explain", "--seq", "4"), "not connected to the log: is ingest running on DATA_DIR "+w.dir)
 }
 
 func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
@@ -117,31 +118,31 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 		`{"id":"evt_4","eventType":"checkout.completed","object":{"provider_payment_id":"pay_4","metadata":{"kind":"one_time","credits":1}}}`)
 	w.awaitProjected(t)
 
-	require.Contains(t, w.answer(t, 0, "explain", "evt_2"), "evt_1 (seq 1) had claimed its payment before")
-	require.Contains(t, w.answer(t, 0, "explain", "evt_4"), "Nothing says who bought it")
-	require.Contains(t, w.answer(t, 0, "explain", "--user", "u_1"), "Can spend 200 credits now")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_2"), "evt_1 (seq 1) had claimed its payment before")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_4"), "Nothing says who bought it")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "--user", "u_1"), "Can spend 200 credits now")
 	for _, args := range [][]string{{"explain", "evil \x1b[2J"}, {"explain", "--user", "u\x1b[2J"}, {"explain", "--seq", "3"}} {
 		for _, form := range [][]string{nil, {"--json"}} {
-			out := w.answer(t, 0, append(args, form...)...)
+			out := w.runWithExit(t, 0, append(args, form...)...)
 			require.NotContains(t, out, "\x1b")
 			require.NotContains(t, out, "\u009b")
 		}
 	}
-	var told struct {
+	var explained struct {
 		Event struct {
 			EventID   string `json:"event_id"`
 			StreamSeq int64  `json:"stream_seq"`
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(w.answer(t, 0, "explain", "--json", "evt_2")), &told))
-	require.Equal(t, "evt_2", told.Event.EventID)
-	require.EqualValues(t, 2, told.Event.StreamSeq)
+	require.NoError(t, json.Unmarshal([]byte(w.runWithExit(t, 0, "explain", "--json", "evt_2")), &explained))
+	require.Equal(t, "evt_2", explained.Event.EventID)
+	require.EqualValues(t, 2, explained.Event.StreamSeq)
 
-	require.Contains(t, w.answer(t, 3, "explain", "evt_9"), "no event evt_9 is in the tables")
-	require.Contains(t, w.answer(t, 3, "explain", "--user", "u\x1b9"), `no event and no table names user "u\x1b9"`)
-	require.Contains(t, w.answer(t, 3, "explain", "--seq", "9"), "the log goes from seq 1 to 4")
-	require.Contains(t, w.answer(t, 2, "explain"), "one of EVENT_ID, --seq and --user")
-	require.Contains(t, w.answer(t, 2, "explain", "evt_1", "--user", "u_1", "--limit", "0"), "--limit is 0")
+	require.Contains(t, w.runWithExit(t, 3, "explain", "evt_9"), "no event evt_9 is in the tables")
+	require.Contains(t, w.runWithExit(t, 3, "explain", "--user", "u\x1b9"), `no event and no table names user "u\x1b9"`)
+	require.Contains(t, w.runWithExit(t, 3, "explain", "--seq", "9"), "the log goes from seq 1 to 4")
+	require.Contains(t, w.runWithExit(t, 2, "explain"), "one of EVENT_ID, --seq and --user")
+	require.Contains(t, w.runWithExit(t, 2, "explain", "evt_1", "--user", "u_1", "--limit", "0"), "--limit is 0")
 
 	fresh := *w
 	fresh.dir = t.TempDir()
@@ -159,6 +160,6 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 		"promote portal_next": noSchema + "portal_next", "drop portal_next": noSchema + "portal_next",
 		"invitations": none, "invitations retry u_1": none,
 	} {
-		fresh.refused(t, says, strings.Fields(command)...)
+		fresh.requireRefused(t, says, strings.Fields(command)...)
 	}
 }

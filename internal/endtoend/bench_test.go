@@ -17,20 +17,20 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// connections is how many deliveries are under way at once.
-const connections = 64
+const connections = 64 // each with one delivery at a time
 
-// bodySize is that of the provider's own events, about.
+// bodySize is about the size of the provider's events.
 const bodySize = 1500
 
-// realSized is a pack's purchase by one of a thousand customers, padded to bodySize.
+// realSized returns a purchase of a pack by one of a thousand customers, padded to bodySize.
 func realSized(i int) string {
 	body := pack(fmt.Sprintf("evt_%d", i), fmt.Sprintf("pay_%d", i), fmt.Sprintf("u_%d", i%1000), 10)
 	return body[:len(body)-2] + `,"customer":{"id":"cust_` + strconv.Itoa(i%1000) + `","object":"customer","address":"` +
 		strings.Repeat("x", bodySize-len(body)) + `"}}}`
 }
 
-// BenchmarkDeliveries: how fast ingest answers 200, which is after the fsync.
+// BenchmarkDeliveries measures how fast ingest answers 200. Each answer comes after an
+// fsync.
 func BenchmarkDeliveries(b *testing.B) {
 	w := setup(b)
 	latencies := w.deliverMany(b, b.N)
@@ -63,12 +63,12 @@ func (w *world) deliverMany(b *testing.B, count int) []time.Duration {
 	return latencies
 }
 
-// BenchmarkProjection: how fast a projector folds a log that is there already.
+// BenchmarkProjection measures how fast a projector folds an existing log.
 func BenchmarkProjection(b *testing.B) {
 	w := setup(b)
 	w.deliverMany(b, b.N)
 	head := w.head(b)
-	b.ResetTimer() // it is stopped
+	b.ResetTimer() // the timer is stopped
 	projector := w.startProjector(b)
 	projector.WaitFor(b, "msg=projecting")
 	b.StartTimer()
@@ -78,8 +78,8 @@ func BenchmarkProjection(b *testing.B) {
 	b.ReportMetric(residentMB(b, projector), "projector-MB")
 }
 
-// awaitPosition waits until a projector that is alone has applied that message. It asks
-// little: another connection each time would be a tenth of the work that is measured.
+// awaitPosition waits until a single projector has applied the message at seq. It uses one
+// connection: a new one for each query would cost a tenth of the measured work.
 func (w *world) awaitPosition(b *testing.B, seq uint64) {
 	b.Helper()
 	connection, err := pgx.Connect(b.Context(), w.database)
@@ -90,8 +90,8 @@ func (w *world) awaitPosition(b *testing.B, seq uint64) {
 	}
 }
 
-// BenchmarkVisible: one delivery at a time on an idle machine, from the post to
-// the row another connection can read.
+// BenchmarkVisible measures the time from a delivery until another connection reads its
+// row, with one delivery at a time.
 func BenchmarkVisible(b *testing.B) {
 	w := setup(b)
 	w.startProjector(b).WaitFor(b, "msg=projecting")
@@ -122,7 +122,7 @@ func reportLatencies(b *testing.B, latencies []time.Duration) {
 	b.ReportMetric(at(0.99), "p99-ms")
 }
 
-// residentMB reads /proc; 0 where there is none.
+// residentMB returns the peak memory of a program; 0 where /proc does not exist.
 func residentMB(b *testing.B, program *testenv.Program) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", program.Pid()))

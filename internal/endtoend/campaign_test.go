@@ -23,29 +23,31 @@ import (
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
-// campaign is an installation of the real programs under load, with lines that
-// can be disturbed to the log and to the database.
+// campaign is an installation of the real programs under load. The projectors reach the log
+// and the database through proxies.
 type campaign struct {
 	*world
 	load       *load
 	random     *rand.Rand
 	projectors []*testenv.Program
-	log        *network.Line
-	readers    string // the data folder of the projectors, where the log is at the line's end
-	postgres   *network.Line
-	cluster    string // the data folder of the Postgres
+	log        *network.Proxy
+	readers    string // the data directory of the projectors, with the address of the proxy
+	postgres   *network.Proxy
+	cluster    string // the data directory of Postgres
 }
 
-// TestNoFaultMakesAWrongRow disturbs everything at random, FAULT_ROUNDS times (2, and
-// under a load that leaves the cores to the other tests),
-// from FAULT_SEED (the time), or only in ways whose name contains FAULT_ONLY. After every round the tables must catch up; at the
-// end every acknowledged event is there once, all sums are exact, and the tables
-// are those of one fold from the start.
+// TestNoFaultMakesAWrongRow injects random faults. After every round the tables must catch
+// up. At the end they have every acknowledged event once, all sums are exact, and they equal
+// the tables of one fold.
+//
+// FAULT_ROUNDS is the number of rounds; by default 2, with a load that leaves the cores to
+// other tests. FAULT_SEED is the seed; by default the time. FAULT_ONLY chooses faults whose
+// name contains it.
 func TestNoFaultMakesAWrongRow(t *testing.T) {
 	t.Parallel()
-	rounds, pace := number(t, "FAULT_ROUNDS", 0), dense
+	rounds, pace := number(t, "FAULT_ROUNDS", 0), fastPace
 	if rounds == 0 {
-		rounds, pace = 2, steady
+		rounds, pace = 2, slowPace
 	}
 	seed := uint64(number(t, "FAULT_SEED", int(time.Now().UnixNano()>>16)))
 	t.Logf("FAULT_ROUNDS=%d FAULT_SEED=%d", rounds, seed)
@@ -55,23 +57,23 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 		fault := faults[c.random.IntN(len(faults))]
 		c.load.await(t, 100)
 		began := time.Now()
-		fault.strike(t)
-		healed := time.Now()
+		fault.inject(t)
+		repaired := time.Now()
 		c.requireProgress(t)
 		t.Logf("round %d: %s, for %.1fs, caught up in %.1fs; %d projectors", round+1, fault.name,
-			healed.Sub(began).Seconds(), time.Since(healed).Seconds(), len(c.projectors))
+			repaired.Sub(began).Seconds(), time.Since(repaired).Seconds(), len(c.projectors))
 	}
 	c.load.finish(t, c.world)
 	c.requireOneFold(t)
-	require.Zero(t, ask[int64](t, c.database, "select count(*) from payfold.poison"))
-	require.Zero(t, ask[int64](t, c.database, "select count(*) from payfold.disorder"))
+	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.poison"))
+	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.disorder"))
 }
 
-func number(t *testing.T, name string, otherwise int) int {
+func number(t *testing.T, name string, defaultValue int) int {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return defaultValue
 	}
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err, name)
@@ -88,8 +90,8 @@ func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaig
 	c.provider = newProvider(t)
 	c.startIngest(t)
 	c.provider.URL = "http://" + c.listen + "/api/payments/provider/webhook"
-	c.log = network.NewLine(t, natsAddress)
-	c.readers = elsewhere(t, c.dir, c.log.Address())
+	c.log = network.NewProxy(t, natsAddress)
+	c.readers = readerDir(t, c.dir, c.log.Address())
 	for range 1 + random.IntN(3) {
 		c.startOne(t)
 	}
@@ -97,9 +99,9 @@ func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaig
 	return c
 }
 
-// elsewhere is what a reader that cannot have the socket of a data folder needs of
-// it, with another address.
-func elsewhere(t *testing.T, dataDir, address string) string {
+// readerDir makes a data directory for readers that connect over TCP to another address. It
+// has the token and the certificate of dataDir.
+func readerDir(t *testing.T, dataDir, address string) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "nats"), 0o700))
@@ -112,9 +114,9 @@ func elsewhere(t *testing.T, dataDir, address string) string {
 	return dir
 }
 
-// ownPostgres starts a private server that this test alone disturbs. Its
-// connection string leads through the line.
-func ownPostgres(t *testing.T) (cluster, dsn string, through *network.Line) {
+// ownPostgres starts a server for this test only. The connection string goes through the
+// proxy.
+func ownPostgres(t *testing.T) (cluster, dsn string, through *network.Proxy) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	require.NoError(t, err)
@@ -132,7 +134,7 @@ func ownPostgres(t *testing.T) (cluster, dsn string, through *network.Line) {
 	require.NoError(t, err)
 	config, err := pgx.ParseConfig(direct)
 	require.NoError(t, err)
-	through = network.NewLine(t, filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port)))
+	through = network.NewProxy(t, filepath.Join(config.Host, fmt.Sprintf(".s.PGSQL.%d", config.Port)))
 	target := url.URL{
 		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: through.Address(), Path: config.Database,
 		RawQuery: "sslmode=disable",
@@ -141,21 +143,21 @@ func ownPostgres(t *testing.T) (cluster, dsn string, through *network.Line) {
 }
 
 func (c *campaign) startOne(t *testing.T) {
-	c.projectors = append(c.projectors, c.startProjector(t, quick, "BATCH_SIZE=50", "DATA_DIR="+c.readers))
+	c.projectors = append(c.projectors, c.startProjector(t, shortLease, "BATCH_SIZE=50", "DATA_DIR="+c.readers))
 }
 
-// one is a random projector; remove takes it off the list.
-func (c *campaign) one() (program *testenv.Program, remove func()) {
+// randomProjector returns a projector, and a function that removes it from the list.
+func (c *campaign) randomProjector() (program *testenv.Program, remove func()) {
 	at := c.random.IntN(len(c.projectors))
 	return c.projectors[at], func() { c.projectors = append(c.projectors[:at:at], c.projectors[at+1:]...) }
 }
 
 type fault struct {
 	name   string
-	strike func(t *testing.T) // disturbs and heals
+	inject func(t *testing.T) // also repairs
 }
 
-// pause is how long a disturbance lasts: shorter or longer than a lease.
+// pause waits for the length of a disturbance, which may be shorter or longer than a lease.
 func (c *campaign) pause() { time.Sleep(time.Duration(100+c.random.IntN(4000)) * time.Millisecond) }
 
 func (c *campaign) faults() []fault {
@@ -164,12 +166,12 @@ func (c *campaign) faults() []fault {
 		{"ingest is stopped", func(t *testing.T) { stop(t, c.ingest); c.startIngest(t) }},
 		{"ingest freezes", func(*testing.T) { c.freeze(c.ingest) }},
 		{"a projector is killed", func(t *testing.T) {
-			program, remove := c.one()
+			program, remove := c.randomProjector()
 			program.Kill()
 			remove()
 			c.startOne(t)
 		}},
-		{"a projector freezes", func(*testing.T) { program, _ := c.one(); c.freeze(program) }},
+		{"a projector freezes", func(*testing.T) { program, _ := c.randomProjector(); c.freeze(program) }},
 		{"one more projector", func(t *testing.T) {
 			if len(c.projectors) < 4 {
 				c.startOne(t)
@@ -177,7 +179,7 @@ func (c *campaign) faults() []fault {
 		}},
 		{"one projector less", func(t *testing.T) {
 			if len(c.projectors) > 1 {
-				program, remove := c.one()
+				program, remove := c.randomProjector()
 				stop(t, program)
 				remove()
 			}
@@ -194,24 +196,24 @@ func (c *campaign) faults() []fault {
 			c.startOne(t)
 		}},
 	}
-	for name, l := range map[string]*network.Line{"log": c.log, "postgres": c.postgres} {
+	for name, l := range map[string]*network.Proxy{"log": c.log, "postgres": c.postgres} {
 		faults = append(faults,
-			fault{"the line to the " + name + " is cut", func(t *testing.T) { l.Cut(); c.pause(); l.Mend(t) }},
+			fault{"the network to the " + name + " is cut", func(t *testing.T) { l.Cut(); c.pause(); l.Restore(t) }},
 			c.disturbance(name, l, "delays", network.Delay, network.ToServer, network.ToClient),
-			c.disturbance(name, l, "trickles", network.Trickle, network.ToClient),
+			c.disturbance(name, l, "is slow", network.Trickle, network.ToClient),
 			c.disturbance(name, l, "is silent", network.Silence, network.ToServer, network.ToClient),
-			c.disturbance(name, l, "loses questions", network.Silence, network.ToServer),
+			c.disturbance(name, l, "loses requests", network.Silence, network.ToServer),
 			c.disturbance(name, l, "loses answers", network.Silence, network.ToClient),
-			c.disturbance(name, l, "resets", network.Reset, network.ToClient))
+			c.disturbance(name, l, "resets connections", network.Reset, network.ToClient))
 	}
 	return faults
 }
 
-func (c *campaign) disturbance(name string, l *network.Line, what, toxic string, directions ...string) fault {
-	return fault{"the line to the " + name + " " + what, func(t *testing.T) {
+func (c *campaign) disturbance(name string, l *network.Proxy, what, toxic string, directions ...string) fault {
+	return fault{"the network to the " + name + " " + what, func(t *testing.T) {
 		l.Disturb(t, toxic, directions...)
 		c.pause()
-		l.Heal()
+		l.Clear()
 	}}
 }
 
@@ -221,7 +223,7 @@ func (c *campaign) freeze(program *testenv.Program) {
 	program.Signal(syscall.SIGCONT)
 }
 
-// crashPostgres ends the server as a crash does; its supervisor starts it again.
+// crashPostgres ends the server as a crash does. localpg starts it again.
 func (c *campaign) crashPostgres(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.cluster, "postmaster.pid"))
@@ -234,7 +236,7 @@ func (c *campaign) crashPostgres(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
 }
 
-// requireProgress waits until an event that is delivered now is in the tables.
+// requireProgress waits until events that are delivered now are in the tables.
 func (c *campaign) requireProgress(t *testing.T) {
 	t.Helper()
 	c.load.await(t, 20)

@@ -39,7 +39,7 @@ func TestAllFaultsOfAConfigurationAreReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestSecretsComeFromFilesAndRotateWithoutAGap(t *testing.T) {
+func TestSecretsAreReadFromFilesAndRotateWithoutAGap(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("whsec_the_new_secret\n"), 0o600))
@@ -66,6 +66,6 @@ func TestSecretsComeFromFilesAndRotateWithoutAGap(t *testing.T) {
 	}
 	stop(t, ingest)
 	for _, text := range []string{"whsec_the_new", "u_secret_user"} {
-		require.NotContains(t, ingest.Output(), text, "no secret and no body is ever logged")
+		require.NotContains(t, ingest.Output(), text, "no secret and no body is logged")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// damaged is an installation that was killed and has a log of several blocks.
-func damaged(t *testing.T) (w *world, bodies []string) {
+// setupBlocks is an installation that was killed, with a log of three blocks.
+func setupBlocks(t *testing.T) (w *world, bodies []string) {
 	t.Helper()
 	w = start(t, t.TempDir())
 	for n := range 42 {
@@ -30,8 +30,8 @@ func (w *world) block(number int) string {
 	return filepath.Join(w.dir, "log/jetstream/PAYFOLD/streams", testenv.Stream, "msgs", fmt.Sprint(number)+".blk")
 }
 
-// flip changes one bit of a file.
-func flip(t *testing.T, file string, at int) {
+// flipBit changes one bit of a file.
+func flipBit(t *testing.T, file string, at int) {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -39,8 +39,8 @@ func flip(t *testing.T, file string, at int) {
 	require.NoError(t, os.WriteFile(file, content, 0o600))
 }
 
-// digestTree is what lies below a folder.
-func digestTree(t *testing.T, folder string) map[string]string {
+// readTree returns the contents of all files in a folder, by path.
+func readTree(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -54,13 +54,14 @@ func digestTree(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// refusedStart starts ingest, which must end with 1, and returns what it says.
-func (w *world) refusedStart(t *testing.T, env ...string) string {
+// requireStartRefused starts ingest, which must end with 1 and change nothing in the log. It
+// returns the output.
+func (w *world) requireStartRefused(t *testing.T, env ...string) string {
 	t.Helper()
-	before := digestTree(t, filepath.Join(w.dir, "log"))
+	before := readTree(t, filepath.Join(w.dir, "log"))
 	ingest := testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret), env...))
 	require.Equal(t, 1, ingest.Exit(t))
-	require.Equal(t, before, digestTree(t, filepath.Join(w.dir, "log")))
+	require.Equal(t, before, readTree(t, filepath.Join(w.dir, "log")))
 	return ingest.Output()
 }
 
@@ -71,20 +72,20 @@ func (w *world) check(t *testing.T, args ...string) (status int, output string) 
 	return check.Exit(t), check.Output()
 }
 
-func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
+func TestIngestRefusesADamagedLogAndCheckSalvagesIt(t *testing.T) {
 	t.Parallel()
-	w, bodies := damaged(t)
+	w, bodies := setupBlocks(t)
 	status, output := w.check(t)
 	require.Zero(t, status, output)
 	require.Contains(t, output, "42 events, seq 1 to 42, in 3 blocks")
 
-	flip(t, w.block(1), 1_000_000) // within the third event
-	flip(t, w.block(2), 30)        // within the first one of the block
-	said := w.refusedStart(t)
-	require.Contains(t, said, w.block(1)+" at byte 800")
-	require.Contains(t, said, "seq 3: ")
-	require.Contains(t, said, w.block(2)+" at byte 0: seq 21: ")
-	require.Contains(t, said, "nothing in it was changed")
+	flipBit(t, w.block(1), 1_000_000) // in the third event
+	flipBit(t, w.block(2), 30)        // in the first event of the block
+	output = w.requireStartRefused(t)
+	require.Contains(t, output, w.block(1)+" at byte 800")
+	require.Contains(t, output, "seq 3: ")
+	require.Contains(t, output, w.block(2)+" at byte 0: seq 21: ")
+	require.Contains(t, output, "nothing in it was changed")
 
 	saved := filepath.Join(t.TempDir(), "events.jsonl")
 	status, output = w.check(t, "--salvage", saved)
@@ -103,8 +104,8 @@ func TestIngestRefusesADamagedLogAndSalvagesIt(t *testing.T) {
 	require.Contains(t, output, "40 events, seq 1 to 40")
 	require.Contains(t, output, "ingest is running")
 
-	flip(t, w.block(1), 1_000_000)
-	flip(t, w.block(2), 30)
+	flipBit(t, w.block(1), 1_000_000)
+	flipBit(t, w.block(2), 30)
 	w.startIngest(t)
 	w.deliver(t, bodies[0], bodies[2], bodies[20], bodies[41]) // all of them are duplicates
 	require.EqualValues(t, 42, w.head(t))
@@ -120,12 +121,12 @@ func TestAMistypedStreamIsRefusedAndLosesNothing(t *testing.T) {
 	w := start(t, t.TempDir())
 	w.deliver(t, `{"id":"e1","eventType":"t","object":{}}`)
 	w.ingest.Kill()
-	require.Contains(t, w.refusedStart(t, "NATS_STREAM=PAYMENST"), "the log here is stream PAYMENTS, and NATS_STREAM is PAYMENST")
+	require.Contains(t, w.requireStartRefused(t, "NATS_STREAM=PAYMENST"), "the log here is stream PAYMENTS, and NATS_STREAM is PAYMENST")
 	w.startIngest(t)
 	require.EqualValues(t, 1, w.head(t))
 }
 
-// As docs/operations.md says it, and as one does who has not read it.
+// First as docs/operations.md describes it, then without removing the watermark.
 func TestABackupIsRestoredAsDocumented(t *testing.T) {
 	t.Parallel()
 	w := start(t, t.TempDir())
@@ -144,8 +145,8 @@ func TestABackupIsRestoredAsDocumented(t *testing.T) {
 	require.EqualValues(t, 1, w.head(t))
 	w.ingest.Kill()
 
-	require.NoError(t, os.WriteFile(filepath.Join(log, "watermark"), watermark, 0o600)) // as if restored over the log
-	require.Contains(t, w.refusedStart(t), "remove "+filepath.Join(log, "watermark"))
+	require.NoError(t, os.WriteFile(filepath.Join(log, "watermark"), watermark, 0o600)) // as if the backup was restored over the log
+	require.Contains(t, w.requireStartRefused(t), "remove "+filepath.Join(log, "watermark"))
 	require.NoError(t, os.Remove(filepath.Join(log, "watermark")))
 	w.startIngest(t)
 	require.EqualValues(t, 1, w.head(t))

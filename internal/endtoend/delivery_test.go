@@ -23,21 +23,21 @@ func TestADeliveryBecomesARow(t *testing.T) {
 	w := setup(t)
 	w.startProjector(t)
 
-	answer, first := w.delivered(t, pack("evt_1", "pay_1", "u_1", 200))
+	answer, first := w.deliverForAnswer(t, pack("evt_1", "pay_1", "u_1", 200))
 	if first {
 		require.JSONEq(t, `{"status":"accepted","id":"evt_1"}`, answer)
 	}
-	answer, _ = w.delivered(t, pack("evt_1", "pay_1", "u_1", 200))
+	answer, _ = w.deliverForAnswer(t, pack("evt_1", "pay_1", "u_1", 200))
 	require.JSONEq(t, `{"status":"duplicate","id":"evt_1"}`, answer)
 	w.deliver(t, pack("evt_2", "pay_1", "u_1", 200))
 
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
-	require.EqualValues(t, 200, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
-	require.Equal(t, "duplicate_payment", ask[string](t, w.database, "select outcome from portal.processed_event where event_id = 'evt_2'"))
+	require.EqualValues(t, 200, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+	require.Equal(t, "duplicate_payment", mustQuery[string](t, w.database, "select outcome from portal.processed_event where event_id = 'evt_2'"))
 }
 
-// hostile are the bodies that have broken other receivers: all valid events for ingest.
+// hostile has bodies that broke other receivers. For ingest all of them are valid events.
 var hostile = map[string]string{
 	"a zero byte in a text":       `{"id":"h1","eventType":"checkout.completed","object":{"provider_payment_id":"p\u0000","metadata":{"kind":"one_time","user_id":"u","credits":1}}}`,
 	"lone surrogates":             `{"id":"h2","eventType":"checkout.completed","object":{"provider_payment_id":"p2","metadata":{"kind":"one_time","user_id":"u\ud800","credits":1}}}`,
@@ -47,7 +47,7 @@ var hostile = map[string]string{
 	"a hundred levels":            `{"id":"h6","eventType":"checkout.completed","object":{"deep":` + strings.Repeat("[", 98) + strings.Repeat("]", 98) + `}}`,
 	"nested duplicate keys":       `{"id":"h7","eventType":"checkout.completed","object":{"provider_payment_id":"p7","provider_payment_id":"p7b","metadata":{"kind":"pro","kind":"one_time","user_id":"u","credits":1,"credits":2}}}`,
 	"an id of any text":           `{"id":"h8 \u0000 ü\n  ","eventType":"checkout.completed","object":{}}`,
-	"an id that looks like ours":  `{"id":"sha256:00","eventType":"checkout.completed","object":{}}`,
+	"an id like those in tables":  `{"id":"sha256:00","eventType":"checkout.completed","object":{}}`,
 	"a very long id":              `{"id":"` + strings.Repeat("x", 5000) + `","eventType":"checkout.completed","object":{}}`,
 	"a type of any text":          `{"id":"h9","eventType":"\u0000\r\nNats-Msg-Id: x","object":{}}`,
 	"a very long type":            `{"id":"h10","eventType":"` + strings.Repeat("x", 5000) + `","object":{}}`,
@@ -57,7 +57,7 @@ var hostile = map[string]string{
 	"long texts in every field":   `{"id":"h14","eventType":"checkout.completed","object":{"provider_payment_id":"` + strings.Repeat("é", 4000) + `","metadata":{"kind":"pro","user_id":"` + strings.Repeat("u", 4000) + `"}}}`,
 }
 
-func TestNoBodyStopsOrDelaysAnotherOne(t *testing.T) {
+func TestAHostileBodyNeitherStopsNorDelaysOthers(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
@@ -72,7 +72,7 @@ func TestNoBodyStopsOrDelaysAnotherOne(t *testing.T) {
 	})
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
-	require.EqualValues(t, len(hostile)+1, ask[int64](t, w.database, "select count(*) from portal.processed_event"))
+	require.EqualValues(t, len(hostile)+1, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event"))
 }
 
 func TestSendReplaysFilesUnchanged(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSendReplaysFilesUnchanged(t *testing.T) {
 	require.Equal(t, `200 {"status":"accepted","id":"evt_sent"}`+"\n"+`200 {"status":"duplicate","id":"evt_sent"}`+"\n", output)
 
 	code, output = w.send(t, "/dev/null")
-	require.Equal(t, 1, code, "anything but a 2xx is a failure")
+	require.Equal(t, 1, code, "an answer other than 2xx is a failure")
 	require.Contains(t, output, "400")
 	code, output = w.send(t, filepath.Join(t.TempDir(), "missing.json"))
 	require.Equal(t, 1, code)

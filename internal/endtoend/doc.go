@@ -1,3 +1,3 @@
-// Package endtoend tests the real programs from the outside: deliveries over
-// HTTP, rows in Postgres, and what happens when processes die in between.
+// Package endtoend tests the real programs from outside: it delivers over HTTP, reads rows in
+// Postgres, and kills or disturbs processes and connections in between.
 package endtoend

@@ -12,7 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
+func TestIngestIsNotReadyUntilTheStreamIsCreated(t *testing.T) {
 	t.Parallel()
 	nats := testenv.NewNATS(t)
 	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
@@ -31,15 +31,15 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 	ready := "http://" + attribute(line, "admin_addr") + "/readyz"
 	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, ready))
 
-	three := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
-	require.Equal(t, 1, three.Exit(t), "there is no cluster")
-	require.Contains(t, three.Output(), "a single server cannot hold 3 replicas")
+	threeReplicas := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
+	require.Equal(t, 1, threeReplicas.Exit(t), "there is no cluster")
+	require.Contains(t, threeReplicas.Output(), "a single server cannot hold 3 replicas")
 	env = append(env, "STREAM_REPLICAS=1")
 	create := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
 	require.Zero(t, create.Exit(t), create.Output())
 	require.Contains(t, create.Output(), "a power cut of its server may lose events that were answered 200")
 	again := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=16"), "create-stream")
-	require.Zero(t, again.Exit(t), "what is there stays as it is")
+	require.Zero(t, again.Exit(t), "the existing stream is not changed")
 	require.Contains(t, again.Output(), "differs")
 
 	wait.Until(t, func() bool { return statusOf(t, ready) == http.StatusOK })
@@ -49,15 +49,15 @@ func TestAStreamThatIsMissingIsNotReadyUntilItIsCreated(t *testing.T) {
 		balance, err := query[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'")
 		return err == nil && balance == 4
 	})
-	require.EqualValues(t, 8, ask[int64](t, w.database, "select count(*) from portal.checkpoint"))
+	require.EqualValues(t, 8, mustQuery[int64](t, w.database, "select count(*) from portal.checkpoint"))
 	ingest.WaitFor(t, `level=WARN msg="200 means: acknowledged by one server`)
 	require.NotContains(t, ingest.Output(), "quorum")
 	stop(t, projector)
 	stop(t, ingest)
 }
 
-// Each event would delete the one before.
-func TestAStreamThatForgetsIsNotReadyAndAnswersNo200(t *testing.T) {
+// MaxMsgs: each event would delete the one before.
+func TestIngestConfirmsNothingWithAStreamThatDeletesEvents(t *testing.T) {
 	t.Parallel()
 	nats := testenv.NewNATS(t)
 	_, err := nats.JetStream.CreateStream(t.Context(), jetstream.StreamConfig{
@@ -80,14 +80,14 @@ func TestAStreamThatForgetsIsNotReadyAndAnswersNo200(t *testing.T) {
 	response, err := http.Get("http://" + attribute(line, "admin_addr") + "/readyz")
 	require.NoError(t, err)
 	defer response.Body.Close()
-	why, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	require.Contains(t, string(why), reason)
+	require.Contains(t, string(text), reason)
 	require.Contains(t, ingest.WaitFor(t, `level=ERROR msg="no delivery is confirmed"`), reason)
 
 	create := testenv.Start(t, "ingest", append(env, "STREAM_REPLICAS=1"), "create-stream")
-	require.Equal(t, 1, create.Exit(t), "the one that is there will not do")
+	require.Equal(t, 1, create.Exit(t), "the existing stream is unsafe")
 	require.Contains(t, create.Output(), reason)
 	stop(t, ingest)
 }

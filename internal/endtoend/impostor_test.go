@@ -23,14 +23,14 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// Any local user can listen where ingest did, while it is down, with a copy of the
-// log and forged events.
-func TestAnImpostorsLogIsNotReadAndLearnsNoToken(t *testing.T) {
+// While ingest is down, any local user can listen at its address, with a copy of the log and
+// forged events.
+func TestAnImpostorsLogIsNotReadAndReceivesNoToken(t *testing.T) {
 	t.Parallel()
 	own := httptest.NewUnstartedServer(nil)
 	own.StartTLS()
 	own.Close()
-	for name, certificate := range map[string]*tls.Config{"in clear": nil, "with a certificate of its own": own.TLS} {
+	for name, certificate := range map[string]*tls.Config{"without TLS": nil, "with another certificate": own.TLS} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
@@ -51,28 +51,28 @@ func TestAnImpostorsLogIsNotReadAndLearnsNoToken(t *testing.T) {
 			impostor.stop()
 			token, err := os.ReadFile(filepath.Join(w.dir, "nats.token"))
 			require.NoError(t, err)
-			require.NotContains(t, impostor.heard(), strings.TrimSpace(string(token)))
+			require.NotContains(t, impostor.receivedText(), strings.TrimSpace(string(token)))
 			require.Empty(t, impostor.tokens())
 
 			w.startIngest(t)
 			w.deliver(t, pack("evt_2", "pay_2", "u_1", 10))
 			w.awaitProjected(t)
-			require.EqualValues(t, 20, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
-			require.Zero(t, ask[int64](t, w.database, "select count(*) from portal.processed_event where event_id = 'evt_forged'"))
+			require.EqualValues(t, 20, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+			require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where event_id = 'evt_forged'"))
 			w.requireAllAccounted(t)
 		})
 	}
 }
 
-// impostor is a nats-server of somebody else's at the address of ingest's, on a copy
-// of its log. It takes any token.
+// impostor is a nats-server at the address of ingest's server, with a copy of its log. It
+// accepts any token.
 type impostor struct {
 	nats  *server.Server
 	front net.Listener
 
 	mu        sync.Mutex
-	said      bytes.Buffer // by all who connected
-	presented []string
+	received  bytes.Buffer // from all clients
+	presented []string     // tokens
 }
 
 func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
@@ -100,7 +100,8 @@ func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
 	return s
 }
 
-// Its own connections say so; all others are readers.
+// Check gives the impostor's own connections the right to write, and all others the right to
+// read.
 func (s *impostor) Check(c server.ClientAuthentication) bool {
 	token, account := c.GetOpts().Token, "PAYFOLD_READ"
 	switch token {
@@ -117,7 +118,7 @@ func (s *impostor) Check(c server.ClientAuthentication) bool {
 	return err == nil
 }
 
-// answerReaders says of every message that it is durable.
+// answerReaders answers that every message is durable.
 func (s *impostor) answerReaders(t *testing.T) {
 	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor answers"))
 	require.NoError(t, err)
@@ -127,7 +128,7 @@ func (s *impostor) answerReaders(t *testing.T) {
 	require.NoError(t, conn.Flush())
 }
 
-// append adds an event as ingest would.
+// append adds an event as ingest does.
 func (s *impostor) append(t *testing.T, body string) {
 	t.Helper()
 	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor writes"))
@@ -144,7 +145,7 @@ func (s *impostor) append(t *testing.T, body string) {
 	require.NoError(t, err)
 }
 
-// listen leads who connects to the server, and notes what they say.
+// listen forwards connections to the server and records what the clients send.
 func (s *impostor) listen() {
 	for {
 		conn, err := s.front.Accept()
@@ -153,13 +154,13 @@ func (s *impostor) listen() {
 		}
 		go func() {
 			defer conn.Close()
-			within, err := net.Dial("tcp", s.nats.Addr().String())
+			upstream, err := net.Dial("tcp", s.nats.Addr().String())
 			if err != nil {
 				return
 			}
-			defer within.Close()
-			go func() { _, _ = io.Copy(conn, within) }()
-			_, _ = io.Copy(io.MultiWriter(s, within), conn)
+			defer upstream.Close()
+			go func() { _, _ = io.Copy(conn, upstream) }()
+			_, _ = io.Copy(io.MultiWriter(s, upstream), conn)
 		}()
 	}
 }
@@ -167,13 +168,13 @@ func (s *impostor) listen() {
 func (s *impostor) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said.Write(p)
+	return s.received.Write(p)
 }
 
-func (s *impostor) heard() string {
+func (s *impostor) receivedText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said.String()
+	return s.received.String()
 }
 
 func (s *impostor) tokens() []string {

@@ -21,24 +21,24 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// rounds of every contender, in turn. Machines are noisy: ratios are taken within
-// a round, and of those the median.
+// rounds is how often each contender is measured. A round measures all of them. Ratios are
+// of one round, because machines are noisy; the median of the ratios is reported.
 const rounds = 9
 
-// contender is a server that takes deliveries.
+// contender is a server that receives deliveries.
 type contender struct {
 	name        string
 	connections int
 	deliveries  int
 	start       func(b *testing.B) *testenv.Program
-	parent      int // of the other processes at work; 0: there are none
+	parent      int // the parent of other processes that do the work; 0: none
 	results     []result
 }
 
 type result struct{ rate, p50, p99, cpu, megabytes float64 }
 
-// BenchmarkIngest measures ingest beside what one would do without it, in one
-// run, since only ratios of one run mean anything.
+// BenchmarkIngest compares ingest with other receivers in one run. Figures of different runs
+// cannot be compared.
 func BenchmarkIngest(b *testing.B) {
 	peer := buildPeer(b)
 	database, postmaster := durablePostgres(b)
@@ -51,10 +51,10 @@ func BenchmarkIngest(b *testing.B) {
 		return testenv.Start(b, "ingest", []string{
 			"DATA_DIR=" + b.TempDir(), "LISTEN_ADDR=127.0.0.1:0",
 			"ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
-			"PUBLISH_TIMEOUT=4500ms", // a busy machine may stand still for seconds
+			"PUBLISH_TIMEOUT=4500ms", // a busy machine may stall for seconds
 		})
 	}
-	// withLog is ingest's handler and a log, in peer, with the settings of ingest's main.
+	// withLog starts peer with a log, with the runtime settings of ingest.
 	withLog := func(arguments ...string) func(b *testing.B) *testenv.Program {
 		return func(b *testing.B) *testenv.Program {
 			command := exec.Command(peer, append(arguments, "-log", b.TempDir(), "-secret", secret)...)
@@ -67,7 +67,7 @@ func BenchmarkIngest(b *testing.B) {
 		{name: "Postgres handler", connections: connections, deliveries: 3000, start: serve("-database", database), parent: postmaster},
 		{
 			name: "Postgres handler, tuned", connections: connections, deliveries: 5000, parent: postmaster,
-			start: serve("-database", fmt.Sprintf("%s&pool_max_conns=%d", database, connections)), // no other pool is quicker
+			start: serve("-database", fmt.Sprintf("%s&pool_max_conns=%d", database, connections)), // the fastest pool size
 		},
 		{name: "one by one", connections: connections, deliveries: 4000, start: withLog(always)},
 		{name: "ingest", connections: connections, deliveries: 8000, start: ingest},
@@ -89,21 +89,21 @@ func (c *contender) measure(b *testing.B, deliveries [][]byte) {
 	program := c.start(b)
 	address := attribute(program.WaitFor(b, `msg="receiving deliveries"`), "listen_addr")
 	warm := c.deliveries / 20
-	fire(b, address, deliveries[:warm], c.connections)
-	before := processor(b, program.Pid(), c.parent)
-	latencies, all := fire(b, address, deliveries[warm:warm+c.deliveries], c.connections)
+	sendAll(b, address, deliveries[:warm], c.connections)
+	before := cpuTime(b, program.Pid(), c.parent)
+	latencies, all := sendAll(b, address, deliveries[warm:warm+c.deliveries], c.connections)
 	at := func(share float64) float64 {
 		return float64(latencies[int(share*float64(len(latencies)-1))].Microseconds()) / 1000
 	}
 	c.results = append(c.results, result{
 		rate: float64(c.deliveries) / all.Seconds(), p50: at(0.5), p99: at(0.99),
-		cpu:       float64((processor(b, program.Pid(), c.parent) - before).Microseconds()) / float64(c.deliveries),
+		cpu:       float64((cpuTime(b, program.Pid(), c.parent) - before).Microseconds()) / float64(c.deliveries),
 		megabytes: residentMB(b, program),
 	})
 	program.Kill()
 }
 
-// median of one figure over the rounds.
+// median returns the median of a figure over the rounds.
 func (c *contender) median(figure func(result) float64) float64 {
 	all := make([]float64, rounds)
 	for i, r := range c.results {
@@ -118,7 +118,7 @@ func median(all []float64) float64 {
 }
 
 func report(contenders []*contender) {
-	fmt.Printf("\n%d connections, bodies of %d bytes, medians of %d rounds in turn; CPU with that of Postgres' processes, memory without\n\n",
+	fmt.Printf("\n%d connections, bodies of %d bytes, medians of %d rounds; CPU includes the processes of Postgres, memory does not\n\n",
 		connections, bodySize, rounds)
 	fmt.Printf("%-32s %12s %9s %9s %16s %10s\n", "", "deliveries/s", "p50 ms", "p99 ms", "CPU µs/delivery", "memory MB")
 	named := map[string]*contender{}
@@ -162,7 +162,7 @@ func buildPeer(b *testing.B) string {
 	return file
 }
 
-// durablePostgres starts a private server with fsync on, and says which process it is.
+// durablePostgres starts a private server with fsync on, and returns its process id.
 func durablePostgres(b *testing.B) (dsn string, postmaster int) {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "payfold-test-")
@@ -186,20 +186,20 @@ func durablePostgres(b *testing.B) (dsn string, postmaster int) {
 	return dsn, postmaster
 }
 
-// processor is the time that the process and the children of parent have had a core.
-func processor(b *testing.B, pid, parent int) (total time.Duration) {
+// cpuTime returns the CPU time of a process and of the children of parent.
+func cpuTime(b *testing.B, pid, parent int) (total time.Duration) {
 	b.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(b, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// Behind the name in brackets: state, parent, and utime and stime as the 12th and 13th.
+		// The fields after the name in brackets: state, parent; utime and stime are the 12th and 13th.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		mine := file == fmt.Sprintf("/proc/%d/stat", pid) || parent != 0 && fields[1] == strconv.Itoa(parent)
-		if !mine {
+		counts := file == fmt.Sprintf("/proc/%d/stat", pid) || parent != 0 && fields[1] == strconv.Itoa(parent)
+		if !counts {
 			continue
 		}
 		for _, field := range fields[11:13] {
@@ -211,5 +211,5 @@ func processor(b *testing.B, pid, parent int) (total time.Duration) {
 	return total
 }
 
-// tick is the unit of /proc/…/stat on every Linux of today.
+// tick is the time unit of /proc/PID/stat on Linux.
 const tick = 10 * time.Millisecond

@@ -25,7 +25,7 @@ func refund(event, payment string) string {
 	return fmt.Sprintf(`{"id":%q,"eventType":"refund.created","object":{"provider_payment_id":%q}}`, event, payment)
 }
 
-// inviting is what a projector needs to invite at a GitHub.
+// inviting returns the variables of a projector that invites.
 func inviting(github *testenv.GitHub) []string {
 	return []string{"INVITE_GITHUB_API_URL=" + github.URL, "INVITE_REPOSITORY=" + testenv.GitHubRepository, "INVITE_GITHUB_TOKEN=" + testenv.GitHubToken}
 }
@@ -62,7 +62,7 @@ func TestADeliveryBecomesAnInvitation(t *testing.T) {
 	}
 }
 
-func TestARefundEndsItsOwnInvitationAlone(t *testing.T) {
+func TestARefundEndsOnlyItsOwnInvitation(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	github := testenv.NewGitHub(t, time.Now)
@@ -73,7 +73,7 @@ func TestARefundEndsItsOwnInvitationAlone(t *testing.T) {
 			return err == nil && is == status
 		}, payment, status)
 	}
-	// three purchases of one user, the last by a stranger with the user's id
+	// Three purchases of one user. The last one is a stranger's, with the user's id.
 	for payment, name := range map[string]string{"pay_1": "ada", "pay_2": "bob", "pay_3": "mallory"} {
 		w.deliver(t, licence("evt_"+payment, payment, "u_1", name))
 		await(payment, "invited")
@@ -89,7 +89,7 @@ func TestARefundEndsItsOwnInvitationAlone(t *testing.T) {
 	require.NotNil(t, github.Invitation("bob"))
 	rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
 	require.Zero(t, rebuild.Exit(t), rebuild.Output())
-	w.deliver(t, licence("evt_4", "pay_4", "u_1", "ada")) // bought again, after the promotion
+	w.deliver(t, licence("evt_4", "pay_4", "u_1", "ada")) // a new purchase after the promotion
 	await("pay_4", "invited")
 	for name, sent := range map[string]int{"ada": 2, "bob": 1, "mallory": 1} {
 		require.Equal(t, sent, github.Sent(name), name)
@@ -116,7 +116,7 @@ func TestAKillWhileGitHubAnswersMakesNoSecondInvitation(t *testing.T) {
 
 			w.startProjector(t, inviting(github)...)
 			w.deliver(t, licence("evt_2", "pay_2", "u_2", "hubot"))
-			w.awaitInvitation(t, "u_2", "invited") // the others do not wait for it
+			w.awaitInvitation(t, "u_2", "invited") // other invitations do not wait
 			w.awaitInvitation(t, "u_1", "invited")
 			require.Equal(t, 1, github.Sent("octo"))
 			require.Zero(t, github.Repeated("octo"))
@@ -134,7 +134,7 @@ func TestAFrozenInviterIsReplacedAndInvitesNobodyTwice(t *testing.T) {
 	github.AwaitInvite(t)
 	w.awaitInvitation(t, "u_0", "invited")
 
-	inviter := ask[string](t, w.database, `select application_name from pg_stat_activity join pg_locks using (pid)
+	inviter := mustQuery[string](t, w.database, `select application_name from pg_stat_activity join pg_locks using (pid)
 		where locktype = 'advisory' and objsubid = 2 and mode = 'ExclusiveLock' and datname = current_database() and granted`)
 	frozen := projectors[0]
 	if !strings.Contains(inviter, fmt.Sprintf("-%d-", frozen.Pid())) {
@@ -193,7 +193,7 @@ func TestInvitationsAreListedAndRetried(t *testing.T) {
 	require.Zero(t, code, output)
 	require.Regexp(t, `u_1 +nobody +acme/tool +pay_1 +failed +\S+ +404 Not Found`, output)
 	require.Regexp(t, `u_2 +- +acme/tool +pay_2 +pending +\S+ +waits for a GitHub user`, output)
-	require.Contains(t, output, `\x1b[2J\u202e\nrow`, "buyers write it")
+	require.Contains(t, output, `\x1b[2J\u202e\nrow`, "buyers choose the name")
 	code, output = w.invitations(t, "list", "--json")
 	require.Zero(t, code, output)
 	for line := range strings.Lines(output) {
@@ -223,7 +223,7 @@ func (w *world) invitations(t *testing.T, args ...string) (code int, output stri
 	return code, program.Output()
 }
 
-func TestWithoutCredentialsEverythingElseWorksAndItIsSaidOnce(t *testing.T) {
+func TestWithoutCredentialsInvitationsWaitAndThatIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	projector := w.startProjector(t)

@@ -1,19 +1,17 @@
 package endtoend
 
-import (
-	"testing"
-)
+import "testing"
 
-// between is how many deliveries are acknowledged between two disturbances, at most.
-const between = 60
+// maxBetween is the maximum of deliveries between two disturbances.
+const maxBetween = 60
 
 func TestEveryAcknowledgedEventSurvivesKillsOfIngest(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
-	load := startLoad(t, w, dense)
+	load := startLoad(t, w, fastPace)
 	for range 4 {
-		load.await(t, between)
+		load.await(t, maxBetween)
 		w.ingest.Kill()
 		w.startIngest(t)
 	}
@@ -24,9 +22,9 @@ func TestEveryEventTakesEffectOnceThroughKillsOfTheProjector(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	projector := w.startProjector(t, "BATCH_SIZE=7")
-	load := startLoad(t, w, dense)
+	load := startLoad(t, w, fastPace)
 	for range 4 {
-		load.await(t, between)
+		load.await(t, maxBetween)
 		projector.Kill()
 		projector = w.startProjector(t, "BATCH_SIZE=7")
 	}
@@ -37,9 +35,9 @@ func TestEveryEventTakesEffectOnceWhenEverythingIsKilled(t *testing.T) {
 	t.Parallel()
 	w := setupPrivate(t)
 	projector := w.startPrivate(t)
-	load := startLoad(t, w, dense)
+	load := startLoad(t, w, fastPace)
 	for range 2 {
-		load.await(t, between)
+		load.await(t, maxBetween)
 		w.ingest.Kill()
 		projector.Kill()
 		w.startIngest(t)

@@ -14,27 +14,26 @@ import (
 // customers deliver at the same time.
 const customers = 8
 
-// A customer's pause between deliveries. The load is to go on through a whole test,
-// and to leave the machine's cores to what is tested; where the programs are killed
-// deliveries must be under way at any moment.
+// A customer's pause between deliveries. The slow pace leaves the cores to the programs
+// that are tested. With the fast pace deliveries are under way at any moment, so that a
+// kill interrupts some.
 const (
-	steady = 200 * time.Millisecond
-	dense  = 10 * time.Millisecond
+	slowPace = 200 * time.Millisecond
+	fastPace = 10 * time.Millisecond
 )
 
-// packCredits is what every payment of the load grants.
-const packCredits = 3
+const packCredits = 3 // of every payment of the load
 
-// load is a shop whose sums are known: every payment is announced by two events,
-// each delivered until it is accepted, the first once more.
+// load delivers the events of a shop whose sums are known. Every payment has two events.
+// Each is delivered until it is accepted, and the first is delivered once more.
 type load struct {
-	payments [customers]int // delivered in full, by customer; read after the end
-	progress chan struct{}  // one for each acknowledged delivery, while somebody counts them
+	payments [customers]int // completely delivered, by customer; read after the end
+	progress chan struct{}  // gets one for each acknowledged delivery, unless it is full
 	stop     chan struct{}
 	ended    chan error
 }
 
-// startLoad delivers until finish is called; pace is steady or dense.
+// startLoad delivers until finish is called.
 func startLoad(t *testing.T, w *world, pace time.Duration) *load {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &load{progress: make(chan struct{}, customers), stop: make(chan struct{}), ended: make(chan error, 1)}
@@ -73,21 +72,21 @@ func (l *load) shop(ctx context.Context, w *world, customer int, pace time.Durat
 	}
 }
 
-// await waits for up to that many acknowledged deliveries more, at random.
-func (l *load) await(t *testing.T, most int) {
+// await waits for a random number of acknowledged deliveries, from 1 to max.
+func (l *load) await(t *testing.T, max int) {
 	t.Helper()
-	for range 1 + rand.IntN(most) {
+	for range 1 + rand.IntN(max) {
 		select {
 		case <-l.progress:
 		case err := <-l.ended:
 			require.NoError(t, err)
-			t.Fatal("the load ended by itself")
+			t.Fatal("the load has ended")
 		}
 	}
 }
 
-// finish ends the load and requires exact tables: every acknowledged event
-// once, every payment granted once.
+// finish ends the load and checks the tables: they have every acknowledged event once, and
+// every payment granted once.
 func (l *load) finish(t *testing.T, w *world) {
 	t.Helper()
 	close(l.stop)
@@ -97,10 +96,10 @@ func (l *load) finish(t *testing.T, w *world) {
 	total := 0
 	for customer, payments := range l.payments {
 		total += payments
-		require.EqualValues(t, payments*packCredits, ask[int64](t, w.database,
+		require.EqualValues(t, payments*packCredits, mustQuery[int64](t, w.database,
 			"select balance from portal.credits where user_id = $1", fmt.Sprintf("u_%d", customer)))
 	}
-	require.EqualValues(t, 2*total, ask[int64](t, w.database, "select count(*) from portal.processed_event"))
-	require.EqualValues(t, total, ask[int64](t, w.database, "select count(*) from portal.credit_ledger"))
+	require.EqualValues(t, 2*total, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event"))
+	require.EqualValues(t, total, mustQuery[int64](t, w.database, "select count(*) from portal.credit_ledger"))
 	t.Logf("%d payments", total)
 }

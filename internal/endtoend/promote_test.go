@@ -17,51 +17,51 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// setupCandidate is a shop with portal_next beside the live tables.
+// setupCandidate is setup with a candidate schema, portal_next.
 func setupCandidate(t *testing.T) *world {
 	t.Helper()
 	w := setup(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.promote(t, "rebuild", "--promote")
-	w.do(t, "rebuild")
+	w.run(t, "rebuild")
 	return w
 }
 
-// tables is which ones are live.
-func (w *world) tables(t *testing.T) int64 {
+// liveTables identifies the tables that are live.
+func (w *world) liveTables(t *testing.T) int64 {
 	t.Helper()
-	return ask[int64](t, w.database, "select 'portal.credits'::regclass::oid::bigint")
+	return mustQuery[int64](t, w.database, "select 'portal.credits'::regclass::oid::bigint")
 }
 
-func TestAPromotionThatIsDoneSaysSoAgain(t *testing.T) {
+func TestARepeatedPromotionReportsTheFirstOne(t *testing.T) {
 	t.Parallel()
 	w := setupCandidate(t)
 	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":false`)
-	live := w.tables(t)
+	live := w.liveTables(t)
 	require.Contains(t, w.promote(t, "promote", "portal_next"), "portal_next is live as portal since 20")
 	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":true`)
-	require.Equal(t, live, w.tables(t))
-	w.refused(t, "no such schema", "promote", "portal_nxt")
-	w.refused(t, "live already", "promote", "portal")
+	require.Equal(t, live, w.liveTables(t))
+	w.requireRefused(t, "no such schema", "promote", "portal_nxt")
+	w.requireRefused(t, "live already", "promote", "portal")
 
 	other := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_MODE=live"), "promote", "portal_next")
 	require.Equal(t, 1, other.Exit(t), other.Output())
 	require.Contains(t, other.Output(), `mode any`)
 
-	w.do(t, "rebuild")
-	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":false`, "another one of that name")
+	w.run(t, "rebuild")
+	require.Contains(t, w.promote(t, "promote", "portal_next", "--json"), `"promoted_before":false`, "a new schema with the same name")
 	w.promote(t, "promote", "portal_prev")
-	require.Equal(t, live, w.tables(t))
-	require.Contains(t, w.promote(t, "promote", "portal_prev", "--json"), `"promoted_before":false`, "forward again, after the way back was told")
-	require.NotEqual(t, live, w.tables(t))
-	before := w.tables(t)
+	require.Equal(t, live, w.liveTables(t))
+	require.Contains(t, w.promote(t, "promote", "portal_prev", "--json"), `"promoted_before":false`, "the tables before, once more")
+	require.NotEqual(t, live, w.liveTables(t))
+	before := w.liveTables(t)
 	w.promote(t, "rebuild", "--promote")
-	require.NotEqual(t, before, w.tables(t), "a rebuild that was told is made anew")
+	require.NotEqual(t, before, w.liveTables(t), "the rebuild runs again")
 }
 
-// heldCommit keeps the promotion's commit from ending until release: a trigger that
+// holdCommit makes the commit of a promotion wait until release is called: a trigger that
 // runs at the commit waits for a lock.
-func (w *world) heldCommit(t *testing.T) (release func()) {
+func (w *world) holdCommit(t *testing.T) (release func()) {
 	t.Helper()
 	execute(t, w.database, `create function public.hold() returns trigger language plpgsql as $$
 		begin perform set_config('lock_timeout', '0', true); perform pg_advisory_xact_lock(42); return null; end $$;
@@ -77,20 +77,21 @@ func (w *world) heldCommit(t *testing.T) (release func()) {
 	}
 }
 
+// committing selects the session that waits in the trigger; 0: none.
 const committing = "select coalesce((select pid from pg_locks where locktype = 'advisory' and objid = 42 and not granted and database = (select oid from pg_database where datname = current_database())), 0)"
 
 // awaitCommit waits until the commit is held and returns its session.
 func (w *world) awaitCommit(t *testing.T) (session int64) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		session = ask[int64](t, w.database, committing)
+		session = mustQuery[int64](t, w.database, committing)
 		return session != 0
 	}, "the commit")
 	return session
 }
 
-// behind is the database as it is reached through a line.
-func (w *world) behind(t *testing.T) (*network.Line, string) {
+// databaseProxy returns a proxy to the database, and the connection string through it.
+func (w *world) databaseProxy(t *testing.T) (*network.Proxy, string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(w.database)
 	require.NoError(t, err)
@@ -98,64 +99,64 @@ func (w *world) behind(t *testing.T) (*network.Line, string) {
 	if strings.HasPrefix(config.Host, "/") {
 		upstream = config.Host + "/.s.PGSQL." + strconv.Itoa(int(config.Port))
 	}
-	line := network.NewLine(t, upstream)
-	dsn := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: line.Address(), Path: config.Database}
-	return line, dsn.String()
+	proxy := network.NewProxy(t, upstream)
+	dsn := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: proxy.Address(), Path: config.Database}
+	return proxy, dsn.String()
 }
 
-// The network is cut while the database commits, and comes back when it has.
-func TestAPromotionWhoseAnswerIsLostFindsOut(t *testing.T) {
+// The network is cut while the database commits, and restored after the commit.
+func TestAPromotionThatLosesItsAnswerFindsTheResult(t *testing.T) {
 	t.Parallel()
 	for command, commits := range map[string]bool{"promote portal_next": true, "promote portal_prev": true, "rebuild --promote": true, "promote portal_next ": false} {
 		t.Run(fmt.Sprint(command, " commits: ", commits), func(t *testing.T) {
 			t.Parallel()
 			w := setupCandidate(t)
-			line, dsn := w.behind(t)
-			release, before := w.heldCommit(t), w.tables(t)
+			proxy, dsn := w.databaseProxy(t)
+			release, before := w.holdCommit(t), w.liveTables(t)
 			p := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+dsn), strings.Fields(command)...)
 			session := w.awaitCommit(t)
-			line.Cut()
+			proxy.Cut()
 			if !commits {
-				ask[bool](t, w.database, "select pg_terminate_backend($1)", session)
+				mustQuery[bool](t, w.database, "select pg_terminate_backend($1)", session)
 			}
 			release()
-			wait.Until(t, func() bool { return ask[int64](t, w.database, committing) == 0 }, "the commit")
-			line.Mend(t)
+			wait.Until(t, func() bool { return mustQuery[int64](t, w.database, committing) == 0 }, "the commit")
+			proxy.Restore(t)
 			if !commits {
 				require.Equal(t, 1, p.Exit(t), p.Output())
 				require.Contains(t, p.Output(), "not promoted")
-				require.Equal(t, before, w.tables(t))
+				require.Equal(t, before, w.liveTables(t))
 				return
 			}
 			require.Zero(t, p.Exit(t), p.Output())
 			require.Contains(t, p.Output(), "is live as portal")
-			require.NotEqual(t, before, w.tables(t))
+			require.NotEqual(t, before, w.liveTables(t))
 		})
 	}
 }
 
-// Killed while the database commits, and run again before or after that has ended.
+// The command is killed while the database commits, and run again before the commit ends.
 func TestAPromotionThatIsKilledAtItsCommitIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"promote", "portal_next"}, {"promote", "portal_prev"}, {"rebuild", "--promote"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			w := setupCandidate(t)
-			release, before := w.heldCommit(t), w.tables(t)
+			release, before := w.holdCommit(t), w.liveTables(t)
 			first := w.command(t, args...)
 			w.awaitCommit(t)
 			first.Kill()
 			second := w.command(t, args...)
 			wait.Until(t, func() bool {
-				return ask[int64](t, w.database, `select count(*) from pg_locks where not granted and objid is distinct from 42
+				return mustQuery[int64](t, w.database, `select count(*) from pg_locks where not granted and objid is distinct from 42
 					and database = (select oid from pg_database where datname = current_database())`) > 0
-			}, "the second one waits")
+			}, "the second command waits")
 			release()
 			require.Zero(t, second.Exit(t), second.Output())
 			require.Contains(t, second.Output(), "Nothing is left to do")
-			live := w.tables(t)
+			live := w.liveTables(t)
 			require.NotEqual(t, before, live)
-			require.EqualValues(t, before, ask[int64](t, w.database, "select 'portal_prev.credits'::regclass::oid::bigint"), "the way back is kept")
+			require.EqualValues(t, before, mustQuery[int64](t, w.database, "select 'portal_prev.credits'::regclass::oid::bigint"), "the tables before are kept")
 		})
 	}
 }

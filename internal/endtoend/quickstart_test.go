@@ -19,15 +19,15 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// TestTheQuickStartOfTheReadmeWorks copies the sources, as a clone would, and
-// runs the README's commands as written, but for the ports.
+// TestTheQuickStartOfTheReadmeWorks copies the sources, as git clone does, and runs the
+// README's commands with other ports.
 func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	t.Parallel()
 	dir := copySources(t)
 	commands := shellBlocks(t, filepath.Join(dir, "README.md"))
 	require.Equal(t, "make run\nmake test\n", commands[0])
 
-	// Where nothing is cached this takes as long as it takes.
+	// No timeout: without a build cache this takes long.
 	shell(t, dir, "make build")
 	listen, ingestAdmin, projectorAdmin := ports.Free(t), ports.Free(t), ports.Free(t)
 	makeRun := exec.Command("make", "run")
@@ -41,10 +41,10 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	}
 
 	url := "http://" + listen + "/api/payments/provider/webhook"
-	elsewhere := strings.NewReplacer("ingest send", "ingest send --url "+url, "http://127.0.0.1:8080/api/payments/provider/webhook", url)
-	first := shell(t, dir, elsewhere.Replace(commands[1]))
+	otherPorts := strings.NewReplacer("ingest send", "ingest send --url "+url, "http://127.0.0.1:8080/api/payments/provider/webhook", url)
+	first := shell(t, dir, otherPorts.Replace(commands[1]))
 	require.Contains(t, first, `200 {"status":"accepted","id":"evt_first_1"}`)
-	second := shell(t, dir, "PROVIDER_WEBHOOK_SECRET=whsec_local_development\n"+elsewhere.Replace(commands[2]))
+	second := shell(t, dir, "PROVIDER_WEBHOOK_SECRET=whsec_local_development\n"+otherPorts.Replace(commands[2]))
 	require.Contains(t, second, `{"status":"accepted","id":"evt_first_2"}`)
 	database := dsnOf(t, filepath.Join(dir, "data"))
 	t.Cleanup(func() { removePrivate(t, filepath.Join(dir, "data")) })
@@ -59,19 +59,19 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	running.Exit(t)
 	for _, address := range []string{listen, ingestAdmin, projectorAdmin} {
 		_, err := net.Dial("tcp", address)
-		require.Error(t, err, "no process is left behind")
+		require.Error(t, err, "no process is left")
 	}
 	_, err := query[int](t, database, "select 1")
-	require.Error(t, err, "no process is left behind")
+	require.Error(t, err, "no process is left")
 }
 
-// copySources copies what git knows or would add.
+// copySources copies the files in git, and those that git would add.
 func copySources(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "payfold-clone-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o755)) // the private Postgres lies in it
+	require.NoError(t, os.Chmod(dir, 0o755)) // the user of the private Postgres must enter it
 	root := filepath.Join("..", "..")
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
@@ -115,7 +115,7 @@ func shell(t *testing.T, dir, script string) string {
 	return string(output)
 }
 
-// withoutPayfold drops the variables that would change what the commands do.
+// withoutPayfold removes variables that would change what the commands do.
 func withoutPayfold(environment []string) []string {
 	var out []string
 	for _, entry := range environment {

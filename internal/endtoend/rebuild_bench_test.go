@@ -19,11 +19,11 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// naiveEvents is how far the naive way is taken; it is slow enough to tell.
-const naiveEvents = 5000
+// singleEvents is how many events are applied one by one; more would take too long.
+const singleEvents = 5000
 
-// BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop,
-// and the two things that none of them can do without, in turn.
+// BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop. It also
+// measures what every rebuild needs at least: reading the log and writing the rows.
 func BenchmarkRebuild(b *testing.B) {
 	count := 200_000
 	if text := os.Getenv("EVENTS"); text != "" {
@@ -31,37 +31,37 @@ func BenchmarkRebuild(b *testing.B) {
 		count, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	w := filled(b, count)
+	w := startFilled(b, count)
 	head := w.head(b)
-	whole := func(take func()) func() float64 {
+	rateOf := func(work func()) func() float64 {
 		return func() float64 {
 			began := time.Now()
-			take()
+			work()
 			return float64(head) / time.Since(began).Seconds()
 		}
 	}
 	ways := []*way{
-		{name: "live projection", take: whole(func() { w.projectLive(b, head) })},
-		{name: "live projection, batches of 5000", take: func() float64 {
+		{name: "live projection", measure: rateOf(func() { w.projectLive(b, head) })},
+		{name: "live projection, batches of 5000", measure: func() float64 {
 			defer w.inOtherDatabase(b)()
-			return whole(func() { w.projectLive(b, head, "BATCH_SIZE=5000") })()
+			return rateOf(func() { w.projectLive(b, head, "BATCH_SIZE=5000") })()
 		}},
-		{name: "live projection beside a rebuild", take: func() float64 { return w.projectBesideRebuild(b, head) }},
-		{name: "rebuild", take: whole(func() { w.mustRun(b, "rebuild") })},
-		{name: "verify", take: whole(func() { w.mustRun(b, "verify") })},
-		{name: "bare read of the stream", take: whole(func() { w.readAll(b, head) })},
-		{name: "bare read of its files", take: whole(func() { w.readFiles(b, head) })},
-		{name: "bare COPY of the rows", take: whole(func() { w.copyAll(b) })},
-		{name: "one transaction an event", take: func() float64 { return w.projectOneByOne(b) }},
+		{name: "live projection beside a rebuild", measure: func() float64 { return w.projectBesideRebuild(b, head) }},
+		{name: "rebuild", measure: rateOf(func() { w.mustRun(b, "rebuild") })},
+		{name: "verify", measure: rateOf(func() { w.mustRun(b, "verify") })},
+		{name: "bare read of the stream", measure: rateOf(func() { w.readAll(b, head) })},
+		{name: "bare read of its files", measure: rateOf(func() { w.readFiles(b, head) })},
+		{name: "bare COPY of the rows", measure: rateOf(func() { w.copyAll(b) })},
+		{name: "one transaction an event", measure: func() float64 { return w.projectOneByOne(b) }},
 	}
 	for range 3 {
 		w.database = testenv.Database(b)
 		for _, way := range ways {
-			way.rates = append(way.rates, way.take())
+			way.rates = append(way.rates, way.measure())
 		}
 		w.requireAllAccounted(b)
 	}
-	fmt.Printf("\n%d events of a shop, %d bytes each, medians of 3 rounds in turn, programs started anew\n\n", head, averageSize(count))
+	fmt.Printf("\n%d events of a shop, %d bytes each, medians of 3 rounds, each with new processes\n\n", head, averageSize(count))
 	live := median(ways[0].rates)
 	for _, way := range ways {
 		fmt.Printf("%-33s %9.0f events/s %8.2f x live\n", way.name, median(way.rates), median(way.rates)/live)
@@ -70,13 +70,13 @@ func BenchmarkRebuild(b *testing.B) {
 }
 
 type way struct {
-	name  string
-	take  func() float64 // returns events/s
-	rates []float64
+	name    string
+	measure func() float64 // returns events/s
+	rates   []float64
 }
 
-// filled is an ingest that serves a log of that many events.
-func filled(b *testing.B, count int) *world {
+// startFilled starts ingest with a log of that many events.
+func startFilled(b *testing.B, count int) *world {
 	b.Helper()
 	dir := b.TempDir()
 	log := &testenv.Log{Dir: dir}
@@ -101,13 +101,13 @@ func (w *world) projectLive(b *testing.B, head uint64, env ...string) {
 	projector.Kill()
 }
 
-// mustRun runs a command of the projector on the tables that are there.
+// mustRun runs a command of the projector, for up to a day.
 func (w *world) mustRun(b *testing.B, command string) {
 	program := w.command(b, command)
 	require.Zero(b, program.ExitWithin(b, 24*time.Hour), program.Output())
 }
 
-// readAll has the server send every message.
+// readAll reads every message through the server.
 func (w *world) readAll(b *testing.B, head uint64) {
 	log, _ := w.connect(b)
 	defer log.Close()
@@ -121,14 +121,14 @@ func (w *world) readAll(b *testing.B, head uint64) {
 	}))
 }
 
-// readFiles takes every message from the server's files, as a rebuild does.
+// readFiles reads every message from the server's files, as a rebuild does.
 func (w *world) readFiles(b *testing.B, head uint64) {
 	log, _ := w.connect(b)
 	defer log.Close()
 	require.NoError(b, log.ReadUntil(b.Context(), 1, head, func(events.Message) error { return nil }))
 }
 
-// copyAll writes the rows of the live tables into tables without any index.
+// copyAll copies the rows of the live tables into tables without an index.
 func (w *world) copyAll(b *testing.B) {
 	ctx := context.Background()
 	connection, err := pgx.Connect(ctx, w.database)
@@ -145,8 +145,8 @@ func (w *world) copyAll(b *testing.B) {
 	}
 }
 
-// projectBesideRebuild is how fast an empty database is filled while a rebuild of
-// the same log is at work in it.
+// projectBesideRebuild returns the rate of live projection into an empty database while a
+// rebuild of the same log runs there.
 func (w *world) projectBesideRebuild(b *testing.B, head uint64) float64 {
 	defer w.inOtherDatabase(b)()
 	projector := w.startProjector(b)
@@ -159,23 +159,24 @@ func (w *world) projectBesideRebuild(b *testing.B, head uint64) float64 {
 	began, from := time.Now(), position()
 	w.mustRun(b, "rebuild")
 	until := position()
-	require.Less(b, until, int64(head), "the log is too short: live projection was ready first")
+	require.Less(b, until, int64(head), "the log is too short: live projection ended first")
 	return float64(until-from) / time.Since(began).Seconds()
 }
 
-// projectOneByOne commits each event by itself, as one would without a log.
+// projectOneByOne commits each event in its own transaction, as a handler without a log
+// does.
 func (w *world) projectOneByOne(b *testing.B) float64 {
 	defer w.inOtherDatabase(b)()
 	began := time.Now()
 	projector := w.startProjector(b, "BATCH_SIZE=1")
-	for applied := int64(0); applied < naiveEvents; time.Sleep(10 * time.Millisecond) {
+	for applied := int64(0); applied < singleEvents; time.Sleep(10 * time.Millisecond) {
 		applied, _ = query[int64](b, w.database, "select coalesce(max(position), 0) from portal.checkpoint")
 	}
 	projector.Kill()
-	return naiveEvents / time.Since(began).Seconds()
+	return singleEvents / time.Since(began).Seconds()
 }
 
-// inOtherDatabase is for what needs an empty one; the function it returns goes back.
+// inOtherDatabase switches to an empty database. The returned function switches back.
 func (w *world) inOtherDatabase(b *testing.B) (back func()) {
 	kept := w.database
 	w.database = testenv.Database(b)

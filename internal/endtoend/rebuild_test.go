@@ -22,26 +22,25 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// command starts a command of the projector; verify takes the secret that signed
-// the deliveries.
+// command starts a command of the projector, with the secret that signed the deliveries.
 func (w *world) command(t testing.TB, args ...string) *testenv.Program {
 	t.Helper()
 	return testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret), args...)
 }
 
-// do runs a command that must succeed and returns what it says.
-func (w *world) do(t testing.TB, args ...string) string {
+// run runs a command that must succeed, and returns its output.
+func (w *world) run(t testing.TB, args ...string) string {
 	t.Helper()
 	p := w.command(t, args...)
 	require.Zero(t, p.Exit(t), p.Output())
 	return p.Output()
 }
 
-// busy is why a promotion is refused on a machine that has no time for it; whoever
-// promotes does it again.
+// busy matches why a busy machine refuses a promotion. The command can be run again.
 var busy = regexp.MustCompile("it took longer than|the live tables are busy|not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
 
-// promote is do for a command that promotes under load.
+// promote runs a command that promotes, again while the machine is busy, and returns its
+// output.
 func (w *world) promote(t testing.TB, args ...string) string {
 	t.Helper()
 	for {
@@ -55,17 +54,16 @@ func (w *world) promote(t testing.TB, args ...string) string {
 	}
 }
 
-// refused runs a command that must fail and say why.
-func (w *world) refused(t testing.TB, reason string, args ...string) {
+// requireRefused runs a command that must fail with this reason.
+func (w *world) requireRefused(t testing.TB, reason string, args ...string) {
 	t.Helper()
 	p := w.command(t, args...)
 	require.Equal(t, 1, p.Exit(t), p.Output())
 	require.Contains(t, p.Output(), reason)
 }
 
-// watch reads a customer's balance again and again, in transactions of that
-// isolation, until stop, which returns what went wrong. A balance that was
-// there never goes, and never falls.
+// watch reads the sum of all balances again and again, in transactions of that isolation
+// level. It fails where the sum gets smaller. stop ends it and returns the error.
 func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.database)
@@ -114,40 +112,39 @@ func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
 func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.startProjector(t, quick, "BATCH_SIZE=20")
-	w.startProjector(t, quick)
+	w.startProjector(t, shortLease, "BATCH_SIZE=20")
+	w.startProjector(t, shortLease)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w, steady)
-	load.await(t, between)
+	load := startLoad(t, w, slowPace)
+	load.await(t, maxBetween)
 	var watches []func() error
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		watches = append(watches, w.watch(t, level))
 	}
 	require.Contains(t, w.promote(t, "rebuild", "--promote"), "portal_next is live as portal")
-	load.await(t, between)
+	load.await(t, maxBetween)
 	require.Contains(t, w.promote(t, "promote", "portal_prev"), "portal_prev is live as portal")
-	w.do(t, "rebuild")
-	load.await(t, between)
+	w.run(t, "rebuild")
+	load.await(t, maxBetween)
 	w.promote(t, "rebuild", "--promote")
-	load.await(t, between)
+	load.await(t, maxBetween)
 	for _, stop := range watches {
 		require.NoError(t, stop())
 	}
 	load.finish(t, w)
 	w.requireOneFold(t)
-	require.Zero(t, ask[int64](t, w.database, "select count(*) from payfold.poison"))
+	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from payfold.poison"))
 }
 
-// Killed at any moment, the command ends what it began when it is run again.
-func TestARebuildThatIsKilledIsRunAgain(t *testing.T) {
+func TestARebuildThatIsKilledCanBeRunAgain(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.startProjector(t, quick)
-	load := startLoad(t, w, steady)
-	load.await(t, between)
+	w.startProjector(t, shortLease)
+	load := startLoad(t, w, slowPace)
+	load.await(t, maxBetween)
 	for range 5 {
 		killed := w.command(t, "rebuild", "--promote")
-		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // the moment of the kill, not a wait
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // a random moment for the kill
 		killed.Kill()
 		load.await(t, 10)
 	}
@@ -156,7 +153,7 @@ func TestARebuildThatIsKilledIsRunAgain(t *testing.T) {
 	w.requireOneFold(t)
 }
 
-func TestTheTablesAsTheyWere(t *testing.T) {
+func TestARebuildMakesTheTablesAsOfASequenceOrATime(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
@@ -165,38 +162,37 @@ func TestTheTablesAsTheyWere(t *testing.T) {
 	moment := time.Now()
 	w.deliver(t, pack("evt_3", "pay_3", "u_1", 1))
 	w.awaitProjected(t)
-	require.Contains(t, w.do(t, "rebuild", "--until-seq", "1", "--schema", "first"), "as of seq 1")
-	require.Contains(t, w.do(t, "rebuild", "--until", moment.Format(time.RFC3339Nano), "--schema", "second"), "as of seq 2")
-	require.Contains(t, w.do(t, "rebuild", "--until-seq", "0", "--schema", "zero"), "as of seq 0")
-	w.do(t, "rebuild", "--until-seq", "1", "--schema", "first") // is there
+	require.Contains(t, w.run(t, "rebuild", "--until-seq", "1", "--schema", "first"), "as of seq 1")
+	require.Contains(t, w.run(t, "rebuild", "--until", moment.Format(time.RFC3339Nano), "--schema", "second"), "as of seq 2")
+	require.Contains(t, w.run(t, "rebuild", "--until-seq", "0", "--schema", "zero"), "as of seq 0")
+	w.run(t, "rebuild", "--until-seq", "1", "--schema", "first") // it exists already
 	for schema, balance := range map[string]int64{"first": 10, "second": 15, "portal": 16, "zero": 0} {
-		require.Equal(t, balance, ask[int64](t, w.database, "select coalesce(sum(balance), 0)::bigint from "+schema+".credits"), schema)
+		require.Equal(t, balance, mustQuery[int64](t, w.database, "select coalesce(sum(balance), 0)::bigint from "+schema+".credits"), schema)
 	}
-	w.refused(t, "as of seq 1", "promote", "first")
-	require.EqualValues(t, 10, ask[int64](t, w.database, "select balance from first.credits"), "still as of seq 1")
-	w.refused(t, "projector drop first", "rebuild", "--until-seq", "2", "--schema", "first")
-	w.refused(t, "live already", "promote", "portal")
-	w.refused(t, "is live", "drop", "portal")
-	w.refused(t, "no such schema", "promote", "nothing")
-	w.refused(t, "no such schema", "drop", "payfold")
-	w.refused(t, "the log ends at seq 3", "rebuild", "--until-seq", "4", "--schema", "fourth")
+	w.requireRefused(t, "as of seq 1", "promote", "first")
+	require.EqualValues(t, 10, mustQuery[int64](t, w.database, "select balance from first.credits"), "still as of seq 1")
+	w.requireRefused(t, "projector drop first", "rebuild", "--until-seq", "2", "--schema", "first")
+	w.requireRefused(t, "live already", "promote", "portal")
+	w.requireRefused(t, "is live", "drop", "portal")
+	w.requireRefused(t, "no such schema", "promote", "nothing")
+	w.requireRefused(t, "no such schema", "drop", "payfold")
+	w.requireRefused(t, "the log ends at seq 3", "rebuild", "--until-seq", "4", "--schema", "fourth")
 	require.Equal(t, 2, w.command(t, "rebuild", "--schema", `x"; drop schema portal`).Exit(t))
 	require.Equal(t, 2, w.command(t, "rebuild", "--until-seq", "1", "--promote").Exit(t))
 	require.Equal(t, 2, w.command(t, "rebuild", "--until", "2999-01-01T00:00:00Z", "--schema", "fourth").Exit(t))
-	list := w.do(t, "schemas")
+	list := w.run(t, "schemas")
 	for _, schema := range []string{"first", "second", "zero", "portal"} {
 		require.Contains(t, list, schema)
 	}
-	w.do(t, "drop", "first")
-	require.NotContains(t, w.do(t, "schemas"), "first")
+	w.run(t, "drop", "first")
+	require.NotContains(t, w.run(t, "schemas"), "first")
 }
 
-// A schema is worked on by one command at a time.
-func TestASecondCommandWaitsAndThenRefuses(t *testing.T) {
+func TestASecondCommandOnASchemaWaitsAndThenFails(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.do(t, "rebuild")
+	w.run(t, "rebuild")
 	holder, err := pgx.Connect(t.Context(), w.database)
 	require.NoError(t, err)
 	_, err = holder.Exec(t.Context(), "select pg_advisory_lock($1, hashtext('portal_next'))", 0x7061_7966)
@@ -212,11 +208,12 @@ func TestASecondCommandWaitsAndThenRefuses(t *testing.T) {
 	require.Zero(t, waits.Exit(t), waits.Output())
 }
 
-// blocked makes a rebuild wait in the middle, until the returned connection ends.
-func (w *world) blocked(t *testing.T) *pgx.Conn {
+// blockRebuild makes the next rebuild wait at its second event until the returned
+// connection is closed.
+func (w *world) blockRebuild(t *testing.T) *pgx.Conn {
 	t.Helper()
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.do(t, "rebuild")
+	w.run(t, "rebuild")
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
 	holder, err := pgx.Connect(t.Context(), w.database)
 	require.NoError(t, err)
@@ -226,33 +223,34 @@ func (w *world) blocked(t *testing.T) *pgx.Conn {
 	return holder
 }
 
-// awaitBlocked waits until a rebuild has come to where it is blocked.
+// awaitBlocked waits until the rebuild is blocked.
 func (w *world) awaitBlocked(t *testing.T) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		return ask[bool](t, w.database, "select exists (select from pg_locks where not granted and relation = 'portal_next.processed_event'::regclass)")
+		return mustQuery[bool](t, w.database, "select exists (select from pg_locks where not granted and relation = 'portal_next.processed_event'::regclass)")
 	})
 }
 
-func TestCtrlCLeavesWhatIsBuilt(t *testing.T) {
+func TestCtrlCKeepsWhatIsBuilt(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	holder := w.blocked(t)
+	holder := w.blockRebuild(t)
 	p := w.command(t, "rebuild")
 	w.awaitBlocked(t)
 	p.Signal(syscall.SIGINT)
 	require.Equal(t, 1, p.Exit(t), p.Output())
 	require.Contains(t, p.Output(), "interrupted; portal_next holds everything up to seq 1, and the same command goes on from there")
 	require.NoError(t, holder.Close(context.Background()))
-	require.Contains(t, w.do(t, "rebuild"), "up to seq 2")
-	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal_next.credits"))
+	require.Contains(t, w.run(t, "rebuild"), "up to seq 2")
+	require.EqualValues(t, 15, mustQuery[int64](t, w.database, "select balance from portal_next.credits"))
 }
 
-// Live work goes before a rebuild, but it may have to wait for a promotion.
+// Only a rebuild has less priority. Live projection may have to wait for a promotion, so a
+// promotion has not.
 func TestARebuildHasLessPriority(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.blocked(t)
+	w.blockRebuild(t)
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	require.NoError(t, err)
 	less := func(p *testenv.Program) bool {
@@ -268,11 +266,10 @@ func TestARebuildHasLessPriority(t *testing.T) {
 	wait.Until(t, func() bool { return less(rebuild) })
 }
 
-// On a terminal there is a bar, and Ctrl-C there is what it is everywhere.
-func TestATerminalShowsABar(t *testing.T) {
+func TestARebuildShowsABarOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.blocked(t)
+	w.blockRebuild(t)
 	rebuild := exec.CommandContext(t.Context(), testenv.Binary(t, "projector"), "rebuild")
 	rebuild.Env = append(w.env(), "DATABASE_URL="+w.database, "HOME="+os.Getenv("HOME"), "TERM=xterm")
 	terminal, err := pty.StartWithSize(rebuild, &pty.Winsize{Rows: 25, Cols: 100})
@@ -281,15 +278,15 @@ func TestATerminalShowsABar(t *testing.T) {
 	w.awaitBlocked(t)
 	_, err = terminal.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
-	shown, _ := io.ReadAll(terminal) // ends with an error when the program has
+	shown, _ := io.ReadAll(terminal) // ends with an error when the program ends
 	require.Error(t, rebuild.Wait())
 	require.Equal(t, 1, rebuild.ProcessState.ExitCode())
 	require.Regexp(t, `rebuild portal_next.*(0|50)% `, string(shown))
 	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
-// otherBuild builds a projector whose rules have another version, out of what make
-// build has compiled.
+// otherBuild builds a projector with another version of the rules. It reuses the packages
+// that make build compiled.
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -315,14 +312,14 @@ func otherBuild(t *testing.T) string {
 	return filepath.Join(dir, "projector")
 }
 
-// New rules are deployed beside the old build's replicas, which then stop, and
-// the old build takes them back.
+// Projectors with new rules start beside old ones. The promotion stops the old ones, and a
+// promotion back stops the new ones.
 func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	t.Parallel()
 	binary := otherBuild(t)
 	w := setup(t)
 	newly := func(args ...string) *testenv.Program {
-		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, quick))
+		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, shortLease))
 	}
 	ready := func(p *testenv.Program) string {
 		return "http://" + attribute(p.WaitFor(t, `msg="the projector starts"`), "admin_addr") + "/readyz"
@@ -330,21 +327,21 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	becomes := func(url string, status int) {
 		wait.Until(t, func() bool { return statusOf(t, url) == status }, "%s is not %d", url, status)
 	}
-	first, second := w.startProjector(t, quick), w.startProjector(t, quick)
+	first, second := w.startProjector(t, shortLease), w.startProjector(t, shortLease)
 	oldReady := ready(first)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w, steady)
-	load.await(t, between)
+	load := startLoad(t, w, slowPace)
+	load.await(t, maxBetween)
 
 	third := newly()
 	third.WaitFor(t, "projector rebuild --promote")
 	newReady := ready(third)
 	becomes(newReady, 503)
-	w.refused(t, "no such schema", "promote", "portal_next")
+	w.requireRefused(t, "no such schema", "promote", "portal_next")
 	built := newly("rebuild")
 	require.Zero(t, built.Exit(t), built.Output())
-	w.refused(t, `this command has "rules 3`, "promote", "portal_next")
-	w.refused(t, "projector drop portal_next", "rebuild")
+	w.requireRefused(t, `this command has "rules 3`, "promote", "portal_next")
+	w.requireRefused(t, "projector drop portal_next", "rebuild")
 	for promoted := newly("rebuild", "--promote"); promoted.Exit(t) != 0; promoted = newly("rebuild", "--promote") {
 		require.Regexp(t, busy, promoted.Output())
 	}
@@ -354,10 +351,10 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	becomes(oldReady, 503)
 	becomes(newReady, 200)
 	w.awaitShares(t, 1)
-	load.await(t, between)
-	require.Equal(t, "rules 4, mode any", ask[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
+	load.await(t, maxBetween)
+	require.Equal(t, "rules 4, mode any", mustQuery[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
 
-	// A migration that the old build does not know: they only add.
+	// A migration that the old build does not know. Migrations only add.
 	execute(t, w.database, "create table payfold.of_a_newer_build (x int); update payfold.schema_version set version = version + 1")
 	back := newly("promote", "portal_prev")
 	require.Equal(t, 1, back.Exit(t), back.Output())
@@ -379,7 +376,7 @@ func execute(t *testing.T, dsn, sql string) {
 	require.NoError(t, err)
 }
 
-func TestACatalogueIsChangedByARebuild(t *testing.T) {
+func TestARebuildAppliesAChangedCatalogue(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	file := filepath.Join(t.TempDir(), "catalogue.yaml")
@@ -394,10 +391,9 @@ func TestACatalogueIsChangedByARebuild(t *testing.T) {
 	rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database, "CATALOGUE_FILE="+file), "rebuild", "--promote", "--json")
 	require.Zero(t, rebuild.Exit(t), rebuild.Output())
 	require.Contains(t, rebuild.Output(), `"name":"portal"`)
-	require.EqualValues(t, 4, ask[int64](t, w.database, "select balance from portal.credits"))
+	require.EqualValues(t, 4, mustQuery[int64](t, w.database, "select balance from portal.credits"))
 }
 
-// A database that was lost is filled by a rebuild before a projector ever ran.
 func TestARebuildFillsAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -407,5 +403,5 @@ func TestARebuildFillsAnEmptyDatabase(t *testing.T) {
 	w.startProjector(t)
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
-	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal.credits"))
+	require.EqualValues(t, 15, mustQuery[int64](t, w.database, "select balance from portal.credits"))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestEverythingSurvivesARestart(t *testing.T) {
+func TestTablesAndLogSurviveARestart(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	projector := w.startProjector(t)
@@ -21,16 +21,16 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	stop(t, w.ingest)
 	stop(t, projector)
 	w.startIngest(t)
-	answer, _ := w.delivered(t, pack("evt_1", "pay_1", "u_1", 10))
+	answer, _ := w.deliverForAnswer(t, pack("evt_1", "pay_1", "u_1", 10))
 	require.Contains(t, answer, "duplicate", "the log remembers ids across a restart")
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 5))
 	w.startProjector(t)
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
-	require.EqualValues(t, 15, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+	require.EqualValues(t, 15, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
 }
 
-func TestAProjectorOutlivesIngest(t *testing.T) {
+func TestAProjectorContinuesAfterIngestRestarts(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	projector := w.startProjector(t)
@@ -41,11 +41,11 @@ func TestAProjectorOutlivesIngest(t *testing.T) {
 		w.deliver(t, pack(fmt.Sprintf("evt_%d", i), fmt.Sprintf("pay_%d", i), "u_1", 1))
 		w.awaitProjected(t)
 	}
-	require.EqualValues(t, 3, ask[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
+	require.EqualValues(t, 3, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_1'"))
 	stop(t, projector)
 }
 
-func TestAProjectorWaitsForALogThatIsNotThereYet(t *testing.T) {
+func TestAProjectorWaitsForTheLog(t *testing.T) {
 	t.Parallel()
 	w := &world{dir: t.TempDir(), database: testenv.Database(t)}
 	projector := w.startProjector(t)
@@ -53,7 +53,7 @@ func TestAProjectorWaitsForALogThatIsNotThereYet(t *testing.T) {
 	stop(t, projector)
 }
 
-func TestThePrivatePostgresKeepsItsDataAndItsString(t *testing.T) {
+func TestThePrivatePostgresKeepsItsDataAndConnectionString(t *testing.T) {
 	t.Parallel()
 	w := setupPrivate(t)
 	projector := w.startPrivate(t)
@@ -64,18 +64,18 @@ func TestThePrivatePostgresKeepsItsDataAndItsString(t *testing.T) {
 	wait.Until(t, func() bool {
 		_, err := query[int](t, w.database, "select 1")
 		return err != nil
-	}, "no process is left behind")
+	}, "no process is left")
 
 	second := w.startPrivate(t)
 	require.Equal(t, connection, w.database)
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 10))
 	w.awaitProjected(t)
-	require.EqualValues(t, 20, ask[int64](t, w.database, "select balance from credits where user_id = 'u_1'"),
-		"the connection string leads to the tables without a schema's name")
+	require.EqualValues(t, 20, mustQuery[int64](t, w.database, "select balance from credits where user_id = 'u_1'"),
+		"the connection string sets the schema")
 	stop(t, second)
 }
 
-// stop asks the program to end and requires it to do so in order.
+// stop sends SIGTERM and requires exit status 0.
 func stop(t *testing.T, program *testenv.Program) {
 	t.Helper()
 	program.Signal(syscall.SIGTERM)

@@ -14,8 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// held is the partitions that a projector holds.
-func (w *world) held(t *testing.T, p *testenv.Program) []int {
+// heldPartitions returns the partitions that a projector holds.
+func (w *world) heldPartitions(t *testing.T, p *testenv.Program) []int {
 	t.Helper()
 	owner := attribute(p.WaitFor(t, `msg="the projector starts"`), "owner")
 	connection, err := pgx.Connect(t.Context(), w.database)
@@ -28,7 +28,7 @@ func (w *world) held(t *testing.T, p *testenv.Program) []int {
 	return partitions
 }
 
-// packIn is a purchase under a customer of one of these partitions.
+// packIn returns a purchase whose event is in one of these partitions.
 func packIn(t *testing.T, partitions []int, id, payment, user string) string {
 	t.Helper()
 	for customer := 0; ; customer++ {
@@ -42,15 +42,15 @@ func packIn(t *testing.T, partitions []int, id, payment, user string) string {
 	}
 }
 
-// Two users name one payment in partitions of two projectors, one of which is frozen
-// until the other has applied what came later.
+// Two users name the same payment, in partitions of two projectors. One projector is frozen
+// until the other has applied the later events.
 func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	const patient = "LEASE_TIME=5m" // nobody takes over from the frozen one
-	frozen, other := w.startProjector(t, patient), w.startProjector(t, patient)
+	const longLease = "LEASE_TIME=5m" // nobody takes over from the frozen projector
+	frozen, other := w.startProjector(t, longLease), w.startProjector(t, longLease)
 	w.awaitShares(t, 2)
-	behind, ahead := w.held(t, frozen), w.held(t, other)
+	behind, ahead := w.heldPartitions(t, frozen), w.heldPartitions(t, other)
 	frozen.Signal(syscall.SIGSTOP)
 	const pairs = 20
 	for i := range pairs {
@@ -59,28 +59,28 @@ func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 			packIn(t, ahead, fmt.Sprintf("evt_second_%d", i), payment, fmt.Sprintf("u_second_%d", i)))
 	}
 	wait.Until(t, func() bool {
-		return ask[int64](t, w.database, "select count(*) from portal.processed_event") == pairs
-	}, "the later ones are applied")
+		return mustQuery[int64](t, w.database, "select count(*) from portal.processed_event") == pairs
+	}, "the later events are applied")
 	frozen.Signal(syscall.SIGCONT)
 	w.awaitProjected(t)
 
-	said := w.verify(t, 3)
-	require.Contains(t, said, "rows differ because events were applied out of the log's order; to settle them: projector settle")
-	require.Contains(t, said, "0 messages, 0 other rows and 0 definitions are wrong")
+	output := w.verify(t, 3)
+	require.Contains(t, output, "rows differ because events were applied out of the log's order; to settle them: projector settle")
+	require.Contains(t, output, "0 messages, 0 other rows and 0 definitions are wrong")
 	require.Contains(t, w.verify(t, 3, "--json"), `"differences":0,"out_of_order":`)
-	require.Contains(t, w.do(t, "status"), "OUT OF ORDER: 20 events")
+	require.Contains(t, w.run(t, "status"), "OUT OF ORDER: 20 events")
 	execute(t, w.database, "update portal.credits set balance = 11, granted = 11 where user_id = 'u_second_0'")
 
-	load := startLoad(t, w, steady)
-	load.await(t, between)
+	load := startLoad(t, w, slowPace)
+	load.await(t, maxBetween)
 	require.Contains(t, w.promote(t, "settle"), "20 out-of-order events are settled: 40 events of 40 users were folded again")
-	require.Contains(t, w.do(t, "settle", "--json"), `{"out_of_order":0,"events":0,"users":0}`)
-	load.await(t, between)
-	require.Contains(t, w.do(t, "status"), "OUT OF ORDER: none")
+	require.Contains(t, w.run(t, "settle", "--json"), `{"out_of_order":0,"events":0,"users":0}`)
+	load.await(t, maxBetween)
+	require.Contains(t, w.run(t, "status"), "OUT OF ORDER: none")
 	close(load.stop)
 	require.NoError(t, <-load.ended)
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
 	require.Contains(t, w.verify(t, 0), "portal is what the log gives")
-	require.EqualValues(t, pairs, ask[int64](t, w.database, "select count(*) from portal.credits where user_id like 'u\\_first\\_%' and balance = 10"))
+	require.EqualValues(t, pairs, mustQuery[int64](t, w.database, "select count(*) from portal.credits where user_id like 'u\\_first\\_%' and balance = 10"))
 }

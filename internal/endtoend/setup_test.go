@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 
 const secret = "whsec_0123456789abcdef"
 
-// world is one installation: a data directory, an ingest with its embedded log,
-// and projectors on one database.
+// world is one installation: a data directory, ingest with its embedded log, and
+// projectors with one database.
 type world struct {
 	dir      string
 	database string
 	listen   string
-	nats     string // where the embedded log listens beside its socket; empty for nowhere
+	nats     string // TCP address of the embedded log; empty: only its socket
 	ingest   *testenv.Program
 	provider *testenv.Provider
 }
@@ -61,7 +61,7 @@ func newProvider(t testing.TB) *testenv.Provider {
 	return provider
 }
 
-// startIngest starts it where it listened before.
+// startIngest starts ingest with the same address each time.
 func (w *world) startIngest(t testing.TB, env ...string) {
 	t.Helper()
 	w.ingest = testenv.Start(t, "ingest", append(append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret, "PUBLISH_TIMEOUT=4500ms"), env...)) // a disk may be busy
@@ -77,7 +77,7 @@ func (w *world) env() []string {
 	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}
 }
 
-// deliver delivers each body until ingest says 200, which a busy disk may put off.
+// deliver repeats the delivery of each body until ingest answers 200.
 func (w *world) deliver(t testing.TB, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
@@ -86,9 +86,9 @@ func (w *world) deliver(t testing.TB, bodies ...string) {
 	}
 }
 
-// delivered delivers the body until ingest has time for it. first says that it had
-// it at once, so that the answer is to the first delivery.
-func (w *world) delivered(t testing.TB, body string) (answer string, first bool) {
+// deliverForAnswer repeats a delivery while ingest answers 503, and returns the answer.
+// first says that it is the answer to the first delivery.
+func (w *world) deliverForAnswer(t testing.TB, body string) (answer string, first bool) {
 	t.Helper()
 	for first = true; ; first = false {
 		status, answer, err := w.provider.Deliver(t.Context(), body)
@@ -100,7 +100,7 @@ func (w *world) delivered(t testing.TB, body string) (answer string, first bool)
 	}
 }
 
-// head is the newest sequence of the log.
+// head returns the newest sequence of the log.
 func (w *world) head(t testing.TB) uint64 {
 	t.Helper()
 	log, info := w.connect(t)
@@ -108,7 +108,7 @@ func (w *world) head(t testing.TB) uint64 {
 	return info.Last
 }
 
-// connect waits for the log. Who calls it closes the connection.
+// connect waits for the log. The caller closes the connection.
 func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
 	t.Helper()
 	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
@@ -121,34 +121,35 @@ func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
 	return log, info
 }
 
-// awaitProjected waits until every message of the log is applied, for as long as
-// it comes nearer to that within wait.Patience.
+// awaitProjected waits until every message of the log is applied. It fails where nothing
+// more is applied for wait.Patience.
 func (w *world) awaitProjected(t testing.TB) {
 	t.Helper()
-	head, furthest, since := w.head(t), int64(-1), time.Now()
-	for furthest < int64(head) {
+	head, position, since := w.head(t), int64(-1), time.Now()
+	for position < int64(head) {
 		applied, err := query[int64](t, w.database, "select coalesce(min(position), 0) from portal.checkpoint")
-		if err == nil && applied > furthest {
-			furthest, since = applied, time.Now()
+		if err == nil && applied > position {
+			position, since = applied, time.Now()
 			continue
 		}
-		require.Less(t, time.Since(since), wait.Patience, "seq %d is projected, not %d; the last error is %v", furthest, head, err)
+		require.Less(t, time.Since(since), wait.Patience, "seq %d is applied, the head is %d; the last error is %v", position, head, err)
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// requireAllAccounted: every message of the log is one row.
+// requireAllAccounted: every message of the log is one row, and balances are sums of the
+// ledger.
 func (w *world) requireAllAccounted(t testing.TB) {
 	t.Helper()
-	processed := ask[int64](t, w.database, "select count(*) from portal.processed_event")
-	duplicates := ask[int64](t, w.database, "select count(*) from portal.duplicate_event")
+	processed := mustQuery[int64](t, w.database, "select count(*) from portal.processed_event")
+	duplicates := mustQuery[int64](t, w.database, "select count(*) from portal.duplicate_event")
 	require.EqualValues(t, w.head(t), processed+duplicates)
-	require.Zero(t, ask[int64](t, w.database, `
+	require.Zero(t, mustQuery[int64](t, w.database, `
 		select count(*) from portal.credits c
 		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
 }
 
-// attribute is the value of a text log line's attribute.
+// attribute returns the value of an attribute in a log line.
 func attribute(line, name string) string {
 	_, after, _ := strings.Cut(line, name+"=")
 	value, _, _ := strings.Cut(after, " ")
@@ -163,10 +164,10 @@ func dsnOf(t testing.TB, dir string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// setupPrivate is setup for projectors with a Postgres of their own.
+// setupPrivate is setup for projectors with a private Postgres.
 func setupPrivate(t testing.TB) *world {
 	t.Helper()
-	// Where root starts it, Postgres runs as another user, who cannot enter t.TempDir().
+	// Where root runs the tests, Postgres runs as another user, who cannot enter t.TempDir().
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
@@ -174,7 +175,7 @@ func setupPrivate(t testing.TB) *world {
 	return start(t, dir)
 }
 
-// removePrivate removes a data directory and its Postgres' socket folder.
+// removePrivate removes a data directory and the socket folder of its Postgres.
 func removePrivate(t testing.TB, dir string) {
 	if config, err := pgx.ParseConfig(dsnOf(t, dir)); err == nil {
 		_ = os.RemoveAll(config.Host)
@@ -182,7 +183,7 @@ func removePrivate(t testing.TB, dir string) {
 	_ = os.RemoveAll(dir)
 }
 
-// startPrivate starts a projector with its Postgres and returns when that can be reached.
+// startPrivate starts a projector with a private Postgres and waits until that is ready.
 func (w *world) startPrivate(t testing.TB) *testenv.Program {
 	t.Helper()
 	projector := testenv.Start(t, "projector", w.env())

@@ -10,10 +10,10 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// quick keeps the tests short; everything scales with the lease time.
-const quick = "LEASE_TIME=3s"
+// shortLease makes tests short: the time until others take over depends on the lease time.
+const shortLease = "LEASE_TIME=3s"
 
-// awaitShares waits until so many projectors hold all 64 partitions evenly.
+// awaitShares waits until that many projectors share the 64 partitions evenly.
 func (w *world) awaitShares(t *testing.T, projectors int) {
 	t.Helper()
 	var shares string
@@ -26,16 +26,16 @@ func (w *world) awaitShares(t *testing.T, projectors int) {
 	}, "%d projectors", projectors)
 }
 
-func TestAKilledProjectorsPartitionsMoveOn(t *testing.T) {
+func TestOthersTakeOverThePartitionsOfAKilledProjector(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	first, second, third := w.startProjector(t, quick), w.startProjector(t, quick), w.startProjector(t, quick)
+	first, second, third := w.startProjector(t, shortLease), w.startProjector(t, shortLease), w.startProjector(t, shortLease)
 	w.awaitShares(t, 3)
-	load := startLoad(t, w, steady)
-	load.await(t, between)
+	load := startLoad(t, w, slowPace)
+	load.await(t, maxBetween)
 	first.Kill()
 	w.awaitShares(t, 2)
-	load.await(t, between)
+	load.await(t, maxBetween)
 	stop(t, second) // hands over at once
 	w.awaitShares(t, 1)
 	load.finish(t, w)
@@ -45,14 +45,14 @@ func TestAKilledProjectorsPartitionsMoveOn(t *testing.T) {
 func TestAFrozenProjectorAppliesNothingTwiceAndBlocksNobody(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	frozen, other := w.startProjector(t, quick, "BATCH_SIZE=3"), w.startProjector(t, quick)
+	frozen, other := w.startProjector(t, shortLease, "BATCH_SIZE=3"), w.startProjector(t, shortLease)
 	w.awaitShares(t, 2)
-	load := startLoad(t, w, steady)
+	load := startLoad(t, w, slowPace)
 	for range 2 {
-		load.await(t, between)
+		load.await(t, maxBetween)
 		frozen.Signal(syscall.SIGSTOP)
 		w.awaitShares(t, 1)
-		load.await(t, between)
+		load.await(t, maxBetween)
 		frozen.Signal(syscall.SIGCONT)
 		w.awaitShares(t, 2)
 	}
@@ -61,12 +61,12 @@ func TestAFrozenProjectorAppliesNothingTwiceAndBlocksNobody(t *testing.T) {
 	stop(t, other)
 }
 
-func TestAProjectorOfOtherRulesWritesNothingAndSaysWhatToDo(t *testing.T) {
+func TestAProjectorWithOtherRulesWritesNothingAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.startProjector(t, quick)
+	w.startProjector(t, shortLease)
 	w.awaitShares(t, 1)
-	other := w.startProjector(t, quick, "PROVIDER_MODE=live")
+	other := w.startProjector(t, shortLease, "PROVIDER_MODE=live")
 	admin := attribute(other.WaitFor(t, `msg="the projector starts"`), "admin_addr")
 	other.WaitFor(t, "projector rebuild --promote")
 	require.Equal(t, 503, statusOf(t, "http://"+admin+"/readyz"))

@@ -18,11 +18,11 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// strangersAtWork are the attacks, with as many connections as each takes to hurt most.
-var strangersAtWork = []struct {
+// benchmarkAttacks lists the attacks. Each has the number of connections that hurts most.
+var benchmarkAttacks = []struct {
 	attack      string
 	connections int
-	rate        int // of new ones, a second
+	rate        int // new connections a second
 }{
 	{"", 0, 0},
 	{"silent", 1000, 4000},
@@ -38,7 +38,7 @@ var strangersAtWork = []struct {
 type signedLoad struct {
 	name string
 	size int
-	new  bool // a connection for each
+	new  bool // a new connection for each delivery
 }
 
 var signedLoads = []signedLoad{
@@ -49,13 +49,13 @@ var signedLoads = []signedLoad{
 }
 
 const (
-	fileLimit      = 1024 // of ingest
-	signedPerLoad  = 300
-	signedPatience = 15 * time.Second
+	fileLimit     = 1024 // open files of ingest
+	signedPerLoad = 300
+	signedTimeout = 15 * time.Second
 )
 
-// BenchmarkStrangers: how long signed deliveries wait while somebody without a
-// secret attacks. The attack runs on the same cores.
+// BenchmarkStrangers measures how long signed deliveries take during attacks without a
+// secret. The attacks run on the same cores.
 func BenchmarkStrangers(b *testing.B) {
 	stranger := buildCommand(b, "stranger")
 	fmt.Printf("\n%-16s", "attack")
@@ -67,7 +67,7 @@ func BenchmarkStrangers(b *testing.B) {
 		fmt.Printf(" | %8s %8s %8s %5s", "p50 ms", "p99 ms", "max ms", "lost")
 	}
 	fmt.Println(" | ingest MB")
-	for _, s := range strangersAtWork {
+	for _, s := range benchmarkAttacks {
 		w := startLimited(b, fileLimit)
 		fmt.Printf("%-16s", cmp.Or(s.attack, "none"))
 		end := func() {}
@@ -95,12 +95,12 @@ func measureSigned(b *testing.B, address string) {
 
 func (l signedLoad) measure(b *testing.B, address string, lane int) string {
 	transport := &http.Transport{DisableKeepAlives: l.new}
-	client := &http.Client{Transport: transport, Timeout: signedPatience}
+	client := &http.Client{Transport: transport, Timeout: signedTimeout}
 	defer client.CloseIdleConnections()
 	signer := webhook.NewSecret(secret)
 	var latencies []time.Duration
 	var lost atomic.Int64
-	until := time.Now().Add(3 * signedPatience)
+	until := time.Now().Add(3 * signedTimeout)
 	for i := 0; i < signedPerLoad && time.Now().Before(until); i++ {
 		body := sized(fmt.Sprintf("evt_%d_%d", lane, i), l.size)
 		request, err := http.NewRequest(http.MethodPost, "http://"+address+webhook.Path, bytes.NewReader([]byte(body)))

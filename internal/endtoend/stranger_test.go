@@ -17,7 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// startLimited starts ingest with so many files that it may have open.
+// startLimited starts ingest with a limit of open files.
 func startLimited(t testing.TB, files int) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), listen: "127.0.0.1:0", provider: newProvider(t)}
@@ -36,7 +36,7 @@ func buildCommand(t testing.TB, name string) string {
 	return file
 }
 
-// attack starts a stranger (see its command) and waits until it has had all its connections.
+// attack starts the command stranger and waits until it has opened all its connections.
 func (w *world) attack(t testing.TB, stranger, attack string, connections, rate int) *testenv.Program {
 	t.Helper()
 	program := testenv.StartCommand(t, exec.Command(stranger, "-address", w.listen, "-attack", attack,
@@ -45,31 +45,31 @@ func (w *world) attack(t testing.TB, stranger, attack string, connections, rate 
 	return program
 }
 
-// sized is an event of about that many bytes.
+// sized returns an event of about that many bytes.
 func sized(id string, size int) string {
 	return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"x":"%s"}}`, id, strings.Repeat("x", size))
 }
 
-// oneDelivery is how long one may take, with repetitions. It is less than the two minutes
+// deliveryTimeout is for one delivery with its repetitions. It is less than the two minutes
 // for which a connection may idle.
-const oneDelivery = wait.Patience / 2
+const deliveryTimeout = wait.Patience / 2
 
-func TestStrangersNeverTakeAllFilesOfIngestNorKeepADeliveryOut(t *testing.T) {
+func TestUnauthenticatedSendersNeitherExhaustFilesNorBlockDeliveries(t *testing.T) {
 	t.Parallel()
 	const files = 256
 	w := startLimited(t, files)
-	w.deliver(t, sized("before", 100)) // on a connection that is kept
+	w.deliver(t, sized("before", 100)) // opens the kept connection
 	stranger := buildCommand(t, "stranger")
 	for _, attack := range []string{"refused", "silent", "slow header", "held-back body", "slow body"} {
 		w.attack(t, stranger, attack, 200, 50)
 	}
-	newOnes := &testenv.Provider{URL: w.provider.URL, Secret: secret, Client: &http.Client{
-		Timeout: oneDelivery, Transport: &http.Transport{DisableKeepAlives: true},
+	newConnections := &testenv.Provider{URL: w.provider.URL, Secret: secret, Client: &http.Client{
+		Timeout: deliveryTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 	}}
 	for i := range 5 {
-		for kind, provider := range map[string]*testenv.Provider{"kept": w.provider, "new": newOnes} {
+		for kind, provider := range map[string]*testenv.Provider{"kept": w.provider, "new": newConnections} {
 			for _, size := range []int{1500, 50_000, 500_000} {
-				ctx, cancel := context.WithTimeout(t.Context(), oneDelivery)
+				ctx, cancel := context.WithTimeout(t.Context(), deliveryTimeout)
 				_, err := provider.DeliverUntilAccepted(ctx, sized(fmt.Sprintf("%s_%d_%d", kind, i, size), size))
 				cancel()
 				require.NoError(t, err)
@@ -77,6 +77,6 @@ func TestStrangersNeverTakeAllFilesOfIngestNorKeepADeliveryOut(t *testing.T) {
 		}
 		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.ingest.Pid()))
 		require.NoError(t, err)
-		require.Less(t, len(open), files*3/4, "the log needs the others")
+		require.Less(t, len(open), files*3/4, "the log needs the other files")
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// derivedTables are those that one fold of the log decides, byte for byte.
+// derivedTables are equal byte for byte after every fold of the same log.
 var derivedTables = []string{
 	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "processed_event", "duplicate_event",
 }
 
-// requireOneFold compares the tables with those of a single undisturbed projector
-// that reads the log from its start into an empty database.
+// requireOneFold compares the tables with those of a single projector that folds the log
+// into an empty database, without disturbances.
 func (w *world) requireOneFold(t *testing.T) {
 	t.Helper()
 	live := w.database
 	defer func() { w.database = live }()
 	w.database = testenv.Database(t)
-	alone := w.startProjector(t)
+	single := w.startProjector(t)
 	w.awaitProjected(t)
-	stop(t, alone)
+	stop(t, single)
 	for _, table := range derivedTables {
 		require.Equal(t, rowsOf(t, w.database, table), rowsOf(t, live, table), table)
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// A byte that changes on the disk of the log: a start of ingest refuses it wherever it
-// is. While ingest runs its server still has what it wrote, but not which part of a
-// message is the header.
+// A start of ingest refuses a changed byte anywhere in the log's file. A running server
+// still has the messages in memory, but it reads from the file where a header ends.
 func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -32,7 +31,7 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.NoError(t, err)
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
-	require.Contains(t, w.refusedStart(t), "no record of the server begins here, or its checksum does not match")
+	require.Contains(t, w.requireStartRefused(t), "no record of the server begins here, or its checksum does not match")
 	text[len(text)/2] ^= 1
 	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
 
@@ -45,8 +44,8 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Contains(t, output, "the length of a message's header is damaged: seq ")
 }
 
-// Whoever can write to the log can name a key that nobody has.
-func TestWhatNoGivenSecretVerifiesIsWrongToAStrictVerify(t *testing.T) {
+// A process that can write to the log can name any key.
+func TestAMessageOfAnUnknownSecretIsAFaultOnlyWithStrict(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
@@ -60,14 +59,13 @@ func TestWhatNoGivenSecretVerifiesIsWrongToAStrictVerify(t *testing.T) {
 	require.Contains(t, w.verify(t, 2, "--provider-webhook-secret=", "--strict"), "no secret is given")
 }
 
-// Definitions decide what rows say and who reads them, also where every row is right.
 func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.startProjector(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.awaitProjected(t)
-	w.do(t, "rebuild")
+	w.run(t, "rebuild")
 	require.Contains(t, w.verify(t, 0, "--schema", "portal_next"), "portal_next is what the log gives")
 	w.promote(t, "promote", "portal_next")
 	require.Contains(t, w.verify(t, 0), "portal is what the log gives, up to seq 1")
@@ -77,16 +75,16 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	execute(t, w.database, `alter table portal.payment drop constraint payment_transaction_id_key`)
 	execute(t, w.database, `create function public.swallow() returns trigger language plpgsql as 'begin return null; end';
 		create trigger swallow before insert on portal.reversal for each row execute function public.swallow()`)
-	said := w.verify(t, 3)
+	output := w.verify(t, 3)
 	for _, line := range []string{
 		"view credit_balance: it is", "constraint payment_transaction_id_key on payment: it is missing",
 		"trigger swallow on reversal: unexpected; this build does not make it", "0 messages, 0 rows and 3 definitions are wrong",
 	} {
-		require.Contains(t, said, line)
+		require.Contains(t, output, line)
 	}
-	said = w.verify(t, 3, "--json")
-	require.Contains(t, said, `{"object":"constraint payment_transaction_id_key on payment","fault":"missing","should":"UNIQUE (transaction_id)"}`)
-	require.Contains(t, said, `"definitions":3`)
+	output = w.verify(t, 3, "--json")
+	require.Contains(t, output, `{"object":"constraint payment_transaction_id_key on payment","fault":"missing","should":"UNIQUE (transaction_id)"}`)
+	require.Contains(t, output, `"definitions":3`)
 }
 
 func (w *world) verify(t *testing.T, status int, args ...string) string {

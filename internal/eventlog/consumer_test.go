@@ -30,14 +30,14 @@ func setupNATS(t *testing.T) (context.Context, *testenv.NATS, *eventlog.Log) {
 	return ctx, n, l
 }
 
-// connectThrough connects to the log through a line.
-func connectThrough(t *testing.T, n *testenv.NATS) (*network.Line, *eventlog.Log) {
+// connectThrough connects to the log through a proxy.
+func connectThrough(t *testing.T, n *testenv.NATS) (*network.Proxy, *eventlog.Log) {
 	t.Helper()
-	line := network.NewLine(t, strings.TrimPrefix(n.URL, "nats://"))
-	l, err := eventlog.Connect(eventlog.Config{URL: "nats://" + line.Address(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	proxy := network.NewProxy(t, strings.TrimPrefix(n.URL, "nats://"))
+	l, err := eventlog.Connect(eventlog.Config{URL: "nats://" + proxy.Address(), Stream: testenv.Stream, Logger: testenv.Logger(t)})
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
-	return line, l
+	return proxy, l
 }
 
 func TestAReadThatEndsLeavesNoConsumer(t *testing.T) {
@@ -66,14 +66,14 @@ func TestAReaderOfTheEmbeddedLogMayDeleteItsOwn(t *testing.T) {
 func TestAReaderThatGoesSilentIsForgottenWithinSeconds(t *testing.T) {
 	t.Parallel()
 	ctx, n, _ := setupNATS(t)
-	line, far := connectThrough(t, n)
+	proxy, far := connectThrough(t, n)
 	reading, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- far.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
 	}()
 	<-reading
 	require.Equal(t, 1, n.Consumers(ctx, t))
-	line.Disturb(t, network.Silence, network.ToServer, network.ToClient)
+	proxy.Disturb(t, network.Silence, network.ToServer, network.ToClient)
 	require.ErrorIs(t, <-ended, eventlog.ErrDisconnected)
 	wait.Until(t, func() bool { return n.Consumers(ctx, t) == 0 })
 }

@@ -19,7 +19,7 @@ func TestASlowLineIsNotTakenForASilentOne(t *testing.T) {
 		_, err := writing.Append(ctx, delivery(t, body(string(rune('a'+i)), padding)))
 		require.NoError(t, err)
 	}
-	line, l := connectThrough(t, n)
-	line.Disturb(t, network.Slow, network.ToClient)
+	proxy, l := connectThrough(t, n)
+	proxy.Disturb(t, network.Slow, network.ToClient)
 	require.Len(t, collect(ctx, t, l, 1, messages), messages)
 }

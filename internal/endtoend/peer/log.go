@@ -15,10 +15,10 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// logFlags say where and how deliveries are made durable.
+// logFlags configure the log.
 type logFlags struct {
 	dir, sync string
-	slower    time.Duration
+	slower    time.Duration // added to each fsync
 }
 
 var stream = eventlog.StreamConfig{Name: "PAYMENTS", Replicas: 1, Partitions: 64, DuplicateWindow: 30 * time.Minute}
@@ -44,7 +44,7 @@ func (l logFlags) open() (appender, error) {
 	return log, nil
 }
 
-// syncedInGroups is the log of ingest, on a slower disk.
+// syncedInGroups opens the log of ingest.
 func (l logFlags) syncedInGroups(logger *slog.Logger) (*eventlog.Log, error) {
 	s, err := eventlog.StartEmbedded(context.Background(), eventlog.EmbeddedConfig{
 		DataDir: l.dir, Stream: stream.Name, Logger: logger,
@@ -59,7 +59,7 @@ func (l logFlags) syncedInGroups(logger *slog.Logger) (*eventlog.Log, error) {
 	return s.Connect()
 }
 
-// syncedAlways is a nats-server that syncs each message before it acknowledges it, one
+// syncedAlways starts a nats-server that syncs each message before it acknowledges it, one
 // after the other.
 func (l logFlags) syncedAlways(logger *slog.Logger) (*eventlog.Log, error) {
 	s, err := server.NewServer(&server.Options{
@@ -76,14 +76,14 @@ func (l logFlags) syncedAlways(logger *slog.Logger) (*eventlog.Log, error) {
 	return eventlog.Connect(eventlog.Config{URL: s.ClientURL(), Stream: stream.Name, Logger: logger})
 }
 
-// slowServer is a server with a slower disk: it holds its lock while it syncs.
+// slowServer imitates a server with a slower disk, which holds its lock during an fsync.
 type slowServer struct {
 	*eventlog.Log
 	slower time.Duration
 	disk   sync.Mutex
 }
 
-// Append stores one delivery after the other.
+// Append appends one delivery at a time.
 func (s *slowServer) Append(ctx context.Context, d events.Delivery) (duplicate bool, err error) {
 	s.disk.Lock()
 	defer s.disk.Unlock()

@@ -1,6 +1,6 @@
-// Command peer serves what the benchmark of ingest is compared with: the handler
-// one would write without payfold, and ingest's own handler with nothing stored, with
-// one fsync for each delivery, or on a slower disk.
+// Command peer runs the servers that the benchmark compares with ingest: a handler that
+// inserts into Postgres, and ingest's handler without a log, with one fsync for each
+// delivery, or with a slower disk.
 package main
 
 import (
@@ -27,12 +27,12 @@ import (
 )
 
 func main() {
-	database := flag.String("database", "", "store into this Postgres; empty: nowhere")
+	database := flag.String("database", "", "store deliveries in this Postgres")
 	secret := flag.String("secret", "", "the signing secret")
 	var l logFlags
-	flag.StringVar(&l.dir, "log", "", "store into a log in this folder")
+	flag.StringVar(&l.dir, "log", "", "store deliveries in a log in this folder")
 	flag.StringVar(&l.sync, "sync", "group", "group: as ingest does; always: one fsync for each delivery")
-	flag.DurationVar(&l.slower, "slower", 0, "makes each fsync of a block take so much longer")
+	flag.DurationVar(&l.slower, "slower", 0, "time added to each fsync")
 	flag.Parse()
 	if err := run(*database, *secret, l); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +64,7 @@ func newServer(database, secret string, l logFlags) (*http.Server, error) {
 		log, err := l.open()
 		return withHandler(secret, log), err
 	}
-	return withHandler(secret, nowhere{}), nil
+	return withHandler(secret, discard{}), nil
 }
 
 // appender stores deliveries.
@@ -72,9 +72,10 @@ type appender interface {
 	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)
 }
 
-type nowhere struct{}
+// discard stores nothing.
+type discard struct{}
 
-func (nowhere) Append(context.Context, events.Delivery) (bool, error) { return false, nil }
+func (discard) Append(context.Context, events.Delivery) (bool, error) { return false, nil }
 
 func withHandler(secret string, log appender) *http.Server {
 	logger := slog.New(slog.DiscardHandler)

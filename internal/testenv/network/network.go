@@ -1,5 +1,5 @@
-// Package network gives tests network connections that they can disturb. It depends on
-// nothing of payfold but ports, so that every package's tests can use it.
+// Package network gives tests network connections that they can disturb. Of payfold it
+// imports only ports, so that the tests of every package can use it.
 package network
 
 import (
@@ -19,29 +19,30 @@ import (
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
-// Line leads from an address of its own to a server.
-type Line struct{ proxy *toxiproxy.Proxy }
+// Proxy forwards connections to a server.
+type Proxy struct{ toxi *toxiproxy.Proxy }
 
-// NewLine leads to the server at an address, or at the path of a Unix socket.
-func NewLine(t testing.TB, upstream string) *Line {
+// NewProxy listens at a new address. The server is at a TCP address or at the path of a Unix
+// socket.
+func NewProxy(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	if filepath.IsAbs(upstream) {
 		upstream = bridge(t, upstream)
 	}
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	proxy := toxiproxy.NewProxy(server, "line", ports.Free(t), upstream)
-	require.NoError(t, proxy.Start())
-	t.Cleanup(proxy.Stop)
-	return &Line{proxy}
+	toxi := toxiproxy.NewProxy(server, "proxy", ports.Free(t), upstream)
+	require.NoError(t, toxi.Start())
+	t.Cleanup(toxi.Stop)
+	return &Proxy{toxi}
 }
 
 // Address is where clients connect.
-func (l *Line) Address() string { return l.proxy.Listen }
+func (p *Proxy) Address() string { return p.toxi.Listen }
 
-// The disturbances, as toxiproxy's toxics. Rates are in KB/s.
+// Disturbances, in toxiproxy's notation. Rates are in KB/s.
 const (
 	Delay   = `{"type":"latency","attributes":{"latency":150,"jitter":100}}`
-	Silence = `{"type":"timeout","attributes":{"timeout":0}}` // nothing gets through, no connection ends
+	Silence = `{"type":"timeout","attributes":{"timeout":0}}` // forwards nothing and keeps connections open
 	Reset   = `{"type":"reset_peer","attributes":{"timeout":50}}`
 	Slow    = `{"type":"bandwidth","attributes":{"rate":1500}}`
 	Trickle = `{"type":"bandwidth","attributes":{"rate":60}}`
@@ -53,29 +54,29 @@ const (
 	ToClient = "downstream"
 )
 
-// Disturb disturbs one direction, or both.
-func (l *Line) Disturb(t testing.TB, toxic string, directions ...string) {
+// Disturb disturbs one direction or both.
+func (p *Proxy) Disturb(t testing.TB, toxic string, directions ...string) {
 	t.Helper()
 	for _, direction := range directions {
 		named := strings.Replace(toxic, "{", fmt.Sprintf(`{"name":%q,"stream":%q,`, direction, direction), 1)
-		_, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(named))
+		_, err := p.toxi.Toxics.AddToxicJson(strings.NewReader(named))
 		require.NoError(t, err)
 	}
 }
 
-// Heal ends every disturbance.
-func (l *Line) Heal() { l.proxy.Toxics.ResetToxics(context.Background()) }
+// Clear ends every disturbance.
+func (p *Proxy) Clear() { p.toxi.Toxics.ResetToxics(context.Background()) }
 
-// Cut ends all connections and takes no new ones until the line is mended.
-func (l *Line) Cut() { l.proxy.Stop() }
+// Cut ends all connections and refuses new ones until Restore.
+func (p *Proxy) Cut() { p.toxi.Stop() }
 
-// Mend takes connections again after Cut.
-func (l *Line) Mend(t testing.TB) {
+// Restore accepts connections again after Cut.
+func (p *Proxy) Restore(t testing.TB) {
 	t.Helper()
-	require.NoError(t, l.proxy.Start())
+	require.NoError(t, p.toxi.Start())
 }
 
-// bridge leads from a TCP port to a Unix socket, which toxiproxy cannot reach.
+// bridge forwards a TCP port to a Unix socket, because toxiproxy cannot.
 func bridge(t testing.TB, socket string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,14 +88,14 @@ func bridge(t testing.TB, socket string) string {
 			if err != nil {
 				return
 			}
-			go join(conn, socket)
+			go forward(conn, socket)
 		}
 	}()
 	return listener.Addr().String()
 }
 
-// join copies both ways until either end closes.
-func join(conn net.Conn, socket string) {
+// forward copies in both directions until either end closes.
+func forward(conn net.Conn, socket string) {
 	defer conn.Close()
 	upstream, err := net.Dial("unix", socket)
 	if err != nil {
@@ -102,9 +103,9 @@ func join(conn net.Conn, socket string) {
 	}
 	defer upstream.Close()
 	ended := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{conn, upstream}, {upstream, conn}} {
+	for _, pair := range [][2]net.Conn{{conn, upstream}, {upstream, conn}} {
 		go func() {
-			_, _ = io.Copy(way[0], way[1])
+			_, _ = io.Copy(pair[0], pair[1])
 			ended <- struct{}{}
 		}()
 	}

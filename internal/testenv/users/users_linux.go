@@ -1,5 +1,5 @@
-// Package users lets a test do something as another user of the machine. It depends on
-// nothing of payfold, so that every package's tests can use it.
+// Package users lets a test act as another user of the machine. It imports no package of
+// payfold, so that the tests of every package can use it.
 package users
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Other is the other user: nobody.
+// Other is the id of the other user, nobody.
 const Other = 65534
 
 // AsOther runs work on a thread of the other user, and returns true. If this process is not
@@ -25,7 +25,7 @@ func AsOther(t testing.TB, work func()) bool {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		_, _, failed = syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), Other, ^uintptr(0))
 		if failed == 0 {
 			work()
@@ -36,7 +36,7 @@ func AsOther(t testing.TB, work func()) bool {
 	return true
 }
 
-// Folder is a folder that others may enter, unlike t.TempDir.
+// Folder makes a folder that other users may enter, unlike t.TempDir.
 func Folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "payfold-test-")

@@ -17,8 +17,8 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// prepared is deliveries as bytes, so that sending them costs next to nothing:
-// the benchmark shares its cores with what it measures.
+// prepared returns deliveries as bytes, so that sending them costs little: the benchmark
+// shares the cores with what it measures.
 func prepared(count int) [][]byte {
 	signer := webhook.NewSecret(secret)
 	out := make([][]byte, count)
@@ -30,9 +30,9 @@ func prepared(count int) [][]byte {
 	return out
 }
 
-// gun fires deliveries over many connections from one thread: per delivery one
+// sender sends deliveries over many connections from one thread. Each delivery costs one
 // write, one read and a share of one wait.
-type gun struct {
+type sender struct {
 	deliveries [][]byte
 	next       int
 	poll       int
@@ -40,14 +40,14 @@ type gun struct {
 	latencies  []time.Duration
 }
 
-// fire sends every delivery once and returns how long each took, sorted, and
-// how long all did.
-func fire(t testing.TB, address string, deliveries [][]byte, connections int) (latencies []time.Duration, all time.Duration) {
+// sendAll sends every delivery once. It returns the sorted latencies, and the time for all
+// deliveries.
+func sendAll(t testing.TB, address string, deliveries [][]byte, connections int) (latencies []time.Duration, all time.Duration) {
 	t.Helper()
 	poll, err := syscall.EpollCreate1(0)
 	require.NoError(t, err)
 	defer syscall.Close(poll)
-	g := &gun{deliveries: deliveries, poll: poll, sent: map[int32]time.Time{}}
+	s := &sender{deliveries: deliveries, poll: poll, sent: map[int32]time.Time{}}
 	began := time.Now()
 	for range min(connections, len(deliveries)) {
 		socket, err := connectTo(address)
@@ -55,12 +55,12 @@ func fire(t testing.TB, address string, deliveries [][]byte, connections int) (l
 		defer syscall.Close(socket)
 		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(socket)}
 		require.NoError(t, syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, socket, &event))
-		require.NoError(t, g.send(int32(socket)))
+		require.NoError(t, s.send(int32(socket)))
 	}
-	require.NoError(t, g.run())
+	require.NoError(t, s.run())
 	all = time.Since(began)
-	slices.Sort(g.latencies)
-	return g.latencies, all
+	slices.Sort(s.latencies)
+	return s.latencies, all
 }
 
 func connectTo(address string) (int, error) {
@@ -78,34 +78,34 @@ func connectTo(address string) (int, error) {
 	return socket, syscall.Connect(socket, &syscall.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())})
 }
 
-// send writes the next delivery, where there is one. The socket's buffer holds it whole.
-func (g *gun) send(socket int32) error {
-	if g.next == len(g.deliveries) {
+// send writes the next delivery, if any. The socket's buffer has room for all of it.
+func (s *sender) send(socket int32) error {
+	if s.next == len(s.deliveries) {
 		return nil
 	}
-	delivery := g.deliveries[g.next]
-	g.next++
-	g.sent[socket] = time.Now()
+	delivery := s.deliveries[s.next]
+	s.next++
+	s.sent[socket] = time.Now()
 	n, err := syscall.Write(int(socket), delivery)
 	if err == nil && n < len(delivery) {
-		err = errors.New("the delivery was not sent whole")
+		err = errors.New("only a part of the delivery was sent")
 	}
 	return err
 }
 
-func (g *gun) run() error {
+func (s *sender) run() error {
 	var events [connections]syscall.EpollEvent
 	answer := make([]byte, 4<<10)
-	for len(g.latencies) < len(g.deliveries) {
-		ready, err := syscall.EpollWait(g.poll, events[:], int((10 * time.Second).Milliseconds()))
+	for len(s.latencies) < len(s.deliveries) {
+		ready, err := syscall.EpollWait(s.poll, events[:], int((10 * time.Second).Milliseconds()))
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil || ready == 0 {
-			return fmt.Errorf("no answer after %d: %w", len(g.latencies), err)
+			return fmt.Errorf("no answer after %d: %w", len(s.latencies), err)
 		}
 		for _, event := range events[:ready] {
-			// An answer is a few hundred bytes: it comes in one piece.
+			// An answer has a few hundred bytes, so one read returns all of it.
 			n, err := syscall.Read(int(event.Fd), answer)
 			if err != nil {
 				return err
@@ -113,8 +113,8 @@ func (g *gun) run() error {
 			if !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 200 ")) || !bytes.HasSuffix(answer[:n], []byte("}\n")) {
 				return fmt.Errorf("answered %q", answer[:n])
 			}
-			g.latencies = append(g.latencies, time.Since(g.sent[event.Fd]))
-			if err := g.send(event.Fd); err != nil {
+			s.latencies = append(s.latencies, time.Since(s.sent[event.Fd]))
+			if err := s.send(event.Fd); err != nil {
 				return err
 			}
 		}
