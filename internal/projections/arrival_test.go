@@ -16,9 +16,9 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// A world is what one shop sells to one user, in every shape that an event of its
-// payments may have. Of two users or two kinds of one payment the first decides
-// (payment_conflict), so a world has one of each.
+// A world has every shape that an event of one shop's payments can have. It has one user and
+// one kind, because the first claim decides between two of them (payment_conflict), and that
+// depends on the order.
 type world struct {
 	name   string
 	rules  Rules
@@ -54,7 +54,7 @@ func worlds(t require.TestingT, payments int) []world {
 	return all
 }
 
-// claims adds each combination of what a claim may say.
+// claims adds every combination of the fields of a claim.
 func (w *world) claims(payment int, sales ...string) {
 	for _, names := range []string{"t", "o", "to"} {
 		for _, user := range []string{`"user_id":"u1"`, ``} {
@@ -73,7 +73,7 @@ func (w *world) claims(payment int, sales ...string) {
 	}
 }
 
-// others adds the events that tell how a subscription fares, and those that take back.
+// others adds the lifecycle events and the reversals.
 func (w *world) others(payment int) {
 	for _, status := range []string{"active", "past_due", "canceled", "expired", "update"} {
 		for _, names := range []string{"", "t", "to"} {
@@ -99,11 +99,11 @@ func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ",")
 }
 
-// named names a payment by its transaction, its order or both, with what was paid.
+// named returns the fields that name a payment, by transaction, order or both, with its amount.
 func named(payment int, names, amount string) string {
 	switch names {
 	case "t":
-		return joined(fmt.Sprintf(`"last_transaction":{"id":"t%d"}`, payment), strings.TrimSuffix(`"amount":`+amountOf1(amount), `"amount":`))
+		return joined(fmt.Sprintf(`"last_transaction":{"id":"t%d"}`, payment), strings.TrimSuffix(`"amount":`+plainAmount(amount), `"amount":`))
 	case "o":
 		return `"order":{` + joined(fmt.Sprintf(`"id":"o%d"`, payment), amount) + `}`
 	case "to":
@@ -112,7 +112,7 @@ func named(payment int, names, amount string) string {
 	return ""
 }
 
-func amountOf1(amount string) string {
+func plainAmount(amount string) string {
 	if amount == `"amount_paid":1000` {
 		return "1000"
 	}
@@ -142,7 +142,7 @@ func (w *world) add(eventType, object string) {
 	}
 }
 
-// ends folds the events in that order, and says what must not depend on it.
+// ends folds the events in that order. It returns everything that must not depend on the order.
 func (w *world) ends(s *State, set []events.Event, order []int) string {
 	s.Reset()
 	for i, at := range order {
@@ -153,7 +153,7 @@ func (w *world) ends(s *State, set []events.Event, order []int) string {
 	return ending(s)
 }
 
-// ending is the sums, balances, amounts, statuses and licences.
+// ending returns the sums, balances, amounts, statuses and licences.
 func ending(s *State) string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -176,7 +176,7 @@ func ending(s *State) string {
 	}
 	for _, p := range s.Payments.Rows() {
 		if p.Kind != KindPro {
-			p.GitHubUsername = "" // it invites nobody
+			p.GitHubUsername = "" // only a licence invites
 		}
 		if !p.FirstAt.IsZero() {
 			say("payment %s of %s %s %s: %s %s credits %s refunded %s reversed %s github %s", nameOf(p), p.UserID, p.Kind, p.ProductKey, number(p.Amount), p.Currency,
@@ -191,7 +191,7 @@ func ending(s *State) string {
 	for _, row := range s.Subscriptions.Rows() {
 		switch {
 		case row.Status == statusMerged:
-		case row.Kind != "" && row.Kind != KindSubscription: // nobody is shown it
+		case row.Kind != "" && row.Kind != KindSubscription: // it is not shown
 			say("state %s of %s", row.SubscriptionID, row.UserID)
 		default:
 			say("state %s %s of %s", row.SubscriptionID, row.Status, row.UserID)
@@ -210,7 +210,7 @@ func ending(s *State) string {
 	return strings.Join(out, "\n")
 }
 
-// nameOf is a payment's name in any order of arrival.
+// nameOf returns a payment's name, which is the same in any order of arrival.
 func nameOf(p Payment) string { return p.TransactionID + "/" + p.OrderID }
 
 func orders(n int) [][]int {
@@ -226,7 +226,7 @@ func orders(n int) [][]int {
 	return all
 }
 
-// disagreement is empty where all orders of the set end alike.
+// disagreement describes two orders of the set with different results; empty if there are none.
 func (w *world) disagreement(s *State, set []events.Event, orders [][]int) string {
 	first := w.ends(s, set, orders[0])
 	for _, order := range orders[1:] {
@@ -248,7 +248,7 @@ func shapeOf(e events.Event) string {
 }
 
 // Money and access do not depend on the order in which events arrive.
-func TestAnyOrderOfArrivalEndsAlike(t *testing.T) {
+func TestAnyOrderOfArrivalGivesTheSameResult(t *testing.T) {
 	t.Parallel()
 	for payments := 1; payments <= 2; payments++ {
 		for _, w := range worlds(t, payments) {
@@ -266,11 +266,11 @@ func TestAnyOrderOfArrivalEndsAlike(t *testing.T) {
 	}
 }
 
-// The whole search, make test-arrivals, goes through all pairs of events, and all sets
-// of three and of four among shapes that are drawn anew each round; here is a part of it.
-func TestEveryOrderOfArrivalEndsAlike(t *testing.T) {
+// make test-arrivals folds all pairs of events, and all sets of three and four of shapes that
+// are drawn anew in each round. make test folds a part of them.
+func TestEveryOrderOfArrivalGivesTheSameResult(t *testing.T) {
 	t.Parallel()
-	part := map[int]int{2: 60, 3: 16, 4: 8} // the size of the sets → of how many shapes
+	part := map[int]int{2: 60, 3: 16, 4: 8} // size of the sets → number of shapes they are made of
 	rounds, _ := strconv.Atoi(os.Getenv("ARRIVAL_ROUNDS"))
 	if rounds > 0 {
 		part = map[int]int{2: math.MaxInt, 3: 90, 4: 32}
@@ -289,7 +289,7 @@ func TestEveryOrderOfArrivalEndsAlike(t *testing.T) {
 						drawn := w.shapes[:min(shapes, len(w.shapes))]
 						sets := w.search(t, drawn, size)
 						if rounds > 0 {
-							t.Logf("round %d: all %d sets of %d of %d shapes, %d orders each, end alike", round+1, sets, size, len(drawn), len(orders(size)))
+							t.Logf("round %d: all %d sets of %d of %d shapes, %d orders each, have one result", round+1, sets, size, len(drawn), len(orders(size)))
 						}
 					}
 				}
@@ -298,7 +298,7 @@ func TestEveryOrderOfArrivalEndsAlike(t *testing.T) {
 	}
 }
 
-// search goes through all sets of that size, in all orders, and counts them.
+// search folds all sets of that size in all orders. It returns the number of sets.
 func (w *world) search(t *testing.T, shapes []events.Event, size int) (sets int) {
 	t.Helper()
 	s, all, set := NewState(), orders(size), make([]events.Event, size)

@@ -29,7 +29,7 @@ func bought(id, product, more string) string {
 	return checkout(id, `"provider_payment_id":"t_`+id+`","amount":1200,"metadata":{"user_id":"u1","key":"`+product+`"`+more+`}`)
 }
 
-func TestCreditsComeFromTheCatalogueAlone(t *testing.T) {
+func TestOnlyTheCatalogueDecidesCredits(t *testing.T) {
 	t.Parallel()
 	s := foldInto(t, NewState(), sold(t),
 		bought("e1", "pack_200", `,"kind":"one_time","credits":999999`),
@@ -49,7 +49,7 @@ func TestCreditsComeFromTheCatalogueAlone(t *testing.T) {
 	}, grants(s))
 }
 
-func TestAPriceChangeNeverRewritesHistory(t *testing.T) {
+func TestAPriceChangeDoesNotChangeEarlierPayments(t *testing.T) {
 	t.Parallel()
 	of := func(id, day string) string {
 		return strings.Replace(bought(id, "pro_monthly", ``), `{"id"`, `{"created_at":"`+day+`","id"`, 1)
@@ -60,7 +60,7 @@ func TestAPriceChangeNeverRewritesHistory(t *testing.T) {
 	}, grants(s))
 }
 
-func TestADripIsALineAMonth(t *testing.T) {
+func TestADripWritesOneLineAMonth(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(bought("e1", "pro_yearly", ``), `{"id"`, `{"created_at":"2026-01-31T08:30:00Z","id"`, 1)
 	s := foldInto(t, NewState(), sold(t), body)
@@ -90,7 +90,7 @@ func TestADripIsALineAMonth(t *testing.T) {
 	require.EqualValues(t, 3, s.Ledger.Inserted()[14].Line)
 }
 
-func TestTheFoldIDNamesTheCatalogue(t *testing.T) {
+func TestTheFoldIDDependsOnTheCatalogue(t *testing.T) {
 	t.Parallel()
 	other, err := ParseCatalogue([]byte(strings.Replace(catalogueText, "credits: 200", "credits: 201", 1)))
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestTheFoldIDNamesTheCatalogue(t *testing.T) {
 	require.Equal(t, sold(t).FoldID(), sold(t).FoldID())
 }
 
-func TestEveryFaultOfACatalogueIsNamedAtOnce(t *testing.T) {
+func TestAllFaultsOfACatalogueAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := ParseCatalogue([]byte(`
 version: 0
@@ -130,8 +130,8 @@ products:
 	}
 }
 
-// A buyer can write the key into the metadata; the provider says what was sold.
-func TestTheProvidersProductComesBeforeTheMetadatasKey(t *testing.T) {
+// A buyer can write the key into the metadata. Only the provider knows what was sold.
+func TestTheProvidersProductHasPriorityOverTheKeyInMetadata(t *testing.T) {
 	t.Parallel()
 	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  prod_small: {kind: one_time, credits: 10}\n  prod_big: {kind: one_time, credits: 1000}"))
 	require.NoError(t, err)
@@ -143,9 +143,9 @@ func TestTheProvidersProductComesBeforeTheMetadatasKey(t *testing.T) {
 	require.EqualValues(t, 1000, balanceOf(t, buy("prod_that_the_catalogue_calls_by_key"), "u1"))
 }
 
-// A claim that names no product, with a key that the buyer wrote, adds nothing to a
-// payment whose product the provider named.
-func TestWhatTheProviderNamesIsSoldWhicheverEventSaysIt(t *testing.T) {
+// The provider named the product of a payment in one event. Another event has only a key that
+// the buyer wrote. It adds nothing.
+func TestTheProvidersProductCountsInAnyEventOfThePayment(t *testing.T) {
 	t.Parallel()
 	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  small: {kind: subscription, credits: 10}\n  big: {kind: subscription, credits: 1000}\n  none: {kind: subscription}"))
 	require.NoError(t, err)
@@ -171,8 +171,8 @@ func TestWhatTheProviderNamesIsSoldWhicheverEventSaysIt(t *testing.T) {
 	}
 }
 
-// The checkout that started the subscription sold another plan than the one that is renewed.
-func TestARenewalGrantsWhatItsOwnProductOffers(t *testing.T) {
+// The checkout that started the subscription sold another plan than the renewal.
+func TestARenewalGrantsTheCreditsOfItsOwnProduct(t *testing.T) {
 	t.Parallel()
 	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  plan_a: {kind: subscription, credits: 100}\n  plan_b: {kind: subscription}"))
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestARenewalGrantsWhatItsOwnProductOffers(t *testing.T) {
 	}
 }
 
-func TestADuplicateAddsNothingOfAnotherKindsOffer(t *testing.T) {
+func TestADuplicatePaymentAddsNoCreditsOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	s := foldInto(t, NewState(), sold(t),
 		checkout("e1", `"provider_payment_id":"t1","subscription":"s1","product":"plain","metadata":{"user_id":"u1","kind":"subscription"}`),

@@ -57,7 +57,7 @@ func TestUnitsMultiplyCredits(t *testing.T) {
 	}
 }
 
-// requireGranted expects that grant, or for 0 that the event is out of range.
+// requireGranted requires that grant. If credits is 0, it requires out_of_range.
 func requireGranted(t *testing.T, credits int64, kind, object string) {
 	t.Helper()
 	s := fold(t, checkout("e1", `"provider_payment_id":"t1",`+object))
@@ -68,7 +68,7 @@ func requireGranted(t *testing.T, credits int64, kind, object string) {
 	}
 	require.Equal(t, []string{fmt.Sprintf("e1 gives u1 %d %s for t1", credits, kind)}, grants(s))
 	balance, hasPacks := s.Credits.Get("u1")
-	require.Equal(t, kind == KindOneTime, hasPacks, "the balance is that of packs alone")
+	require.Equal(t, kind == KindOneTime, hasPacks, "only packs have a balance")
 	if hasPacks {
 		require.Equal(t, Credits{UserID: "u1", Balance: credits, Granted: credits, StreamSeq: 1}, balance)
 	}
@@ -86,7 +86,7 @@ func TestPacksAddUpPerUser(t *testing.T) {
 	}, s.Credits.Inserted())
 }
 
-func TestABalanceThatNoColumnCouldHoldIsOutOfRange(t *testing.T) {
+func TestAGrantThatWouldOverflowTheBalanceIsOutOfRange(t *testing.T) {
 	t.Parallel()
 	for granted, want := range map[int64]string{
 		maxBalance - 200: "applied",

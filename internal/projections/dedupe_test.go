@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheSameEventAgainOnlyLeavesItsPlaceInTheLog(t *testing.T) {
+func TestADuplicateEventIsOnlyRecorded(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]string{
 		"the same":           checkout("e1", pack),
@@ -22,7 +22,7 @@ func TestTheSameEventAgainOnlyLeavesItsPlaceInTheLog(t *testing.T) {
 	}
 }
 
-func TestARejectedOrIgnoredEventIsNotReadAgain(t *testing.T) {
+func TestTheSecondMessageOfARejectedOrIgnoredEventIsADuplicate(t *testing.T) {
 	t.Parallel()
 	for outcome, first := range map[string]string{
 		"rejected missing_user": checkout("e1", `"provider_payment_id":"t1","metadata":{"kind":"one_time","credits":200}`),
@@ -51,8 +51,8 @@ func TestASecondEventOfOnePaymentGrantsNothing(t *testing.T) {
 	}
 }
 
-// What a buyer bought is known from the first event, so a later one need not say it.
-func TestALaterEventOfAPaymentNeedsOnlyItsName(t *testing.T) {
+// The first event says what was bought. A later one need not say it again.
+func TestALaterEventNeedsOnlyANameOfItsPayment(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{KindOneTime, KindSubscription, KindPro} {
 		s := fold(t, checkout("e1", `"order":"o1",`+ofKind(kind, pack)), paid("e2", `"last_transaction_id":"t1"`), checkout("e3", `"order":"o1"`))
@@ -62,7 +62,7 @@ func TestALaterEventOfAPaymentNeedsOnlyItsName(t *testing.T) {
 	}
 }
 
-func TestALaterEventFillsWhatThePaymentLacks(t *testing.T) {
+func TestALaterEventFillsEmptyFieldsOfThePayment(t *testing.T) {
 	t.Parallel()
 	bare := `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`
 	s := fold(t, checkout("e1", bare), checkout("e2",
@@ -87,7 +87,7 @@ func TestCreditsThatComeLaterAreGrantedOnce(t *testing.T) {
 	require.Equal(t, []string{"credit_ledger event_id=e2 line=1 user_id=u1 kind=subscription entry=grant delta=50 provider_payment_id=t1 " +
 		"available_at=01-02T10:02:00Z occurred_at=01-02T10:02:00Z stream_seq=2"}, lines("credit_ledger", s.Ledger.Inserted()))
 	payment, _ := s.Payments.Get("t1")
-	require.Equal(t, "e1", payment.EventID, "the payment is still its first event's")
+	require.Equal(t, "e1", payment.EventID, "the first event still claims the payment")
 	require.Equal(t, int64(50), *payment.Credits)
 }
 
@@ -98,7 +98,7 @@ func TestARejectedEventClaimsNothing(t *testing.T) {
 		"no user":              `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time"}`,
 		"no credits":           `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"u2"}`,
 		"credits out of range": `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"u2","credits":0}`,
-		"text of no use":       `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"\u0000","credits":1}`,
+		"unusable text":        `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"\u0000","credits":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

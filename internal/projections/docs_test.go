@@ -8,7 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
-func TestTheCataloguesOfTheDocumentsAreTaken(t *testing.T) {
+func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open("../..")
 	require.NoError(t, err)

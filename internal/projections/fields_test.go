@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheCurrencyIsTheOneBesideTheAmount(t *testing.T) {
+func TestTheCurrencyComesFromTheSamePlaceAsTheAmount(t *testing.T) {
 	t.Parallel()
 	for object, want := range map[string]string{
 		`"order":{"id":"o1","amount_paid":5,"currency":"EUR"},"amount":7,"currency":"USD"`:             "5 EUR",
@@ -23,7 +23,7 @@ func TestTheCurrencyIsTheOneBesideTheAmount(t *testing.T) {
 	}
 }
 
-func TestTheIDOfACheckoutIsNoSubscription(t *testing.T) {
+func TestTheIDOfACheckoutIsNotASubscriptionID(t *testing.T) {
 	t.Parallel()
 	sold := `"id":"x1","provider_payment_id":"t1","metadata":{"kind":"subscription","user_id":"u1"}`
 	for body, want := range map[string]string{paid("e1", sold): "x1", checkout("e1", sold): ImplicitSubscription("u1")} {
@@ -32,7 +32,7 @@ func TestTheIDOfACheckoutIsNoSubscription(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutNamedSubscriptionsHasOne(t *testing.T) {
+func TestPaymentsWithoutASubscriptionIDShareOneSubscription(t *testing.T) {
 	t.Parallel()
 	sold := `"metadata":{"kind":"subscription","user_id":"u1"}`
 	s := fold(t, checkout("e1", `"provider_payment_id":"t1",`+sold), paid("e2", `"last_transaction_id":"t2",`+sold))
@@ -42,8 +42,8 @@ func TestAUserWithoutNamedSubscriptionsHasOne(t *testing.T) {
 	require.Equal(t, "t2", shown.ProviderPaymentID)
 }
 
-// The time of an event decides what is newest, so it must not be made up.
-func TestTheTimeOfAnEventIsTheProviders(t *testing.T) {
+// The time of an event decides which event is the newest.
+func TestTheTimeOfAnEventIsTheProvidersTime(t *testing.T) {
 	t.Parallel()
 	for created, want := range map[string]string{
 		`1767348000000`:                    "01-02T10:00:00Z",
@@ -51,7 +51,7 @@ func TestTheTimeOfAnEventIsTheProviders(t *testing.T) {
 		`"1767348000000"`:                  "01-02T10:00:00Z",
 		`null`:                             "12-01T00:00:00Z",
 		`"yesterday"`:                      "12-01T00:00:00Z",
-		`946684799999`:                     "12-01T00:00:00Z", // the last of 1999
+		`946684799999`:                     "12-01T00:00:00Z", // the last millisecond of 1999
 		`"2026-12-01T00:05:00Z"`:           "12-01T00:05:00Z",
 		`"2026-12-01T00:05:00.000001Z"`:    "12-01T00:00:00Z",
 		`"2026-12-01T00:05:00.000000999Z"`: "12-01T00:05:00Z",

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The older checkout of a subscription has the metadata, its payments have none.
-func TestTheGitHubUserOfACheckoutThatStartsALicenceIsThatOfItsPayments(t *testing.T) {
+// In the older shape only the checkout of a subscription has metadata; its payments have none.
+func TestPaymentsGetTheGitHubUserOfTheCheckoutThatStartedTheLicence(t *testing.T) {
 	t.Parallel()
 	started := at(1, checkout("e1", `"order":{"id":"o1"},"subscription":{"id":"s1"},"metadata":{"kind":"pro","user_id":"u1","github":"octo"}`))
 	charged := at(2, paid("e2", `"id":"s1","last_transaction_id":"t1"`))
@@ -25,7 +25,7 @@ func TestTheGitHubUserOfACheckoutThatStartsALicenceIsThatOfItsPayments(t *testin
 	}
 }
 
-func TestTwoPaymentsThatAreOneInviteTheEarliestOfTheirNames(t *testing.T) {
+func TestTwoRowsOfOnePaymentKeepTheEarliestGitHubUser(t *testing.T) {
 	t.Parallel()
 	charged := at(2, checkout("e1", `"transaction":"t1","metadata":{"kind":"pro","user_id":"u1","github":"late"}`))
 	ordered := at(1, checkout("e2", `"order":{"id":"o1"},"metadata":{"kind":"pro","user_id":"u1","github":"early"}`))

@@ -10,7 +10,7 @@ func pro(id, transaction, more string) string {
 	return checkout(id, `"provider_payment_id":"`+transaction+`","metadata":{"kind":"pro","user_id":"u1"`+more+`}`)
 }
 
-func TestTheNewestPaymentOfALicenceIsShown(t *testing.T) {
+func TestALicenceShowsItsNewestPayment(t *testing.T) {
 	t.Parallel()
 	first := pro("e1", "t1", `,"key":"solo","github":"ada"`)
 	second := pro("e2", "t2", `,"key":"team","github":"bob"`)
@@ -62,8 +62,8 @@ func TestTheNewestPaymentOfALicenceIsShown(t *testing.T) {
 	}
 }
 
-// Anybody can open a checkout link with somebody else's user id.
-func TestAStrangersPurchaseNeverChangesWhomAnotherPurchaseInvites(t *testing.T) {
+// Anybody can open a checkout link with the user id of somebody else.
+func TestAStrangersPurchaseNeverChangesTheGitHubUserOfAnother(t *testing.T) {
 	t.Parallel()
 	own := at(1, pro("e1", "t1", `,"github":"victim"`))
 	strangers := at(2, pro("e2", "t2", `,"github":"mallory"`))
@@ -76,7 +76,7 @@ func TestAStrangersPurchaseNeverChangesWhomAnotherPurchaseInvites(t *testing.T) 
 	}
 }
 
-func TestAPaymentHasTheEarliestOfItsGitHubNamesInAnyOrder(t *testing.T) {
+func TestAPaymentKeepsTheEarliestGitHubUserInAnyOrder(t *testing.T) {
 	t.Parallel()
 	events := []string{
 		at(1, pro("e1", "t1", "")), at(2, pro("e2", "t1", `,"github":"zoe"`)), at(2, pro("e3", "t1", `,"github":"ada"`)), at(3, pro("e4", "t1", `,"github":"abe"`)),
@@ -104,7 +104,7 @@ func TestALicenceGrantsNoCredits(t *testing.T) {
 	require.Nil(t, payment.Credits)
 }
 
-func TestTheGitHubUserIsTheNameAloneHoweverItIsGiven(t *testing.T) {
+func TestTheGitHubUserIsReadFromEveryFormOfTheName(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{
 		`"github_username":"octo"`, `"githubUsername":"octo"`, `"github_login":"octo"`, `"github":"octo"`,

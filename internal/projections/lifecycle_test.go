@@ -30,7 +30,7 @@ func TestTheEventTypeIsTheStatus(t *testing.T) {
 	require.Equal(t, "past_due", statusAfter(t, ofType("subscription.past_due", "e1", ofS1), ofType("subscription.update", "e2", ofS1)))
 }
 
-func TestTheProvidersTimeDecidesNotTheArrival(t *testing.T) {
+func TestTheProvidersTimeDecidesTheStatus(t *testing.T) {
 	t.Parallel()
 	pastDue, active := at(2, ofType("subscription.past_due", "e2", ofS1)), at(1, ofType("subscription.active", "e1", ofS1))
 	s := fold(t, pastDue, active)
@@ -56,15 +56,15 @@ func TestACancellationIsFinal(t *testing.T) {
 	}
 	require.Equal(t, "applied", outcomes(fold(t, canceled, late))["paid"], "it granted")
 	require.Equal(t, "active", statusAfter(t, at(1, ofType("subscription.expired", "e1", ofS1)), at(2, paid("e2", paidOfS1))),
-		"an expired one is revived")
+		"a payment revives an expired subscription")
 }
 
-func TestLifecycleEventsNeverClaimTheOldPaymentTheyCarry(t *testing.T) {
+func TestLifecycleEventsNeverClaimTheOldPaymentThatTheyName(t *testing.T) {
 	t.Parallel()
 	s := fold(t, ofType("subscription.past_due", "e1", paidOfS1+`,"credits":9`), ofType("subscription.active", "e2", paidOfS1+`,"credits":9`))
 	require.Empty(t, grants(s))
 	payment, _ := s.Payments.Get("t1")
-	require.Equal(t, []string{"s1", "", ""}, []string{payment.SubscriptionID, payment.UserID, payment.Kind}, "only whose subscription's it is")
+	require.Equal(t, []string{"s1", "", ""}, []string{payment.SubscriptionID, payment.UserID, payment.Kind}, "only the subscription is recorded")
 	require.Equal(t, map[string]string{"e1": "applied", "e2": "applied"}, outcomes(s))
 }
 
@@ -87,12 +87,12 @@ func TestALiveSubscriptionIsShownBeforeAnEndedOne(t *testing.T) {
 		return row.SubscriptionID
 	}
 	require.Equal(t, "s2", shown(first, upgrade))
-	require.Equal(t, "s2", shown(upgrade, first), "the latest started, not the latest heard of")
+	require.Equal(t, "s2", shown(upgrade, first), "the one that started last, not the last event")
 	require.Equal(t, "s2", shown(first, upgrade, at(3, ofType("subscription.canceled", "e3", `"id":"s1"`))))
 	require.Equal(t, "s1", shown(first, upgrade, at(3, ofType("subscription.canceled", "e3", `"id":"s2"`))))
 }
 
-func TestAnEventBeforeItsUserIsKnownWaitsForTheUser(t *testing.T) {
+func TestASubscriptionWithoutAUserIsShownWhenItsUserIsKnown(t *testing.T) {
 	t.Parallel()
 	s := fold(t,
 		at(1, ofType("subscription.active", "e1", `"id":"s1"`)),

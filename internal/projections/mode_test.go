@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyEventsOfTheProvidersModeCount(t *testing.T) {
+func TestOnlyEventsOfTheAcceptedModeCount(t *testing.T) {
 	t.Parallel()
 	for event, takenBy := range map[string][]Mode{
 		`"live"`:     {ModeAny, ModeLive},
@@ -31,7 +31,7 @@ func TestOnlyEventsOfTheProvidersModeCount(t *testing.T) {
 	}
 }
 
-func TestAnEventThatSaysNothingOfItsModeCountsOnlyWithAny(t *testing.T) {
+func TestAnEventWithoutAModeCountsOnlyWithAny(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]string{ModeAny: "applied", ModeLive: "rejected wrong_mode", ModeTest: "rejected wrong_mode"} {
 		require.Equal(t, map[string]string{"e1": want}, outcomes(foldInto(t, NewState(), Rules{Mode: mode}, checkout("e1", pack))))

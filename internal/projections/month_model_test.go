@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The model says what the tables must hold at the end, each fact straight from
-// all that happened. It knows no batches, no state and no order of work.
+// model says what the tables must contain at the end. It computes each fact from all events
+// together, without batches and without state.
 type model struct{ log []happening } // without repetitions, in the order of the log
 
 func newModel(log []happening) model {
@@ -38,7 +38,7 @@ func isClaim(h happening) bool {
 	return (h.eventType == "checkout.completed" || h.eventType == "subscription.paid") && !starts(h)
 }
 
-// starts: a checkout that names no transaction leaves what was bought with its subscription.
+// starts reports whether it is a checkout that starts a subscription and names no transaction.
 func starts(h happening) bool {
 	return h.eventType == "checkout.completed" && h.subscription != "" && h.payment == ""
 }
@@ -57,7 +57,7 @@ func (m model) payments() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// claimsOf lists what says that it was paid, by its transaction or by its order.
+// claimsOf lists the claims of the payment, by its transaction or by its order.
 func (m model) claimsOf(payment string) []happening {
 	orders := map[string]bool{}
 	for _, h := range m.where(isClaim) {
@@ -70,7 +70,7 @@ func (m model) claimsOf(payment string) []happening {
 	})
 }
 
-// userOf is who paid: said by any event of the payment or of its subscription.
+// userOf returns the user whom any event of the payment or of its subscription names.
 func (m model) userOf(payment string) string {
 	for _, claim := range m.claimsOf(payment) {
 		if claim.user != "" {
@@ -85,19 +85,19 @@ func (m model) userOf(payment string) string {
 	return ""
 }
 
-// claimOf is what its claims say together, and what its subscription was started with.
+// claimOf merges the claims of the payment and the checkout that started its subscription.
 func (m model) claimOf(payment string) happening {
 	claims := m.claimsOf(payment)
 	out := claims[0]
 	out.user = m.userOf(payment)
-	told := append(slices.Clone(claims), m.where(func(h happening) bool { return starts(h) && h.subscription == out.subscription })...)
-	for _, h := range told {
+	sources := append(slices.Clone(claims), m.where(func(h happening) bool { return starts(h) && h.subscription == out.subscription })...)
+	for _, h := range sources {
 		out.credits, out.kind = max(out.credits, h.credits), cmp.Or(out.kind, h.kind)
 	}
 	return out
 }
 
-// takenBack is how much of the paid amount is reversed, at most all of it.
+// takenBack returns how much of the paid amount is reversed, at most the whole.
 func (m model) takenBack(payment string) (amount int64, any bool) {
 	var largest, sum int64
 	for _, h := range m.where(func(h happening) bool { return isReversal(h) && h.payment == payment }) {
@@ -130,7 +130,7 @@ func (m model) balances() map[string]int64 {
 	return out
 }
 
-// licenses says who has an active licence.
+// licenses returns for each user with a licence whether it is active.
 func (m model) licenses() map[string]bool {
 	out := map[string]bool{}
 	for _, payment := range m.payments() {
@@ -147,11 +147,12 @@ func (m model) licenses() map[string]bool {
 
 type modelSubscription struct {
 	status, user string
-	other        bool // it was sold as something else, and is not shown
+	other        bool // it was sold as another kind, and is not shown
 	started      time.Time
 }
 
-// subscriptions: the earliest cancellation is final; else the latest event counts.
+// subscriptions returns the state of each subscription: canceled if any event says so, otherwise
+// the status of the latest event.
 func (m model) subscriptions() map[string]modelSubscription {
 	out := map[string]modelSubscription{}
 	about := func(id string) []happening {

@@ -11,15 +11,14 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// happening is one event of the shop, as the shop means it. The model reads
-// happenings, the fold reads their bodies.
+// happening is one event of the shop. The model reads happenings; the fold reads their bodies.
 type happening struct {
 	id, eventType, kind, user, subscription, payment, order string
 
 	at             time.Time
-	credits        int64 // 0: says nothing
+	credits        int64 // 0: not in the body
 	amount         int64 // paid, or taken back by a reversal
-	paid           int64 // of a reversal; 0: says nothing
+	paid           int64 // of a reversal; 0: not in the body
 	cumulative     bool
 	reversalStatus string
 	newStatus      string // of an update
@@ -27,9 +26,8 @@ type happening struct {
 
 var shopOpens = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// month draws the events of a random shop: customers who subscribe, renew,
-// upgrade, cancel, buy packs and licences, get refunds and dispute; some events
-// late, some twice, some before those they follow.
+// month draws the events of a random shop. Customers subscribe, renew, upgrade, cancel, buy
+// packs and licences, get refunds and dispute. Some events come late, twice or out of order.
 func month(t *rapid.T) []happening {
 	s := &shop{t: t, now: shopOpens}
 	for customer := range rapid.IntRange(1, 3).Draw(t, "customers") {
@@ -64,8 +62,8 @@ type shop struct {
 	log   []happening
 }
 
-// tell adds an event; some come within the same second.
-func (s *shop) tell(h happening) {
+// add appends an event. Some events have the same time.
+func (s *shop) add(h happening) {
 	s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 3600}).Draw(s.t, "seconds")) * time.Second)
 	s.count++
 	h.id, h.at = fmt.Sprintf("e%d", s.count), s.now
@@ -86,9 +84,9 @@ func (s *shop) buy(kind string, credits int64) {
 		eventType: "checkout.completed", kind: kind, user: s.user, payment: s.fresh("t"), order: s.fresh("o"),
 		credits: credits * rapid.Int64Range(1, 9).Draw(s.t, "credits"), amount: 1000,
 	}
-	for told := range rapid.IntRange(1, 3).Draw(s.t, "told") {
+	for i := range rapid.IntRange(1, 3).Draw(s.t, "events") {
 		part := payment
-		if told > 0 { // one name alone, and less said: the first event has both names
+		if i > 0 { // with one name and fewer fields; the first event has both names
 			switch rapid.SampledFrom([]string{"both", "order", "transaction"}).Draw(s.t, "names") {
 			case "order":
 				part.payment = ""
@@ -98,13 +96,13 @@ func (s *shop) buy(kind string, credits int64) {
 			part.user, part.kind = s.sometimes(s.user), s.sometimes(kind)
 			part.credits *= int64(rapid.IntRange(0, 1).Draw(s.t, "says"))
 		}
-		s.tell(part)
+		s.add(part)
 	}
 	s.mayReverse(payment)
 }
 
-// subscribe: in the older shape the checkout alone says what was bought, and names its
-// order; then it may be a pack or a licence that is paid again and again.
+// subscribe starts a subscription. In the older shape only the checkout says what was bought,
+// and it names only its order. Then it can also be a pack or a licence with renewals.
 func (s *shop) subscribe() {
 	subscription := s.fresh("s")
 	credits := rapid.Int64Range(0, 3).Draw(s.t, "credits") * 7
@@ -113,11 +111,11 @@ func (s *shop) subscribe() {
 		credits += 7
 		kind = rapid.SampledFrom([]string{"subscription", "one_time", "pro"}).Draw(s.t, "kind")
 	}
-	pay := func(told ...string) {
+	pay := func(eventTypes ...string) {
 		payment := happening{
 			kind: kind, subscription: subscription, payment: s.fresh("t"), order: s.fresh("o"), credits: credits, amount: 700,
 		}
-		for _, eventType := range told {
+		for _, eventType := range eventTypes {
 			part := payment
 			part.eventType, part.user = eventType, s.sometimes(s.user)
 			switch {
@@ -129,7 +127,7 @@ func (s *shop) subscribe() {
 			case older:
 				part.kind, part.credits, part.user = "", 0, ""
 			}
-			s.tell(part)
+			s.add(part)
 		}
 		s.mayReverse(payment)
 	}
@@ -139,12 +137,12 @@ func (s *shop) subscribe() {
 		case "renewal":
 			pay("subscription.paid")
 		case "update":
-			s.tell(happening{
+			s.add(happening{
 				eventType: "subscription.update", subscription: subscription, user: s.sometimes(s.user),
 				newStatus: rapid.SampledFrom([]string{"active", "trialing"}).Draw(s.t, "status"),
 			})
 		default:
-			s.tell(happening{eventType: "subscription." + next, subscription: subscription, user: s.sometimes(s.user)})
+			s.add(happening{eventType: "subscription." + next, subscription: subscription, user: s.sometimes(s.user)})
 		}
 	}
 }
@@ -163,11 +161,11 @@ func (s *shop) mayReverse(payment happening) {
 			total = min(total+part, payment.amount)
 			h.amount = total
 		}
-		s.tell(h)
+		s.add(h)
 	}
 }
 
-// body is what the provider would post of it.
+// body returns the body that the provider would post.
 func (h happening) body(t require.TestingT) []byte {
 	metadata := map[string]any{}
 	set := func(in map[string]any, key string, value any) {
@@ -209,7 +207,7 @@ func (h happening) body(t require.TestingT) []byte {
 	return body
 }
 
-// event is the happening as the projector reads it from the log.
+// event returns the event that the projector decodes from the log.
 func (h happening) event(t require.TestingT, seq int) events.Event {
 	return events.Decode(events.Message{Seq: uint64(seq), Body: h.body(t), ReceivedAt: shopOpens.AddDate(0, 2, 0)})
 }

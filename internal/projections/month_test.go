@@ -9,8 +9,8 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Random months of a random shop, in any order, end in what the model says.
-func TestAMonthOfAShopComesOutRight(t *testing.T) {
+// A random month of a random shop, in any order.
+func TestAMonthOfAShopGivesTheTablesOfTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		log := month(t)
@@ -23,7 +23,7 @@ func TestAMonthOfAShopComesOutRight(t *testing.T) {
 		require.Len(t, state.Events.Inserted(), len(m.log))
 		require.Len(t, state.Duplicates, len(log)-len(m.log))
 		for _, e := range state.Events.Inserted() {
-			if e.Reason != "missing_user" && e.Reason != "unknown_kind" && e.Reason != "missing_credits" { // what a later event completes
+			if e.Reason != "missing_user" && e.Reason != "unknown_kind" && e.Reason != "missing_credits" { // a later event completes the payment
 				require.NotEqual(t, "rejected", e.Outcome, "%s %s: %s", e.EventID, e.EventType, e.Reason)
 			}
 		}
@@ -41,7 +41,7 @@ func requireCredits(t *rapid.T, m model, state *projections.State) {
 		require.Equal(t, balance, credits.Balance, user)
 		require.Equal(t, credits.Granted-credits.Reversed, credits.Balance, user)
 	}
-	rows := map[string]projections.Payment{} // by their transaction, under whichever name they were first seen
+	rows := map[string]projections.Payment{} // by transaction
 	for _, row := range state.Payments.Rows() {
 		rows[row.TransactionID] = row
 	}

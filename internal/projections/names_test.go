@@ -8,8 +8,8 @@ import (
 
 const buyer = `"metadata":{"kind":"one_time","user_id":"u1","credits":200}`
 
-// The names are those of the events' payments, in the order of the log: a
-// transaction, an order, or both; granted is how many payments they are.
+// names has the names in each event, in the order of the log: a transaction, an order or both.
+// granted has one key for each payment.
 func TestWhichNamesMeanTheSamePayment(t *testing.T) {
 	t.Parallel()
 	const (
@@ -58,7 +58,7 @@ func TestWhichNamesMeanTheSamePayment(t *testing.T) {
 	}
 }
 
-func TestAnOrderAloneMeansItsFirstTransaction(t *testing.T) {
+func TestAnOrderWithoutATransactionMeansItsFirstTransaction(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", `"order":{"id":"o1","transaction":"t1"},`+buyer),
 		checkout("e2", `"order":{"id":"o1","transaction":"t2"},`+buyer), checkout("e3", `"order":"o1"`))
@@ -66,8 +66,8 @@ func TestAnOrderAloneMeansItsFirstTransaction(t *testing.T) {
 	require.Equal(t, []string{"t1", "duplicate_payment"}, []string{row.ProviderPaymentID, row.Outcome})
 }
 
-// Only a checkout is followed by the event that has the transaction.
-func TestAPaidEventClaimsByItsOrderButNotWithoutAName(t *testing.T) {
+// A paid event that names only an order is not followed by one with the transaction.
+func TestAPaidEventClaimsByItsOrderAndIsRejectedWithoutAName(t *testing.T) {
 	t.Parallel()
 	s := fold(t, paid("e1", `"id":"s1","order":"o1","metadata":{"user_id":"u1","credits":5}`), paid("e2", `"id":"s1","metadata":{"user_id":"u1"}`))
 	require.Equal(t, map[string]string{"e1": "applied", "e2": "rejected missing_payment_id"}, outcomes(s))
@@ -75,7 +75,7 @@ func TestAPaidEventClaimsByItsOrderButNotWithoutAName(t *testing.T) {
 }
 
 // A pack whose checkout names the order and whose paid event names both.
-func TestACheckoutByOrderAndItsPaidEventAreOnePaymentInBothOrders(t *testing.T) {
+func TestACheckoutByOrderAndItsPaidEventAreOnePaymentInAnyOrder(t *testing.T) {
 	t.Parallel()
 	ordered := checkout("e1", `"order":"o1",`+buyer)
 	charged := paid("e2", `"id":"s1","last_transaction":{"id":"t1","order":"o1"},`+buyer)
@@ -107,9 +107,9 @@ func TestACheckoutByOrderAndItsPaidEventAreOnePaymentInBothOrders(t *testing.T) 
 	}
 }
 
-// The checkout of a subscription that knows only its order, and the paid that knows
-// only its transaction, are one payment; so the first claims nothing, of any kind.
-func TestACheckoutWithoutATransactionLeavesTheGrantToThePaid(t *testing.T) {
+// The checkout of a subscription names only the order, and its paid event only the transaction.
+// They are one payment, so the checkout claims nothing.
+func TestACheckoutWithoutATransactionLeavesTheGrantToThePaidEvent(t *testing.T) {
 	t.Parallel()
 	all := `"status":"succeeded","transaction":{"id":"t1","order":"o1","amount_paid":1210,"refunded_amount":1210}`
 	for kind, want := range map[string][]string{
@@ -131,7 +131,7 @@ func TestACheckoutWithoutATransactionLeavesTheGrantToThePaid(t *testing.T) {
 	}
 }
 
-// A reversal may come under the one name before anything says that both are one.
+// A reversal names the transaction before any event says which order it belongs to.
 func TestAPaymentReversedUnderItsOtherNameIsGrantedOnce(t *testing.T) {
 	t.Parallel()
 	const meta = `"metadata":{"kind":"one_time","user_id":"u1","credits":200}`
@@ -147,7 +147,7 @@ func TestAPaymentReversedUnderItsOtherNameIsGrantedOnce(t *testing.T) {
 }
 
 // A buyer can write the metadata of a checkout link.
-func TestABuyerDoesNotChooseWhosePaymentIsMeant(t *testing.T) {
+func TestABuyerCannotNameThePaymentOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	victim := checkout("e1", `"order":{"id":"o1","transaction":"t1","amount_paid":5000},"metadata":{"kind":"one_time","user_id":"victim","credits":5000}`)
 	const written = `{"kind":"one_time","user_id":"u1","credits":10,"provider_payment_id":"t1"}`
@@ -158,8 +158,8 @@ func TestABuyerDoesNotChooseWhosePaymentIsMeant(t *testing.T) {
 	require.Zero(t, balanceOf(t, s, "u1"))
 }
 
-// An event that names its order alone must not be given a transaction by the buyer.
-func TestMetadataGivesAnOrderNoTransaction(t *testing.T) {
+// The event names only an order. The buyer must not give it a transaction.
+func TestMetadataCannotAddATransactionToAnOrder(t *testing.T) {
 	t.Parallel()
 	const written = `"metadata":{"kind":"one_time","user_id":"u1","credits":200,"provider_payment_id":"t9"}`
 	ordered := checkout("e1", `"order":{"id":"o1","amount_paid":1000},`+written)
@@ -169,10 +169,10 @@ func TestMetadataGivesAnOrderNoTransaction(t *testing.T) {
 		require.Zero(t, balanceOf(t, fold(t, log...), "u1"))
 	}
 	s := fold(t, checkout("e1", written))
-	require.Equal(t, []string{"e1 gives u1 200 one_time for t9"}, grants(s), "it counts where nothing else names the payment")
+	require.Equal(t, []string{"e1 gives u1 200 one_time for t9"}, grants(s), "it counts if nothing else names the payment")
 }
 
-func TestAnIdOfAnImplicitSubscriptionIsNobodysToSend(t *testing.T) {
+func TestAnEventWithTheIDOfAnImplicitSubscriptionIsRejected(t *testing.T) {
 	t.Parallel()
 	s := fold(t, ofType("subscription.active", "e1", `"id":"implicit:u1","metadata":{"user_id":"u2"}`))
 	require.Equal(t, "rejected invalid_text", outcomes(s)["e1"])

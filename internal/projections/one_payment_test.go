@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two payments that a later event shows to be one have granted twice: a correction
+// Two rows have granted before a later event shows that they are one payment. A correction
 // takes one of the grants back.
-func TestWhatTwoNamesOfOnePaymentGrantedIsCorrected(t *testing.T) {
+func TestTwoGrantsOfOnePaymentAreCorrected(t *testing.T) {
 	t.Parallel()
 	const meta = `"metadata":{"kind":"one_time","user_id":"u1","credits":200}`
 	charged := checkout("e1", `"provider_payment_id":"t1","amount":1000,`+meta)
@@ -33,8 +33,8 @@ func TestWhatTwoNamesOfOnePaymentGrantedIsCorrected(t *testing.T) {
 	require.Equal(t, "duplicate_payment", outcomes(foldInto(t, s, anyMode, checkout("e5", `"order":"o1"`)))["e5"])
 }
 
-// A refund under the transaction of a payment that was only known by its order.
-func TestAReversalUnderOneNameMeetsItsPaymentUnderTheOther(t *testing.T) {
+// The refund names the transaction; the payment is known only by its order.
+func TestAReversalUnderOneNameAppliesToThePaymentUnderTheOther(t *testing.T) {
 	t.Parallel()
 	bought := checkout("e1", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"one_time","user_id":"u1","credits":200}`)
 	half := refund("e2", `"refund_amount":500,"transaction":{"id":"t1","amount_paid":1000}`)
@@ -44,8 +44,8 @@ func TestAReversalUnderOneNameMeetsItsPaymentUnderTheOther(t *testing.T) {
 	}
 }
 
-// The amount of a first payment that its checkout calls unpaid, as it was captured.
-func TestAPaidCheckoutThatSaysZeroHasTheAmountOfItsPaid(t *testing.T) {
+// The checkout of a recorded first payment has an amount of 0, because the whole is still due.
+func TestACheckoutWithAnAmountOfZeroGetsTheAmountOfItsPaidEvent(t *testing.T) {
 	t.Parallel()
 	const meta = `"metadata":{"kind":"subscription","user_id":"u1","credits":100}`
 	zero := checkout("e1", `"order":{"id":"o1","transaction":"t1","amount":1000,"amount_due":1000,"amount_paid":0,"currency":"EUR","status":"paid"},"subscription":"s1",`+meta)
@@ -63,11 +63,12 @@ func TestAPaidCheckoutThatSaysZeroHasTheAmountOfItsPaid(t *testing.T) {
 	}
 	free := fold(t, paid("e1", `"id":"s1","last_transaction":{"id":"t1","amount":1000,"discount_amount":1000,"amount_due":1000,"amount_paid":0},`+meta))
 	p, _ := free.Payments.Get("t1")
-	require.Zero(t, *p.Amount, "a discount of the whole really is 0")
+	require.Zero(t, *p.Amount, "with a discount of the whole amount, 0 was really paid")
 }
 
-// The older shape: the checkout has the metadata and no transaction, the paid has the transaction alone.
-func TestACheckoutLeavesWhatWasBoughtWithItsSubscription(t *testing.T) {
+// In the older shape the checkout has the metadata and no transaction, and the paid event has
+// only the transaction.
+func TestACheckoutThatStartsASubscriptionDecidesWhatItsPaymentsGrant(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []Kind{KindSubscription, KindOneTime, KindPro} {
 		started := checkout("e1", `"order":{"id":"o1"},"subscription":{"id":"s1"},"metadata":{"kind":"`+kind+`","user_id":"u1","credits":100}`)
@@ -100,8 +101,8 @@ func TestACheckoutLeavesWhatWasBoughtWithItsSubscription(t *testing.T) {
 
 func (s Subscription) live() bool { return SubscriptionState{Status: s.Status}.live() }
 
-// A checkout that names no subscription, of one that later events name.
-func TestAPlainCheckoutLeavesNoSubscriptionBesideTheRealOne(t *testing.T) {
+// The checkout names no subscription; later events of its payment do.
+func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing.T) {
 	t.Parallel()
 	const meta = `"metadata":{"kind":"subscription","user_id":"u1"}`
 	bought := at(1, checkout("e1", `"order":{"id":"o1","transaction":"t1"},`+meta))

@@ -23,7 +23,7 @@ func permutations(items []string) [][]string {
 	return all
 }
 
-// ofItsEvent are the columns that say which of several events came first.
+// ofItsEvent matches the columns that depend on which of several events came first.
 var ofItsEvent = regexp.MustCompile(` (event_id|stream_seq|occurred_at|available_at|started_at|received_at|reverses_event_id)=\S+`)
 
 func withoutEvents(s *State, names ...string) []string {
@@ -38,10 +38,9 @@ func withoutEvents(s *State, names ...string) []string {
 	return rows
 }
 
-// Checkout, active and paid of one payment come in any order.
-func TestAFirstPaymentsThreeEventsGiveTheSameInAllOrders(t *testing.T) {
+func TestTheThreeEventsOfAFirstPaymentGiveTheSameRowsInAnyOrder(t *testing.T) {
 	t.Parallel()
-	// Both events that can claim say the same of what was bought.
+	// Both events that can claim name the same product and credits.
 	sameSale := strings.NewReplacer(`"credits": "50"`, `"credits": 100`, `"units": 2,`, ``, `"key": "team",`, ``)
 	trio := []string{sameSale.Replace(fixture(t, "checkout")), fixture(t, "active"), fixture(t, "paid")}
 	var first []string
@@ -58,8 +57,8 @@ func TestAFirstPaymentsThreeEventsGiveTheSameInAllOrders(t *testing.T) {
 	}
 }
 
-// The documented samples: the checkout knows its order only.
-func TestOnePurchaseRefundedEndsFullyReversedInAllOrders(t *testing.T) {
+// In the documented samples the checkout names only its order.
+func TestARefundedPurchaseIsFullyReversedInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for back, amount := range map[string]int64{"refund": 1210, "dispute": 1331} {
 		for _, order := range permutations([]string{fixture(t, "checkout_order_only"), fixture(t, "paid"), fixture(t, back)}) {

@@ -12,7 +12,7 @@ const (
 	known = `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2","credits":1}`
 )
 
-func TestWhatIsMissingOrWrongIsTheReason(t *testing.T) {
+func TestARejectionNamesWhatIsMissingOrWrong(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 256)
 	for name, c := range map[string]struct{ object, want string }{
@@ -21,7 +21,7 @@ func TestWhatIsMissingOrWrongIsTheReason(t *testing.T) {
 		"a lone surrogate":             {`"provider_payment_id":"\ud800","metadata":{"kind":"one_time","user_id":"u1","credits":200}`, "rejected invalid_text"},
 		"an over-long id":              {`"provider_payment_id":"` + long + `","metadata":{"kind":"one_time","user_id":"u1","credits":200}`, "rejected invalid_text"},
 		"no kind":                      {`"provider_payment_id":"t1","metadata":{"user_id":"u1","credits":200}`, "rejected unknown_kind"},
-		"a kind nobody knows":          {`"provider_payment_id":"t1","metadata":{"kind":"gift","user_id":"u1","credits":200}`, "rejected unknown_kind"},
+		"an unknown kind":              {`"provider_payment_id":"t1","metadata":{"kind":"gift","user_id":"u1","credits":200}`, "rejected unknown_kind"},
 		"a kind in other letters":      {`"provider_payment_id":"t1","metadata":{"kind":"Pro","user_id":"u1"}`, "rejected unknown_kind"},
 		"no user":                      {`"provider_payment_id":"t1","metadata":{"kind":"one_time","credits":200}`, "rejected missing_user"},
 		"an empty user":                {`"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":""}`, "rejected missing_user"},
@@ -33,7 +33,7 @@ func TestWhatIsMissingOrWrongIsTheReason(t *testing.T) {
 		"no credits in a licence":      {`"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}`, "applied"},
 		"a negative amount":            {`"amount":-1,` + pack, "rejected out_of_range"},
 		"an amount that is no number":  {`"amount":"1.5",` + pack, "rejected out_of_range"},
-		"an amount of nothing":         {`"amount":0,` + pack, "applied"},
+		"an amount of zero":            {`"amount":0,` + pack, "applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +49,8 @@ func TestWhatIsMissingOrWrongIsTheReason(t *testing.T) {
 	}
 }
 
-// Each body has the fault of its reason and those of all that follow.
-func TestOfSeveralReasonsTheFirstCounts(t *testing.T) {
+// Each body has the fault of its own reason and of all the reasons after it.
+func TestTheFirstOfSeveralReasonsIsRecorded(t *testing.T) {
 	t.Parallel()
 	live := Rules{Mode: ModeLive}
 	for _, c := range []struct{ want, object string }{
@@ -68,7 +68,7 @@ func TestOfSeveralReasonsTheFirstCounts(t *testing.T) {
 	}
 }
 
-func TestATypeWithoutEffectIsIgnoredWhateverIsWrongWithIt(t *testing.T) {
+func TestATypeWithoutEffectIsIgnoredEvenWithFaults(t *testing.T) {
 	t.Parallel()
 	for _, eventType := range []string{"customer.created", "checkout.expired", "Checkout.Completed", "subscription.renewed"} {
 		s := foldInto(t, NewState(), Rules{Mode: ModeLive},
@@ -84,7 +84,7 @@ func TestAMessageWithoutAnEventIsRecorded(t *testing.T) {
 		`occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z`, fold(t, "garbage"))
 }
 
-func TestWhatTheDatabaseRefusedBeforeIsRecordedBare(t *testing.T) {
+func TestAQuarantinedEventIsRecordedWithoutItsFields(t *testing.T) {
 	t.Parallel()
 	s := NewState()
 	s.Poison[1] = true
@@ -92,7 +92,7 @@ func TestWhatTheDatabaseRefusedBeforeIsRecordedBare(t *testing.T) {
 		`occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z`, foldInto(t, s, anyMode, checkout("e1", pack)))
 }
 
-// The user and the kind of a payment are those of its first event.
+// The first claim decides the user and the kind of a payment.
 func TestAPaymentOfAnotherUserOrKindIsAConflict(t *testing.T) {
 	t.Parallel()
 	for name, object := range map[string]string{

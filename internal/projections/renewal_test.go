@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// renewal pays the n-th month of a subscription of u1.
+// renewal returns the paid event of that month of a subscription of u1.
 func renewal(month int, subscription string) string {
 	return fmt.Sprintf(`{"id":"paid%[1]d-%[2]s","eventType":"subscription.paid","created_at":%[3]d,"object":{"id":%[2]q,
 		"last_transaction_id":"t%[1]d-%[2]s","metadata":{"user_id":"u1","credits":10},
@@ -32,7 +32,7 @@ func TestEachRenewalGrantsAndMovesThePeriod(t *testing.T) {
 	require.Len(t, s.Payments.Inserted(), 3)
 }
 
-func TestALateRenewalGrantsButMovesNothingBack(t *testing.T) {
+func TestALateRenewalGrantsAndDoesNotMoveThePeriodBack(t *testing.T) {
 	t.Parallel()
 	s := fold(t, renewal(2, "s1"))
 	before, _ := s.Current.Get("u1")
@@ -45,7 +45,7 @@ func TestALateRenewalGrantsButMovesNothingBack(t *testing.T) {
 	require.Equal(t, startOf(1), state.StartedAt, "but it has started earlier than was known")
 }
 
-func TestAStaleEventFillsWhatIsEmpty(t *testing.T) {
+func TestAStaleEventFillsEmptyFields(t *testing.T) {
 	t.Parallel()
 	s := fold(t, at(2, checkout("e1", `"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}`)),
 		at(1, paid("e2", `"id":"s1","product":"p1","last_transaction_id":"t1","current_period_start":1767348000000,"current_period_end":1770026400000`)))
@@ -55,14 +55,14 @@ func TestAStaleEventFillsWhatIsEmpty(t *testing.T) {
 		lines("subscription", s.Current.Inserted()))
 }
 
-func TestAnEventThatSaysNothingOfThePeriodLeavesIt(t *testing.T) {
+func TestAnEventWithoutAPeriodDoesNotChangeIt(t *testing.T) {
 	t.Parallel()
 	s := fold(t, renewal(1, "s1"), paid("e2", `"id":"s1","last_transaction_id":"t2","metadata":{"user_id":"u1"}`))
 	shown, _ := s.Current.Get("u1")
 	require.Equal(t, []any{"t2", startOf(2)}, []any{shown.ProviderPaymentID, shown.CurrentPeriodEnd})
 }
 
-func TestAtTheSameTimeTheLaterInTheLogCounts(t *testing.T) {
+func TestOfTwoEventsAtTheSameTimeTheLaterInTheLogCounts(t *testing.T) {
 	t.Parallel()
 	one := at(1, paid("e1", `"id":"s1","product":"p1","last_transaction_id":"t1","metadata":{"user_id":"u1"}`))
 	two := at(1, paid("e2", `"id":"s1","product":"p2","last_transaction_id":"t2","metadata":{"user_id":"u1"}`))
@@ -74,8 +74,8 @@ func TestAtTheSameTimeTheLaterInTheLogCounts(t *testing.T) {
 	}
 }
 
-// The three events of a first payment come in any order: the state is a set,
-// not an addition, so that the last word on the period is not lost.
+// The events of a first payment come in any order. The one that has the period may be a
+// duplicate payment; its period must not be lost.
 func TestADuplicatePaymentStillSetsThePeriod(t *testing.T) {
 	t.Parallel()
 	bought := at(0, checkout("e1", `"provider_payment_id":"t1-s1","subscription":"s1","metadata":{"kind":"subscription","user_id":"u1","credits":10}`))
@@ -91,7 +91,7 @@ func TestADuplicatePaymentStillSetsThePeriod(t *testing.T) {
 	require.Len(t, grants(s), 1)
 }
 
-func TestOfAUsersSubscriptionsTheLatestStartedIsShown(t *testing.T) {
+func TestTheSubscriptionThatStartedLastIsShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		log  []string

@@ -13,7 +13,7 @@ func refund(id, object string) string { return ofType("refund.created", id, obje
 
 func dispute(id, object string) string { return ofType("dispute.created", id, object) }
 
-// balanceOf is the user's credits, checked against the ledger.
+// balanceOf returns the user's balance, after it is compared with the ledger.
 func balanceOf(t *testing.T, s *State, user string) int64 {
 	t.Helper()
 	credits, _ := s.Credits.Get(user)
@@ -38,13 +38,13 @@ func TestReversalsTakeBackTheRefundedShare(t *testing.T) {
 		refunded int64
 	}{
 		"a part":                            {[]string{refund("r1", fmt.Sprintf(single, 250))}, 75, 250},
-		"rounded towards the customer":      {[]string{refund("r1", fmt.Sprintf(single, 999))}, 1, 999},
+		"rounded in favour of the customer": {[]string{refund("r1", fmt.Sprintf(single, 999))}, 1, 999},
 		"parts add up":                      {[]string{refund("r1", fmt.Sprintf(single, 250)), refund("r2", fmt.Sprintf(single, 250))}, 50, 500},
 		"a cumulative one does not":         {[]string{refund("r1", fmt.Sprintf(cumulative, 250)), refund("r2", fmt.Sprintf(cumulative, 400))}, 60, 400},
 		"a cumulative one out of order":     {[]string{refund("r2", fmt.Sprintf(cumulative, 400)), refund("r1", fmt.Sprintf(cumulative, 250))}, 60, 400},
 		"a refund and its dispute":          {[]string{refund("r1", fmt.Sprintf(cumulative, 1000)), dispute("d1", `"amount":1000,"transaction":"t1"`)}, 0, 1000},
 		"a part and a dispute of all":       {[]string{refund("r1", fmt.Sprintf(single, 500)), dispute("d1", `"amount":1000,"transaction":"t1"`)}, 0, 1000},
-		"no amounts: all of it":             {[]string{refund("r1", `"transaction":"t1"`)}, 0, 1000},
+		"no amounts: everything":            {[]string{refund("r1", `"transaction":"t1"`)}, 0, 1000},
 		"of the payment's amount":           {[]string{refund("r1", `"refund_amount":100,"transaction":"t1"`)}, 90, 100},
 		"more than was paid":                {[]string{refund("r1", fmt.Sprintf(single, 5000))}, 0, 1000},
 		"pending, failed and canceled ones": {[]string{refund("r1", fmt.Sprintf(single, 250)+`,"status":"pending"`), refund("r2", fmt.Sprintf(single, 250)+`,"status":"failed"`), refund("r3", fmt.Sprintf(single, 250)+`,"status":"canceled"`)}, 100, 0},
@@ -69,7 +69,7 @@ func TestReversalsTakeBackTheRefundedShare(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatSucceededIsTakenBack(t *testing.T) {
+func TestOnlyReversalsThatSucceededTakeCreditsBack(t *testing.T) {
 	t.Parallel()
 	part := func(id, status string) string {
 		return refund(id, `"refund_amount":250,"status":"`+status+`","transaction":{"id":"t1","amount_paid":1000}`)
@@ -81,10 +81,10 @@ func TestOnlyWhatSucceededIsTakenBack(t *testing.T) {
 		require.EqualValues(t, 100, balanceOf(t, s, "u1"), status)
 		require.EqualValues(t, 75, balanceOf(t, foldInto(t, s, anyMode, part("r2", "succeeded")), "u1"), "it succeeded later")
 	}
-	require.EqualValues(t, 75, balanceOf(t, fold(t, bought, part("r1", "")), "u1"), "no status is as good")
+	require.EqualValues(t, 75, balanceOf(t, fold(t, bought, part("r1", "")), "u1"), "a reversal without a status counts")
 }
 
-func TestADisputeTakesTheLargerOfItsAmountAndWhatIsRefunded(t *testing.T) {
+func TestADisputeTakesTheLargerOfItsAmountAndTheRefundedTotal(t *testing.T) {
 	t.Parallel()
 	for object, left := range map[string]int64{
 		`"amount":1000,"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":0}`:   0,
@@ -95,8 +95,8 @@ func TestADisputeTakesTheLargerOfItsAmountAndWhatIsRefunded(t *testing.T) {
 	}
 }
 
-// Whatever else stands in it, a reversal is judged by the payment that it names.
-func TestAReversalIsRefusedForNothingThatItDoesNotNeed(t *testing.T) {
+// Only the name of its payment, its amounts and its status matter.
+func TestAReversalIsNotRejectedForFieldsThatItDoesNotNeed(t *testing.T) {
 	t.Parallel()
 	live := Rules{Mode: ModeLive}
 	bought := checkout("e1", `"mode":"live",`+packOf100)
@@ -114,7 +114,7 @@ func TestAReversalIsRefusedForNothingThatItDoesNotNeed(t *testing.T) {
 	}
 }
 
-func TestAReversalOfCreditsSpentLeavesTheBalanceBelowZeroOnlyInTheLedgersSum(t *testing.T) {
+func TestASecondReversalOfTheWholePaymentTakesNothingMore(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1"`), dispute("d1", `"transaction":"t1","amount":1000`))
 	require.Equal(t, map[string]string{"e1": "applied", "r1": "applied", "d1": "applied"}, outcomes(s))
@@ -122,14 +122,14 @@ func TestAReversalOfCreditsSpentLeavesTheBalanceBelowZeroOnlyInTheLedgersSum(t *
 	require.Zero(t, balanceOf(t, s, "u1"))
 }
 
-func TestAReversalNeedsAName(t *testing.T) {
+func TestAReversalNeedsANameOfItsPayment(t *testing.T) {
 	t.Parallel()
 	s := fold(t, refund("r1", `"refund_amount":5`), refund("r2", `"refund_amount":-5,"transaction":"t1"`))
 	require.Equal(t, map[string]string{"r1": "rejected missing_payment_id", "r2": "rejected out_of_range"}, outcomes(s))
 	require.Empty(t, s.Reversals.Inserted())
 }
 
-func TestAReversalNeedsNoUserAndNoKindOfItsOwn(t *testing.T) {
+func TestAReversalTakesUserAndKindFromThePayment(t *testing.T) {
 	t.Parallel()
 	s := fold(t, checkout("e1", packOf100), refund("r1", `"transaction":"t1","metadata":{"kind":"pro","user_id":"u2"}`))
 	row := recorded(t, s, "r1")
@@ -138,7 +138,7 @@ func TestAReversalNeedsNoUserAndNoKindOfItsOwn(t *testing.T) {
 	require.Zero(t, balanceOf(t, s, "u1"))
 }
 
-func TestALicenceEndsWithItsLastPaymentThatIsNotReversed(t *testing.T) {
+func TestALicenceEndsWhenAllItsPaymentsAreReversed(t *testing.T) {
 	t.Parallel()
 	pro := func(id, payment, github string) string {
 		return checkout(id, `"provider_payment_id":"`+payment+`","amount":1000,"metadata":{"kind":"pro","user_id":"u1","github_username":"`+github+`"}`)
@@ -164,7 +164,7 @@ func TestALicenceEndsWithItsLastPaymentThatIsNotReversed(t *testing.T) {
 	require.Equal(t, "revoked", license(first, second, refund("r1", `"transaction":"t2"`), refund("r2", `"transaction":"t1"`)).Status)
 }
 
-func TestAReversalThatDidNotHappenIsKeptAndDoesNothing(t *testing.T) {
+func TestAPendingOrFailedReversalIsKeptAndHasNoEffect(t *testing.T) {
 	t.Parallel()
 	s := fold(t, refund("r1", `"transaction":"t1","status":"pending"`), checkout("e1", packOf100))
 	require.Equal(t, map[string]string{"r1": "ignored", "e1": "applied"}, outcomes(s))
@@ -174,7 +174,7 @@ func TestAReversalThatDidNotHappenIsKeptAndDoesNothing(t *testing.T) {
 	require.Empty(t, s.Payments.Inserted())
 }
 
-// What one reversal says was paid holds for those after it that do not say.
+// The first reversal says what was paid. The second one does not, but the amount holds for it.
 func TestASmallDisputeAfterAPartialRefundTakesItsShare(t *testing.T) {
 	t.Parallel()
 	bought := checkout("e1", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":100}`)
@@ -183,7 +183,7 @@ func TestASmallDisputeAfterAPartialRefundTakesItsShare(t *testing.T) {
 	require.EqualValues(t, 80, balanceOf(t, fold(t, bought, tenth, another), "u1"))
 }
 
-func TestARefundOfNothingTakesNothing(t *testing.T) {
+func TestARefundOfZeroTakesNothing(t *testing.T) {
 	t.Parallel()
 	s := fold(t, pro("e1", "t1", ""), refund("e2", `"refund_amount":0,"transaction":"t1"`))
 	license, _ := s.Licenses.Get("u1")

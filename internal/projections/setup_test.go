@@ -17,10 +17,10 @@ import (
 
 var anyMode = Rules{Mode: ModeAny}
 
-// receivedAt is later than every time in the fixtures, so that theirs counts.
+// receivedAt is later than every time in the fixtures, so that those count.
 var receivedAt = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 
-// fold folds the bodies into empty tables; they are the log, from its start.
+// fold folds the bodies into empty tables. The bodies are the whole log.
 func fold(t *testing.T, bodies ...string) *State {
 	t.Helper()
 	return foldInto(t, NewState(), anyMode, bodies...)
@@ -43,7 +43,7 @@ func ofType(eventType, id, object string) string {
 	return fmt.Sprintf(`{"id":%q,"eventType":%q,"object":{%s}}`, id, eventType, object)
 }
 
-// at is the event with this minute of 2026-01-02T10 as the provider's time.
+// at returns the body with that minute of 2026-01-02T10 as the provider's time.
 func at(minute int, body string) string {
 	return fmt.Sprintf(`{"created_at":%d,%s`, minuteOf(minute).UnixMilli(), strings.TrimPrefix(body, "{"))
 }
@@ -57,7 +57,7 @@ func fixture(t *testing.T, name string) string {
 	return string(body)
 }
 
-// outcomes is what each event did: "applied", "rejected missing_user".
+// outcomes returns what each event did, such as "applied" or "rejected missing_user".
 func outcomes(s *State) map[string]string {
 	all := map[string]string{}
 	for _, row := range s.Events.Inserted() {
@@ -66,7 +66,7 @@ func outcomes(s *State) map[string]string {
 	return all
 }
 
-// grants is the ledger: "e1 gives u1 200 one_time for t1".
+// grants returns the ledger, such as "e1 gives u1 200 one_time for t1".
 func grants(s *State) []string {
 	var all []string
 	for _, l := range s.Ledger.Inserted() {
@@ -75,7 +75,7 @@ func grants(s *State) []string {
 	return all
 }
 
-// tables is every row of every table, one line each, without empty columns.
+// tables returns every row of every table, one line each, without empty columns.
 func tables(s *State) []string {
 	return slices.Concat(
 		lines("processed_event", s.Events.Inserted()), lines("duplicate_event", s.Duplicates),
@@ -85,7 +85,7 @@ func tables(s *State) []string {
 	)
 }
 
-// forLater are the columns that only later events need.
+// forLater has the columns that only later events need. tables leaves them out.
 var forLater = map[string]bool{
 	"first_at": true, "last_at": true, "period_start": true, "period_end": true, "grant_lines": true, "valid_months": true, "ranks": true,
 	"sold_lines": true, "sold_valid_months": true, "sold_ranks": true, "holders": true,
@@ -120,7 +120,7 @@ func shown(value any) any {
 	return value
 }
 
-// requireTables compares with every row of every table, lines in any indentation.
+// requireTables compares all rows of all tables with the lines of want, in any indentation.
 func requireTables(t *testing.T, want string, s *State) {
 	t.Helper()
 	var rows []string
@@ -134,12 +134,12 @@ func requireTables(t *testing.T, want string, s *State) {
 
 var kindOf = regexp.MustCompile(`"kind": ?"[a-z_]+"`)
 
-// ofKind is the body with every kind in it replaced.
+// ofKind replaces every kind in the body.
 func ofKind(kind, body string) string {
 	return kindOf.ReplaceAllString(body, `"kind":"`+kind+`"`)
 }
 
-// recorded is what became of an event.
+// recorded returns the record of an event.
 func recorded(t *testing.T, s *State, id string) ProcessedEvent {
 	t.Helper()
 	i := slices.IndexFunc(s.Events.Inserted(), func(e ProcessedEvent) bool { return e.EventID == id })

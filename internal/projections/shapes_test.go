@@ -2,8 +2,8 @@ package projections
 
 import "testing"
 
-// Every row of every table after the one event, for every shape a provider
-// writes and every kind that comes in it. Empty columns are left out.
+// shapes has every row of every table after one event, for each shape of the provider's events
+// and each kind in it. Empty columns are left out.
 var shapes = []struct{ name, kind, want string }{
 	{"plain", "subscription", `
 		processed_event event_id=evt_1 stream_seq=1 event_type=checkout.completed kind=subscription user_id=u_1 provider_payment_id=pay_1 outcome=applied occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z

@@ -23,7 +23,7 @@ func TestAPaymentWaitsForTheUserOfItsSubscription(t *testing.T) {
 	`, fold(t, at(1, paid("e1", unknownPaid))))
 }
 
-func TestTheEventThatBringsTheUserClaimsWhatWaited(t *testing.T) {
+func TestTheEventThatBringsTheUserClaimsThePaymentsThatWaited(t *testing.T) {
 	t.Parallel()
 	renewal := func(id, transaction string) string {
 		return paid(id, `"id":"s1","last_transaction_id":"`+transaction+`","metadata":{"credits":50}`)
@@ -58,7 +58,7 @@ func TestTheEventThatBringsTheUserClaimsWhatWaited(t *testing.T) {
 	}
 }
 
-func TestAWaitingPaymentIsClaimedByALaterEventOfItself(t *testing.T) {
+func TestAWaitingPaymentIsClaimedByALaterEventOfThePayment(t *testing.T) {
 	t.Parallel()
 	s := fold(t, at(2, paid("e1", unknownPaid)), at(1, checkout("e2",
 		`"provider_payment_id":"t1","subscription":"s1","metadata":{"kind":"subscription","user_id":"u1","credits":9}`)))
@@ -67,7 +67,7 @@ func TestAWaitingPaymentIsClaimedByALaterEventOfItself(t *testing.T) {
 	require.Equal(t, []string{"u1", "e2"}, []string{payment.UserID, payment.EventID})
 }
 
-func TestAnEventOfAKnownSubscriptionIsItsUsers(t *testing.T) {
+func TestAnEventGetsTheUserOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		paid("e2", unknownPaid),
@@ -80,7 +80,7 @@ func TestAnEventOfAKnownSubscriptionIsItsUsers(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatASubscriptionPaysMayWaitForItsUser(t *testing.T) {
+func TestOnlyPaymentsOfASubscriptionWaitForTheirUser(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{KindOneTime, KindPro, KindSubscription} {
 		s := fold(t, checkout("e1", ofKind(kind, `"provider_payment_id":"t1","metadata":{"kind":"x","credits":5}`)))
@@ -94,11 +94,11 @@ func TestOnlyWhatASubscriptionPaysMayWaitForItsUser(t *testing.T) {
 		}
 	}
 	s := fold(t, paid("e2", `"last_transaction_id":"t1"`))
-	require.Equal(t, map[string]string{"e2": "rejected missing_user"}, outcomes(s), "nor that of a subscription without a name")
+	require.Equal(t, map[string]string{"e2": "rejected missing_user"}, outcomes(s), "a subscription without an id has no user to wait for")
 }
 
-// The checkout's order does not matter, be it before, between or after the
-// payments; whichever of them the provider says is the newest is shown.
+// The checkout comes before, between or after the payments. The newest payment by the
+// provider's time is shown.
 func TestACheckoutMayComeBeforeOrAfterItsPaidEvents(t *testing.T) {
 	t.Parallel()
 	log := []string{
@@ -116,7 +116,7 @@ func TestACheckoutMayComeBeforeOrAfterItsPaidEvents(t *testing.T) {
 
 var place = regexp.MustCompile(` stream_seq=\d+`)
 
-// withoutPlaces is every row but the events' records, without places in the log.
+// withoutPlaces returns all rows except the records of events, without their sequences.
 func withoutPlaces(s *State) []string {
 	var rows []string
 	for _, row := range tables(s) {
@@ -127,9 +127,9 @@ func withoutPlaces(s *State) []string {
 	return rows
 }
 
-// A payment's credits and the months they are spread over are of one offer, also
-// where the user comes when another one is in force.
-func TestWhatWaitedIsGrantedUnderItsOwnOffer(t *testing.T) {
+// The credits of a payment and their months come from one offer, even if another offer is in
+// force when the user becomes known.
+func TestAPaymentThatWaitedIsGrantedUnderItsOwnOffer(t *testing.T) {
 	t.Parallel()
 	catalogue, err := ParseCatalogue([]byte(`
 version: 1
@@ -177,14 +177,14 @@ products:
 	}
 }
 
-func TestCreditsAreSharedWhole(t *testing.T) {
+func TestCreditsAreSharedInWholeNumbers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []int64{3, 2, 2}, []int64{share(7, 0, 3), share(7, 1, 3), share(7, 2, 3)})
 	require.Equal(t, []int64{5, 5}, []int64{share(10, 0, 2), share(10, 1, 2)})
 }
 
-// The kind of a payment that waits was only assumed.
-func TestAPaymentThatWaitsIsOfTheKindItsCheckoutSays(t *testing.T) {
+// The kind of a payment that waits is only implied.
+func TestAPaymentThatWaitsGetsTheKindOfItsCheckout(t *testing.T) {
 	t.Parallel()
 	waits := paid("e1", `"id":"s1","last_transaction_id":"t1"`)
 	bought := func(kind string) string {
@@ -195,5 +195,5 @@ func TestAPaymentThatWaitsIsOfTheKindItsCheckoutSays(t *testing.T) {
 	license, _ := s.Licenses.Get("u1")
 	require.Equal(t, "active", license.Status)
 	other := foldInto(t, s, anyMode, checkout("e3", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
-	require.Equal(t, "rejected payment_conflict", outcomes(other)["e3"], "once it is claimed its kind stands")
+	require.Equal(t, "rejected payment_conflict", outcomes(other)["e3"], "a claimed payment keeps its kind")
 }

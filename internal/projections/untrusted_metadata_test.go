@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The provider's events of a subscription that name no payment are about none, whatever
-// its buyer wrote into the metadata.
-func TestMetadataOfASubscriptionTouchesNobodysPayment(t *testing.T) {
+// The buyer wrote the payment of somebody else into the metadata. The provider's events of the
+// subscription name no payment.
+func TestMetadataOfASubscriptionEventNamesNoPayment(t *testing.T) {
 	t.Parallel()
 	s := fold(t,
 		at(1, ofType("checkout.completed", "e1", `"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"pro","user_id":"victim"}`)),
@@ -22,7 +22,7 @@ func TestMetadataOfASubscriptionTouchesNobodysPayment(t *testing.T) {
 	require.Empty(t, payment.SubscriptionID)
 }
 
-func TestTheProvidersProductIsShownWhateverTheBuyerWrote(t *testing.T) {
+func TestTheProvidersProductIsShownAndNotTheBuyersKey(t *testing.T) {
 	t.Parallel()
 	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  prod_basic: {kind: subscription, credits: 100}\n"))
 	require.NoError(t, err)
@@ -33,8 +33,8 @@ func TestTheProvidersProductIsShownWhateverTheBuyerWrote(t *testing.T) {
 	require.Equal(t, "prod_basic", shown.ProductKey)
 }
 
-// The order's row was a licence until its payment turned out to be something else.
-func TestAFullyRefundedPaymentThatIsUnitedLeavesNoLicence(t *testing.T) {
+// The row of the order was a licence, until an event showed that its payment is a pack.
+func TestAFullyRefundedPaymentOfTwoRowsLeavesNoLicence(t *testing.T) {
 	t.Parallel()
 	s := fold(t,
 		at(1, ofType("checkout.completed", "e1", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"pro","user_id":"u1","github":"ada"}`)),
@@ -44,7 +44,7 @@ func TestAFullyRefundedPaymentThatIsUnitedLeavesNoLicence(t *testing.T) {
 	require.Equal(t, "revoked", license.Status)
 }
 
-func TestARefundOfNothingOfAGiftTakesNothing(t *testing.T) {
+func TestARefundOfZeroOfAFreePurchaseTakesNothing(t *testing.T) {
 	t.Parallel()
 	bought := at(1, ofType("checkout.completed", "e1", `"order":{"id":"o1","transaction":"t1","amount_paid":0,"discount_amount":1000,"amount":1000},"metadata":{"kind":"one_time","user_id":"u1","credits":500}`))
 	s := fold(t, bought, at(2, ofType("refund.created", "e2", `"refund_amount":0,"status":"succeeded","transaction":{"id":"t1","amount_paid":0}`)))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leftOf is what is left of all that was granted, by user and kind, without what is nothing.
+// leftOf returns what is left of the grants by user and kind, without zeros.
 func leftOf(s *State) map[string]int64 {
 	sums := map[string]int64{}
 	for _, line := range s.Ledger.Lines() {
@@ -22,8 +22,8 @@ func leftOf(s *State) map[string]int64 {
 	return sums
 }
 
-// An order of one user and a transaction of another one turn out to be one payment.
-// It was paid once: one of both keeps it, and a full refund leaves nobody anything.
+// An order of one user and a transaction of another user are one payment. It was paid once, so
+// one of them keeps the grant, and a full refund leaves nothing to either.
 func TestOnePaymentOfTwoUsersGrantsOnce(t *testing.T) {
 	t.Parallel()
 	const both = `"order":{"id":"o1","transaction":"t1"}`
@@ -31,7 +31,7 @@ func TestOnePaymentOfTwoUsersGrantsOnce(t *testing.T) {
 	charged := at(2, paid("e2", `"last_transaction":{"id":"t1","amount":1000},"metadata":{"kind":"one_time","user_id":"b","credits":200}`))
 	refunded := refund("e4", `"refund_amount":1000,"transaction":{"id":"t1","order":"o1","amount_paid":1000}`)
 	for name, link := range map[string]string{
-		"a checkout of nobody":      checkout("e3", both),
+		"a checkout without user":   checkout("e3", both),
 		"a checkout of the first":   checkout("e3", both+`,"metadata":{"user_id":"a"}`),
 		"a checkout of the second":  checkout("e3", both+`,"metadata":{"user_id":"b"}`),
 		"a checkout of a third":     checkout("e3", both+`,"metadata":{"user_id":"c","credits":7}`),
@@ -75,8 +75,7 @@ func TestAPartlyRefundedPaymentOfTwoUsersIsTakenBackInParts(t *testing.T) {
 	}
 }
 
-// What somebody claimed goes before what nobody could claim yet.
-func TestAClaimGoesBeforeWhatIsSaidUnclaimed(t *testing.T) {
+func TestAClaimedRowDecidesBeforeAnUnclaimedOne(t *testing.T) {
 	t.Parallel()
 	pack := at(3, checkout("e1", `"order":{"id":"o1"},"metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
 	link := checkout("e3", `"order":{"id":"o1","transaction":"t1"}`)
