@@ -133,7 +133,7 @@ func TestAnAmountOfZeroCountsOnlyIfNothingIsDue(t *testing.T) {
 		"a discount of a part":      {map[string]any{"order.amount": 1000, "order.amount_due": 600, "order.discount_amount": 400, "order.amount_paid": 0}, Number{}},
 		"a discount of the whole":   {map[string]any{"order.amount": 1000, "order.amount_due": 1000, "order.discount_amount": 1000, "order.amount_paid": 0}, Number{Present: true}},
 		"nothing is due":            {map[string]any{"order.amount": 1000, "order.amount_due": 0, "order.amount_paid": 0}, Number{Present: true}},
-		"nobody says what is due":   {map[string]any{"order.amount_paid": 0}, Number{Present: true}},
+		"it is unknown what is due": {map[string]any{"order.amount_paid": 0}, Number{Present: true}},
 		"something is paid":         {map[string]any{"order.amount": 1000, "order.amount_due": 1000, "order.amount_paid": 5}, Number{Value: 5, Present: true}},
 		"the transaction says more": {map[string]any{"order.amount_due": 1000, "order.amount_paid": 0, "last_transaction.amount_paid": 1000}, Number{Value: 1000, Present: true}},
 	} {

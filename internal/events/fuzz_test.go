@@ -17,8 +17,8 @@ func FuzzCleanID(f *testing.F) {
 	})
 }
 
-// FuzzDecode: whatever Parse accepts is JSON to the standard library too, and
-// every text it hands on is one that Postgres can store.
+// FuzzDecode requires that the standard library also reads what Parse accepts as JSON, and that
+// Postgres can store every text of the event.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"e","eventType":"subscription.paid","created_at":1,"object":{"id":"s","items":[{"units":2}],"metadata":{"credits":"7"}}}`))
 	f.Add([]byte(`{"id":"e","eventType":"t","object":{"customer":{"id":"\ud800"},"order":{"id":1e400}}}`))

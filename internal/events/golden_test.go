@@ -50,8 +50,8 @@ func TestEveryBodyIsReadAsTheGoldenFileSays(t *testing.T) {
 	require.Len(t, got, len(wanted))
 }
 
-// broken is what each change of a body does to it, and where; what stays the same
-// from one to the next is one line.
+// broken lists how each change of a body is read. Neighbouring changes with the same result are
+// one line.
 func broken(t testing.TB, change string, body []byte, changed func(i int) []byte) string {
 	t.Helper()
 	var out strings.Builder
@@ -72,7 +72,7 @@ func broken(t testing.TB, change string, body []byte, changed func(i int) []byte
 
 var nearByte = regexp.MustCompile(`near byte \d+$`)
 
-// mutant has another byte at i, which depends on i alone.
+// mutant returns the body with another byte at i. The byte depends only on i.
 func mutant(body []byte, i int) []byte {
 	const marks = "\"\\{}[],:0-.e \x00\x1f\xc3tu"
 	out := bytes.Clone(body)
@@ -92,8 +92,8 @@ func refusal(body []byte) string {
 	return "not a SyntaxError: " + err.Error()
 }
 
-// result is every field of the event that is set, or the refusal. The body is spoiled
-// before the event is looked at: no part of an event may be a part of its body.
+// result lists every field of the event that is set, or returns the error. It overwrites the
+// body before it reads the event, because no part of an event may be a part of its body.
 func result(t testing.TB, body []byte) string {
 	t.Helper()
 	scratch := bytes.Clone(body)

@@ -44,7 +44,7 @@ func newFacts(s *State, e events.Event) *facts {
 	return f
 }
 
-// isOfSubscription reports whether the event belongs to a subscription, whatever kind it names.
+// isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
 func (f *facts) isOfSubscription() bool {
 	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
 }

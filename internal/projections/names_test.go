@@ -23,18 +23,18 @@ func TestWhichNamesMeanTheSamePayment(t *testing.T) {
 		names   []string
 		granted []string // by their provider_payment_id
 	}{
-		"an order, then its transaction":             {[]string{order, both}, []string{"o1"}},
-		"a transaction, then its order":              {[]string{both, order}, []string{"t1"}},
-		"a transaction, then both":                   {[]string{transaction, both}, []string{"t1"}},
-		"both, then the transaction":                 {[]string{both, transaction}, []string{"t1"}},
-		"the order links what only both names know":  {[]string{order, both, transaction}, []string{"o1"}},
-		"a transaction learns its order":             {[]string{transaction, both, order}, []string{"t1"}},
-		"two transactions of one order":              {[]string{both, second}, []string{"t1", "t2"}},
-		"an order, then two transactions of it":      {[]string{order, both, second}, []string{"o1", "t2"}},
-		"an order alone means its first transaction": {[]string{both, second, order}, []string{"t1", "t2"}},
-		"a second transaction is known again":        {[]string{both, second, `"provider_payment_id":"t2"`}, []string{"t1", "t2"}},
-		"two orders":                                 {[]string{order, otherOrder}, []string{"o1", "o2"}},
-		"two transactions":                           {[]string{transaction, `"provider_payment_id":"t2"`}, []string{"t1", "t2"}},
+		"an order, then its transaction":                       {[]string{order, both}, []string{"o1"}},
+		"a transaction, then its order":                        {[]string{both, order}, []string{"t1"}},
+		"a transaction, then both":                             {[]string{transaction, both}, []string{"t1"}},
+		"both, then the transaction":                           {[]string{both, transaction}, []string{"t1"}},
+		"the order links what only both names know":            {[]string{order, both, transaction}, []string{"o1"}},
+		"a transaction learns its order":                       {[]string{transaction, both, order}, []string{"t1"}},
+		"two transactions of one order":                        {[]string{both, second}, []string{"t1", "t2"}},
+		"an order, then two transactions of it":                {[]string{order, both, second}, []string{"o1", "t2"}},
+		"without a transaction, the order means its first one": {[]string{both, second, order}, []string{"t1", "t2"}},
+		"a second transaction is known again":                  {[]string{both, second, `"provider_payment_id":"t2"`}, []string{"t1", "t2"}},
+		"two orders":                                           {[]string{order, otherOrder}, []string{"o1", "o2"}},
+		"two transactions":                                     {[]string{transaction, `"provider_payment_id":"t2"`}, []string{"t1", "t2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
