@@ -26,46 +26,45 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cutsPerDisk: then a new one, which is empty.
-const cutsPerDisk = 15
+const cutsPerDisk = 15 // before a new, empty one
 
-// TestNothingConfirmedIsLostWithThePower cuts the power POWER_CUTS times (20)
-// from POWER_SEED (the time).
+// TestNothingConfirmedIsLostWithThePower cuts the power POWER_CUTS times, by default 20.
+// POWER_SEED is the seed, by default the time.
 func TestNothingConfirmedIsLostWithThePower(t *testing.T) {
 	cuts, seed := number(t, "POWER_CUTS", 20), uint64(number(t, "POWER_SEED", int(time.Now().UnixNano()>>16)))
 	t.Logf("POWER_CUTS=%d POWER_SEED=%d", cuts, seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	var total tally
+	var total counts
 	for total.cuts < cuts {
 		m := newMachine(t, random)
 		for n := 0; n < cutsPerDisk && total.cuts < cuts && m.blocks < blocksPerDisk; n++ {
-			require.NoError(t, m.endure(&total))
+			require.NoError(t, m.runUntilCut(&total))
 		}
-		require.NoError(t, m.look(&total))
+		require.NoError(t, m.restartAndCheck(&total))
 		m.powerOff()
 		m.disk = nil
 	}
 	t.Logf("%+v", total)
 }
 
-// TestWithoutSyncsThePowerTakesConfirmedEvents shows that the test above can
-// fail: the same program, on a disk that ignores every fsync of the log's blocks.
+// TestWithoutSyncsThePowerTakesConfirmedEvents shows that the test above can fail, with a
+// disk that ignores every fsync of the log's blocks.
 func TestWithoutSyncsThePowerTakesConfirmedEvents(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
-	var total tally
+	var total counts
 	for range 20 {
 		m := newMachine(t, random)
-		m.settle() // the stream itself is durable
+		m.createLog() // with its fsyncs
 		m.ignored = ".blk"
 		m.disk.IgnoreSyncs(m.ignored)
 		var err error
 		for range 3 {
-			if err = m.endure(&total); err != nil {
+			if err = m.runUntilCut(&total); err != nil {
 				break
 			}
 		}
 		if err == nil {
-			err = m.look(&total)
+			err = m.restartAndCheck(&total)
 		}
 		m.powerOff()
 		if err != nil {
@@ -73,14 +72,14 @@ func TestWithoutSyncsThePowerTakesConfirmedEvents(t *testing.T) {
 			return
 		}
 	}
-	t.Fatal("nothing was lost: this disk keeps what was not synced")
+	t.Fatal("nothing was lost: the disk keeps writes without an fsync")
 }
 
-func number(t *testing.T, name string, otherwise int) int {
+func number(t *testing.T, name string, defaultValue int) int {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return defaultValue
 	}
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err, name)

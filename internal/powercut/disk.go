@@ -7,18 +7,18 @@ import (
 	"syscall"
 )
 
-// Disk is one disk. Safe for concurrent use.
+// Disk is a disk in memory. Safe for concurrent use.
 type Disk struct {
 	mu      sync.Mutex
 	root    *inode
 	numbers atomic.Uint64
 
-	changes  int64 // writes, creations, moves and fsyncs until the cut; 0 if none is planned
-	dead     bool
-	cut      chan struct{} // closed by the cut
-	room     int64         // bytes that can still be written; below 0: any number
-	syncFail error         // of every fsync
-	ignored  string        // fsyncs of files with this suffix keep nothing; empty: none is ignored
+	changes   int64 // writes, creations, moves and fsyncs until the cut; 0 if none is planned
+	off       bool
+	cut       chan struct{} // closed by the cut
+	free      int64         // bytes that can still be written; below 0: any number
+	failSyncs bool
+	ignored   string // fsyncs of files with this suffix make nothing durable; empty: none is ignored
 }
 
 // New returns an empty disk.
@@ -29,11 +29,11 @@ func New() *Disk {
 }
 
 func newDisk(root *inode) *Disk {
-	return &Disk{root: root, cut: make(chan struct{}), room: -1}
+	return &Disk{root: root, cut: make(chan struct{}), free: -1}
 }
 
-// CutAfter cuts the power at the n-th change from now. That change is not made any more, and
-// the channel is closed.
+// CutAfter cuts the power at the n-th change from now. That change is not made. The cut
+// closes the channel.
 func (d *Disk) CutAfter(n int64) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,18 +41,18 @@ func (d *Disk) CutAfter(n int64) <-chan struct{} {
 	return d.cut
 }
 
-// Limit lets that many bytes be written from now on; below 0, any number.
-func (d *Disk) Limit(room int64) {
+// Limit sets how many bytes can still be written; below 0: any number.
+func (d *Disk) Limit(free int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.room = room
+	d.free = free
 }
 
-// FailSyncs makes every fsync from now on fail, and make nothing durable.
+// FailSyncs makes every fsync from now on fail. It makes nothing durable.
 func (d *Disk) FailSyncs() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.syncFail = syscall.EIO
+	d.failSyncs = true
 }
 
 // IgnoreSyncs makes each fsync of a file whose name has the suffix succeed without making
@@ -63,11 +63,11 @@ func (d *Disk) IgnoreSyncs(suffix string) {
 	d.ignored = suffix
 }
 
-// look runs an operation that changes nothing.
-func (d *Disk) look(f func() syscall.Errno) syscall.Errno {
+// inspect runs an operation that changes nothing.
+func (d *Disk) inspect(f func() syscall.Errno) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.dead {
+	if d.off {
 		return syscall.EIO
 	}
 	return f()
@@ -75,10 +75,10 @@ func (d *Disk) look(f func() syscall.Errno) syscall.Errno {
 
 // change runs an operation that changes something, unless the power is cut first.
 func (d *Disk) change(f func() syscall.Errno) syscall.Errno {
-	return d.look(func() syscall.Errno {
+	return d.inspect(func() syscall.Errno {
 		if d.changes > 0 {
 			if d.changes--; d.changes == 0 {
-				d.dead = true
+				d.off = true
 				close(d.cut)
 				return syscall.EIO
 			}
@@ -88,18 +88,18 @@ func (d *Disk) change(f func() syscall.Errno) syscall.Errno {
 }
 
 func (d *Disk) write(i *inode, w write) syscall.Errno {
-	if d.room >= 0 && !w.resize {
-		if d.room < int64(len(w.bytes)) {
+	if d.free >= 0 && !w.resize {
+		if d.free < int64(len(w.bytes)) {
 			return syscall.ENOSPC
 		}
-		d.room -= int64(len(w.bytes))
+		d.free -= int64(len(w.bytes))
 	}
 	i.change(w)
 	return 0
 }
 
 func (d *Disk) sync(i *inode, name string) syscall.Errno {
-	if d.syncFail != nil {
+	if d.failSyncs {
 		return syscall.EIO
 	}
 	if d.ignored != "" && strings.HasSuffix(name, d.ignored) {

@@ -13,13 +13,13 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// failing runs ingest under load on a disk that begins to fail, and requires that
-// it ends by itself and that nothing confirmed is missing on the disk that is left.
-func failing(t *testing.T, fail func(m *machine), heal func(m *machine)) {
+// requireEndOnFailure runs ingest under load on a disk that begins to fail. It requires that
+// ingest ends, and that the disk has every confirmed event after the repair.
+func requireEndOnFailure(t *testing.T, fail func(m *machine), repair func(m *machine)) {
 	t.Helper()
-	var total tally
+	var total counts
 	m := newMachine(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
-	m.settle()
+	m.createLog()
 	require.NoError(t, m.start(nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -31,25 +31,25 @@ func failing(t *testing.T, fail func(m *machine), heal func(m *machine)) {
 	cancel()
 	require.NoError(t, <-load)
 	require.Contains(t, m.ingest.Output(), "ingest: the log cannot store any more")
-	heal(m)
-	require.NoError(t, m.look(&total))
+	repair(m)
+	require.NoError(t, m.restartAndCheck(&total))
 	t.Logf("%+v", total)
 }
 
-// A second fsync may report success for what the first one lost.
+// After a failed fsync, a second one may succeed although the data is lost.
 func TestAfterAFailedFsyncNothingIsConfirmedAndIngestEnds(t *testing.T) {
-	failing(t, func(m *machine) {
+	requireEndOnFailure(t, func(m *machine) {
 		m.disk.FailSyncs()
-		// What is sent from here on must not be confirmed; what is under way was
-		// perhaps covered by the last good fsync.
+		// No event that is sent from now on may be confirmed. The last good fsync may cover
+		// events that are under way.
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.hopeless = true
-	}, func(m *machine) { m.endCut(&tally{}) })
+		m.syncsFail = true
+	}, func(m *machine) { m.restoreDisk(&counts{}) })
 }
 
 func TestAFullDiskConfirmsNothingItHasNotStored(t *testing.T) {
-	failing(t,
+	requireEndOnFailure(t,
 		func(m *machine) { m.disk.Limit(50_000) },
 		func(m *machine) { m.disk.Limit(-1) })
 }

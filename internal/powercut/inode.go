@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// inode is a file or a folder: what is there, what is durable, and the changes
-// between the two, in order.
+// inode is a file or a folder: its present state, its durable state, and the changes between
+// them in order.
 type inode struct {
 	number   uint64
 	mode     uint32 // permissions
@@ -22,17 +22,17 @@ type inode struct {
 	moves          []move
 }
 
-// write is one piece of bytes, or a new length.
+// write sets bytes, or a new length.
 type write struct {
 	at     int64
 	bytes  []byte
-	resize bool // to at
+	resize bool // to length at
 }
 
-// move sets names of one folder, all or none of them; nil removes one.
+// move sets names in a folder atomically; nil removes a name.
 type move map[string]*inode
 
-// sector is what a disk writes whole or not at all.
+// sector is the number of bytes that a disk writes atomically.
 const sector = 512
 
 func (w write) apply(data []byte) []byte {
@@ -53,7 +53,7 @@ func resized(data []byte, length int64) []byte {
 	return append(data, make([]byte, length-int64(len(data)))...)
 }
 
-// sectors splits a write where a disk would.
+// sectors splits a write as a disk does.
 func (w write) sectors() (pieces []write) {
 	if w.resize {
 		return []write{w}
@@ -88,7 +88,7 @@ func (i *inode) rename(m move) {
 	i.modified = time.Now()
 }
 
-// sync is fsync: everything of this inode, and of no other, is durable.
+// sync is an fsync: it makes this inode durable, and no other.
 func (i *inode) sync() {
 	if i.folder {
 		i.durableEntries, i.moves = maps.Clone(i.entries), nil

@@ -26,10 +26,10 @@ import (
 
 const secret = "whsec_0123456789abcdef"
 
-// tally is what a campaign has seen.
-type tally struct{ cuts, cutsAtStart, confirmed, shown, looks, found, blocks, setAside int }
+// counts are the sums of a campaign, for its log.
+type counts struct{ cuts, cutsAtStart, confirmed, read, checks, found, blocks, setAside int }
 
-// machine runs the real ingest on a disk, until the power goes.
+// machine runs the real ingest on a disk.
 type machine struct {
 	*world
 	t       *testing.T
@@ -39,10 +39,10 @@ type machine struct {
 	ignored string // the disk ignores fsyncs of files with this suffix
 	unmount func() error
 	ingest  *testenv.Program
-	blocks  int // of the log, when it was looked at last
+	blocks  int // of the log at the last check
 }
 
-// blocksPerDisk bounds what a disk grows to, in memory: a block has 8 MB.
+// blocksPerDisk bounds the memory that a disk takes: a block has 8 MB.
 const blocksPerDisk = 20
 
 func newMachine(t *testing.T, random *rand.Rand) *machine {
@@ -63,7 +63,7 @@ func (m *machine) mount() {
 
 func (m *machine) data() string { return filepath.Join(m.dir, "data") }
 
-// powerOff ends what runs, as the power does, and takes the disk away.
+// powerOff kills ingest and unmounts the disk.
 func (m *machine) powerOff() {
 	if m.ingest != nil {
 		m.ingest.Kill()
@@ -75,7 +75,8 @@ func (m *machine) powerOff() {
 	}
 }
 
-// start starts ingest and waits until it receives; the error tells why it does not.
+// start starts ingest and waits until it receives deliveries. The error has the output of
+// ingest.
 func (m *machine) start(cut <-chan struct{}) error {
 	m.ingest = testenv.Start(m.t, "ingest", []string{
 		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
@@ -99,16 +100,16 @@ func (m *machine) start(cut <-chan struct{}) error {
 	return nil
 }
 
-// settle starts ingest and stops it in order: all there is is durable then.
-func (m *machine) settle() {
+// createLog starts and stops ingest, so that its empty log is durable.
+func (m *machine) createLog() {
 	require.NoError(m.t, m.start(nil))
 	m.ingest.Signal(syscall.SIGTERM)
 	require.Zero(m.t, m.ingest.Exit(m.t))
 }
 
-// endure starts ingest, looks whether everything confirmed is there, and cuts
-// the power under load, or at times before that.
-func (m *machine) endure(total *tally) error {
+// runUntilCut starts ingest, checks the log, and cuts the power under load. Sometimes it cuts
+// the power earlier.
+func (m *machine) runUntilCut(total *counts) error {
 	var cut <-chan struct{}
 	if early := m.random.IntN(5) == 0; early {
 		cut = m.disk.CutAfter(int64(1 + m.random.IntN(100)))
@@ -118,28 +119,28 @@ func (m *machine) endure(total *tally) error {
 			return err
 		}
 		total.cutsAtStart++
-		m.endCut(total)
+		m.restoreDisk(total)
 		return nil
 	}
 	if err := m.check(total); err != nil && !closed(cut) {
 		return err
 	}
 	if cut == nil {
-		cut = m.disk.CutAfter(m.someChanges())
+		cut = m.disk.CutAfter(m.randomChanges())
 	}
 	err := m.loadUntil(cut)
-	m.endCut(total)
+	m.restoreDisk(total)
 	return err
 }
 
-// someChanges is 1 to about 3,000, or 1,500 where bodies are large, each order of
-// magnitude as often.
-func (m *machine) someChanges() int64 {
-	most := 3000.0
+// randomChanges returns 1 to 3,000, or to 1,500 where bodies are large. Each order of
+// magnitude is equally likely.
+func (m *machine) randomChanges() int64 {
+	limit := 3000.0
 	if m.large > 1 {
-		most = 1500
+		limit = 1500
 	}
-	return int64(math.Exp(m.random.Float64() * math.Log(most)))
+	return int64(math.Exp(m.random.Float64() * math.Log(limit)))
 }
 
 func closed(signal <-chan struct{}) bool {
@@ -151,8 +152,8 @@ func closed(signal <-chan struct{}) bool {
 	}
 }
 
-// endCut starts the machine again with what the disk has kept.
-func (m *machine) endCut(total *tally) {
+// restoreDisk mounts what the disk kept after a cut.
+func (m *machine) restoreDisk(total *counts) {
 	m.powerOff()
 	total.cuts++
 	m.disk = m.disk.Survivor(m.random)
@@ -160,20 +161,21 @@ func (m *machine) endCut(total *tally) {
 	m.mount()
 }
 
-// look starts ingest once more and checks the log.
-func (m *machine) look(total *tally) error {
+// restartAndCheck starts ingest once more and checks the log.
+func (m *machine) restartAndCheck(total *counts) error {
 	if err := m.start(nil); err != nil {
 		return err
 	}
 	total.confirmed += len(m.confirmed)
-	total.shown += len(m.shown)
+	total.read += len(m.read)
 	return m.check(total)
 }
 
 var errEnough = errors.New("enough")
 
-// check reads the whole log as a projector does.
-func (m *machine) check(total *tally) error {
+// check reads the whole log as a projector does, and compares it with what was confirmed
+// and read.
+func (m *machine) check(total *counts) error {
 	aside, err := filepath.Glob(filepath.Join(m.data(), "log", "unconfirmed-*"))
 	require.NoError(m.t, err)
 	blocks, err := filepath.Glob(filepath.Join(m.data(), "log/jetstream/PAYFOLD/streams", testenv.Stream, "msgs/*.blk"))
@@ -190,12 +192,12 @@ func (m *machine) check(total *tally) error {
 		info, err = log.Info(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("look at the log: %w", err)
+		return fmt.Errorf("reach the log: %w", err)
 	}
 	found := map[string]uint64{}
 	if info.Last > 0 {
 		err = log.Read(ctx, 1, func(message events.Message) error {
-			if err := m.compare(message); err != nil {
+			if err := m.checkMessage(message); err != nil {
 				return err
 			}
 			found[message.ID] = message.Seq
@@ -208,7 +210,7 @@ func (m *machine) check(total *tally) error {
 			return fmt.Errorf("read the log of %d messages: %w", info.Last, err)
 		}
 	}
-	total.looks++
+	total.checks++
 	total.found += len(found)
-	return m.complete(found)
+	return m.checkComplete(found)
 }

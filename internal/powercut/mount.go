@@ -11,10 +11,10 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Mount shows the disk at dir until unmount. It needs /dev/fuse, and root or
+// Mount mounts the disk at dir until unmount is called. It needs /dev/fuse, and root or
 // fusermount3.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
-	valid := time.Minute // nothing changes but through the kernel
+	valid := time.Minute // all changes go through the kernel, so its cache stays valid
 	server, err := fs.Mount(dir, &node{disk: d, file: d.root}, &fs.Options{
 		EntryTimeout: &valid, AttrTimeout: &valid,
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),

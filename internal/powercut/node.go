@@ -11,7 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// node is what the kernel sees of an inode.
+// node shows an inode to the kernel.
 type node struct {
 	fs.Inode
 	disk *Disk
@@ -57,7 +57,7 @@ func (i *inode) attributes(out *fuse.Attr) {
 }
 
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (found *fs.Inode, errno syscall.Errno) {
-	errno = n.disk.look(func() syscall.Errno {
+	errno = n.disk.inspect(func() syscall.Errno {
 		child := n.file.entries[name]
 		if child == nil {
 			return syscall.ENOENT
@@ -69,7 +69,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (fou
 }
 
 func (n *node) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	return n.disk.look(func() syscall.Errno {
+	return n.disk.inspect(func() syscall.Errno {
 		n.file.attributes(&out.Attr)
 		return 0
 	})
@@ -91,7 +91,7 @@ func (n *node) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, o
 }
 
 func (n *node) Readdir(context.Context) (stream fs.DirStream, errno syscall.Errno) {
-	errno = n.disk.look(func() syscall.Errno {
+	errno = n.disk.inspect(func() syscall.Errno {
 		var entries []fuse.DirEntry
 		for name, child := range n.file.entries {
 			entries = append(entries, fuse.DirEntry{Name: name, Mode: child.kind()})
@@ -151,11 +151,11 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 }
 
 func (n *node) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
-	return nil, 0, n.disk.look(func() syscall.Errno { return 0 })
+	return nil, 0, n.disk.inspect(func() syscall.Errno { return 0 })
 }
 
 func (n *node) Read(_ context.Context, _ fs.FileHandle, buffer []byte, at int64) (result fuse.ReadResult, errno syscall.Errno) {
-	errno = n.disk.look(func() syscall.Errno {
+	errno = n.disk.inspect(func() syscall.Errno {
 		length := int64(len(n.file.data))
 		read := copy(buffer, n.file.data[min(at, length):])
 		result = fuse.ReadResultData(buffer[:read])
@@ -171,11 +171,11 @@ func (n *node) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) 
 }
 
 func (n *node) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	name, _ := n.Parent() // without the disk's lock: the FUSE library has a lock of its own
+	name, _ := n.Parent() // not under the disk's lock, because it takes a lock of the FUSE library
 	return n.disk.change(func() syscall.Errno { return n.disk.sync(n.file, name) })
 }
 
-// Statfs says that there is room: Limit tells only who writes.
+// Statfs always reports free space. The limit shows only in the error of a write.
 func (n *node) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	const blocks = 64 << 20
 	*out = fuse.StatfsOut{Bsize: 4096, Frsize: 4096, Blocks: blocks, Bfree: blocks, Bavail: blocks, Files: blocks, Ffree: blocks, NameLen: 255}

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Survivor is the disk after the power comes back; random decides what of the
-// unsynced is left.
+// Survivor returns the disk after the power comes back. random decides which changes without
+// an fsync are left.
 func (d *Disk) Survivor(random *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -17,7 +17,7 @@ func (d *Disk) Survivor(random *rand.Rand) *Disk {
 
 type survivor struct {
 	random *rand.Rand
-	known  map[*inode]*inode // a file may have survived under two names
+	known  map[*inode]*inode // by old inode, because a file may survive under two names
 }
 
 func (s *survivor) inode(old *inode) *inode {
@@ -31,7 +31,7 @@ func (s *survivor) inode(old *inode) *inode {
 		if entries == nil {
 			entries = map[string]*inode{}
 		}
-		for _, m := range some(s.random, old.moves) {
+		for _, m := range randomPart(s.random, old.moves) {
 			m.apply(entries)
 		}
 		out.entries = map[string]*inode{}
@@ -52,18 +52,18 @@ func (s *survivor) contents(old *inode) []byte {
 		pieces = append(pieces, w.sectors()...)
 	}
 	data := bytes.Clone(old.durable)
-	for _, w := range some(s.random, pieces) {
+	for _, w := range randomPart(s.random, pieces) {
 		data = w.apply(data)
 	}
-	// The length may be there before the bytes are.
+	// A new length may survive without the bytes.
 	if len(data) < len(old.data) && s.random.IntN(4) == 0 {
 		data = resized(data, int64(len(data)+1+s.random.IntN(len(old.data)-len(data))))
 	}
 	return data
 }
 
-// some is what a cut leaves of changes: none, all, the first of them, or any.
-func some[T any](random *rand.Rand, changes []T) []T {
+// randomPart returns the changes that survive a cut: none, all, the first ones, or any.
+func randomPart[T any](random *rand.Rand, changes []T) []T {
 	if len(changes) == 0 {
 		return nil
 	}

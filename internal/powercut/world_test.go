@@ -21,30 +21,30 @@ import (
 // customers deliver at the same time.
 const customers = 16
 
-// world is what is known outside of the machine, which no power cut changes.
+// world is what provider and reader know. A power cut does not change it.
 type world struct {
 	provider *testenv.Provider
 	seed     uint64
-	large    int // of a hundred bodies, so many are large
+	large    int // percentage of large bodies
 
 	mu        sync.Mutex
-	sent      map[string][sha256.Size]byte // every event ever delivered, and its body
-	after     map[string]string            // the customer's newest confirmed event before that one was sent
+	sent      map[string][sha256.Size]byte // every event, with the digest of its body
+	after     map[string]string            // by event: the customer's newest confirmed event when it was sent
 	confirmed map[string]bool              // answered 200
-	shown     map[uint64]string            // delivered to a reader
-	last      [customers]string
-	began     int
-	hopeless  bool // nothing sent from now on can be confirmed
+	read      map[uint64]string            // by a reader: event by sequence
+	last      [customers]string            // each customer's newest confirmed event
+	loads     int                          // calls of load
+	syncsFail bool                         // events that are sent from now on must not be confirmed
 }
 
 func newWorld(provider *testenv.Provider, seed uint64) *world {
 	return &world{
 		provider: provider, seed: seed, large: []int{1, 60}[seed%2],
-		sent: map[string][sha256.Size]byte{}, after: map[string]string{}, confirmed: map[string]bool{}, shown: map[uint64]string{},
+		sent: map[string][sha256.Size]byte{}, after: map[string]string{}, confirmed: map[string]bool{}, read: map[uint64]string{},
 	}
 }
 
-// loadUntil delivers, and follows the log as a projector does, until the cut.
+// loadUntil runs load until the cut, which also kills ingest.
 func (m *machine) loadUntil(cut <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
@@ -59,13 +59,13 @@ func (m *machine) loadUntil(cut <-chan struct{}) error {
 	return m.load(ctx)
 }
 
-// load delivers until ctx ends.
+// load delivers, and follows the log as a projector does, until ctx ends.
 func (m *machine) load(ctx context.Context) error {
-	m.began++
+	m.loads++
 	group, working := errgroup.WithContext(ctx)
 	for customer := range customers {
 		group.Go(func() error {
-			return m.shop(working, customer, rand.New(rand.NewPCG(m.seed, uint64(m.began*customers+customer))))
+			return m.shop(working, customer, rand.New(rand.NewPCG(m.seed, uint64(m.loads*customers+customer))))
 		})
 	}
 	group.Go(func() error { return m.follow(working) })
@@ -82,11 +82,11 @@ func (w *world) confirmations() int {
 	return len(w.confirmed)
 }
 
-// shop delivers new events, and at times an old one again.
+// shop delivers new events, and sometimes an old one again.
 func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error {
 	var old []string
 	for n := 0; ctx.Err() == nil; n++ {
-		body := w.body(fmt.Sprintf("e_%d_%d_%d", w.began, customer, n), customer, random)
+		body := w.body(fmt.Sprintf("e_%d_%d_%d", w.loads, customer, n), customer, random)
 		if len(old) > 0 && random.IntN(8) == 0 {
 			body = old[random.IntN(len(old))]
 		} else {
@@ -94,7 +94,7 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error
 		}
 		id := idOf(body)
 		w.mu.Lock()
-		hopeless := w.hopeless
+		syncsFail := w.syncsFail
 		if _, known := w.sent[id]; !known {
 			w.sent[id], w.after[id] = sha256.Sum256([]byte(body)), w.last[customer]
 		}
@@ -104,8 +104,8 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error
 			w.mu.Lock()
 			w.confirmed[id], w.last[customer] = true, id
 			w.mu.Unlock()
-			if hopeless {
-				return fmt.Errorf("%s was confirmed by a disk that keeps nothing", id)
+			if syncsFail {
+				return fmt.Errorf("%s was confirmed although no fsync succeeded", id)
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func idOf(body string) string {
 	return id
 }
 
-// follow notes what a reader is shown.
+// follow reads the log and records each message.
 func (m *machine) follow(ctx context.Context) error {
 	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
 	if err != nil {
@@ -136,33 +136,33 @@ func (m *machine) follow(ctx context.Context) error {
 	defer log.Close()
 	for ctx.Err() == nil {
 		m.mu.Lock()
-		next := uint64(len(m.shown) + 1)
+		next := uint64(len(m.read) + 1)
 		m.mu.Unlock()
-		_ = log.Read(ctx, next, func(message events.Message) error { // it ends with its connection
+		_ = log.Read(ctx, next, func(message events.Message) error { // the error is that of the connection
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.shown[message.Seq] = message.ID
+			m.read[message.Seq] = message.ID
 			return nil
 		})
 	}
 	return nil
 }
 
-// compare says what is wrong with a message.
-func (w *world) compare(message events.Message) error {
+// checkMessage compares a message with what was sent and what a reader read before.
+func (w *world) checkMessage(message events.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if body, known := w.sent[message.ID]; !known || body != sha256.Sum256(message.Body) {
 		return fmt.Errorf("the message at seq %d, %s, is not what was sent", message.Seq, message.ID)
 	}
-	if shown, found := w.shown[message.Seq]; found && shown != message.ID {
-		return fmt.Errorf("a reader was shown %s at seq %d, now there is %s", shown, message.Seq, message.ID)
+	if before, found := w.read[message.Seq]; found && before != message.ID {
+		return fmt.Errorf("a reader read %s at seq %d, which is %s now", before, message.Seq, message.ID)
 	}
 	return nil
 }
 
-// complete says what is missing, there twice, or in the wrong place.
-func (w *world) complete(found map[string]uint64) error {
+// checkComplete requires every event that was confirmed or read, in the right order.
+func (w *world) checkComplete(found map[string]uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.confirmed {
@@ -170,14 +170,14 @@ func (w *world) complete(found map[string]uint64) error {
 			return fmt.Errorf("%s was confirmed and is not among %d messages", id, len(found))
 		}
 	}
-	for seq, id := range w.shown {
+	for seq, id := range w.read {
 		if found[id] != seq {
-			return fmt.Errorf("a reader was shown %s at seq %d, now it is at %d of %d", id, seq, found[id], len(found))
+			return fmt.Errorf("a reader read %s at seq %d, now it is at %d of %d", id, seq, found[id], len(found))
 		}
 	}
 	for id, before := range w.after {
 		if found[id] != 0 && before != "" && found[before] > found[id] {
-			return fmt.Errorf("%s was sent when %s was confirmed, and stands before it", id, before)
+			return fmt.Errorf("%s was sent after %s was confirmed, and is before it in the log", id, before)
 		}
 	}
 	return nil
