@@ -1,4 +1,4 @@
-// Package backoff spaces retries.
+// Package backoff waits between retries.
 package backoff
 
 import (
@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// Backoff waits before retries: Min before the first one, then twice as long each time,
-// up to Max. Not for concurrent use.
+// Backoff doubles the wait before each retry, from Min to Max. Not for concurrent use.
 type Backoff struct {
 	Min, Max time.Duration
 
 	next time.Duration
 }
 
-// Next is how long Wait would wait now.
+// Next returns how long the next Wait takes.
 func (b *Backoff) Next() time.Duration { return max(b.next, b.Min) }
 
-// Wait returns after that time; with ctx's error where ctx ends before.
+// Wait waits for that time. If ctx ends first, it returns the error of ctx.
 func (b *Backoff) Wait(ctx context.Context) error {
 	timer := time.NewTimer(b.Next())
 	defer timer.Stop()
@@ -30,5 +29,5 @@ func (b *Backoff) Wait(ctx context.Context) error {
 	}
 }
 
-// Reset begins anew, after an attempt that went well for a while.
+// Reset starts again with Min. Call it after an attempt that succeeded for a while.
 func (b *Backoff) Reset() { b.next = 0 }

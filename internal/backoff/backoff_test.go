@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEachWaitIsTwiceAsLongAsTheLastUpToTheLongest(t *testing.T) {
+func TestWaitsDoubleUpToTheMaximum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := Backoff{Min: time.Second, Max: 5 * time.Second}
@@ -24,7 +24,7 @@ func TestEachWaitIsTwiceAsLongAsTheLastUpToTheLongest(t *testing.T) {
 	})
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestTheContextEndsAWait(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,5 +1,5 @@
-// Package identity says whether tables belong to a log: whether they were folded from it,
-// and where they stand in it.
+// Package identity checks whether tables were folded from a log, and returns their positions
+// in it.
 package identity
 
 import (
@@ -15,22 +15,23 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// ErrLogLost: the log ends before what the tables hold, or holds something else there.
+// ErrLogLost: the log ends before the positions of the tables, or has other messages there.
 var ErrLogLost = errors.New("the log is not the one these tables were folded from")
 
-// log is what is asked of the event log.
+// log is what Check needs of the event log.
 type log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
-// callTimeout bounds every single question to the log or the database.
+// callTimeout bounds every call to the log or the database.
 const callTimeout = 2 * time.Second
 
-// Positions is where each partition stands; every message up to it is applied.
+// Positions has the position of each partition. The tables have all messages of the
+// partition up to it.
 type Positions []uint64
 
-// LeastOf is that of the partitions in share; 0 of none.
+// LeastOf returns the lowest position of the partitions in share; 0 if share is empty.
 func (p Positions) LeastOf(share []int) uint64 {
 	var least uint64
 	for i, partition := range share {
@@ -41,19 +42,18 @@ func (p Positions) LeastOf(share []int) uint64 {
 	return least
 }
 
-// Least is that of the partition that is behind all others.
+// Least returns the lowest position.
 func (p Positions) Least() uint64 { return slices.Min(p) }
 
-// Most is that of the partition that is ahead of all others.
+// Most returns the highest position.
 func (p Positions) Most() uint64 { return slices.Max(p) }
 
-// Check compares the checkpoints with the log: its id, its length, and
-// the very messages at the positions. A log that was lost, cut short or
-// replaced is refused rather than skipped.
+// Check compares the checkpoints with the log: its id, its head, and the messages at the
+// positions. The error is ErrLogLost where the log was lost, cut short or replaced.
 func Check(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (Positions, error) {
-	asking, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	checkpoints, err := tables.Checkpoints(asking)
+	checkpoints, err := tables.Checkpoints(call)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func Check(ctx context.Context, log log, tables *store.Store, info eventlog.Info
 		if c.Position <= info.Last {
 			continue
 		}
-		// The log may have grown since, and others have gone on with it.
-		now, err := log.Info(asking)
+		// The log may have grown since info, and other projectors have applied more.
+		now, err := log.Info(call)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoi
 	switch {
 	case c.LogID != info.LogID:
 		return fmt.Errorf("%w: its log_id is %s, partition %d was folded from %s", ErrLogLost, info.LogID, c.Partition, c.LogID)
-	case c.Position == 0, c.Position+1 == info.First && c.Digest == nil: // nothing of it yet, or adopted
+	case c.Position == 0, c.Position+1 == info.First && c.Digest == nil: // nothing is applied yet, or the log was adopted
 		return nil
 	case c.Position > info.Last:
 		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log; where it is lost, see: projector adopt-log",
