@@ -1,4 +1,4 @@
-# payfold: make help lists the targets.
+# payfold: make help lists what there is.
 
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -11,28 +11,28 @@ help: ## this list
 build: ## bin/ingest and bin/projector
 	go build -trimpath -o bin/ ./cmd/...
 
-run: build ## both programs with an embedded log and a private Postgres, until Ctrl-C
+run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 	@exec deploy/run.sh
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	deploy/in-memory.sh go test -race -shuffle=on -parallel 8 -timeout 30m ./...
 
-test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long tests: the four targets below
+test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
 
 FAULT_ROUNDS ?= 100
-test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and network faults under load
+test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	FAULT_ROUNDS=$(FAULT_ROUNDS) go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
 
 POWER_CUTS ?= 200
-test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses what was not fsynced; needs /dev/fuse
+test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
 
 PROPERTY_CHECKS ?= 2000
-test-properties: ## PROPERTY_CHECKS (2000) random logs and random purchases, in real tables
+test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/store -rapid.checks=$(PROPERTY_CHECKS) && \
+	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
 	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS)
 
 ARRIVAL_ROUNDS ?= 5
@@ -40,7 +40,7 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 EVENTS ?= 200000
-bench: ## decoding against encoding/json, deliveries/s, time from delivery to row, folding a log of EVENTS (200000) events, starting with that log
+bench: ## decoding a body beside encoding/json, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, and what its start costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
@@ -49,15 +49,15 @@ bench: ## decoding against encoding/json, deliveries/s, time from delivery to ro
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkStart$$' -benchtime 3x -timeout 0 ./internal/eventlog
 
-bench-ingest: ## ingest against handlers that insert into Postgres, that fsync each delivery, that store nothing
+bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-bench-strangers: ## latency of signed deliveries during attacks without a secret
+bench-strangers: ## how long signed deliveries wait while somebody without a secret attacks ingest
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkStrangers$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-# A number of executions: before Go 1.27, fuzzing for a duration sometimes fails at its end.
+# A number of executions: before Go 1.27 a duration ends, now and then, as a failure.
 FUZZTIME ?= 200000x
 fuzz: ## every fuzz target, FUZZTIME (200000x) inputs each
 	@grep -rl '^func Fuzz' --include='*_test.go' internal | xargs -n1 dirname | sort -u | while read -r dir; do \
@@ -67,12 +67,12 @@ fuzz: ## every fuzz target, FUZZTIME (200000x) inputs each
 	done
 
 lint: ## gofumpt, go vet, staticcheck; tests wait with wait.Until
-	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "use wait.Until"; exit 1; }
+	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until: it is generous"; exit 1; }
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go vet -tags powercut ./...
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags powercut ./internal/powercut
 
-clean: ## remove bin
+clean: ## remove what build made
 	rm -rf bin

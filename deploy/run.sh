@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh: runs ingest with its embedded log, and a projector with a private Postgres.
-# Ctrl-C (or SIGTERM, SIGHUP) stops both, and run.sh exits with 0. Where one of them ends
-# by itself, run.sh stops the other and exits with 1.
+# run.sh: runs ingest with its embedded log and a projector with a private
+# Postgres, until Ctrl-C (or SIGTERM, SIGHUP), which stops both. Exits 0 then;
+# else, when one of them ended by itself, stops the other and exits 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export DATA_DIR="${DATA_DIR:-./data}"
 listen="${LISTEN_ADDR:-:${PORT:-8080}}"
-# ADMIN_ADDR is one address, and two programs need one each.
+# ADMIN_ADDR names one listener, and here are two programs.
 unset ADMIN_ADDR
 ingest_admin="${INGEST_ADMIN_ADDR:-127.0.0.1:8081}"
 projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
@@ -15,7 +15,7 @@ projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
 send='bin/ingest send'
 if [ -z "${PROVIDER_WEBHOOK_SECRET:-}${PROVIDER_WEBHOOK_SECRET_FILE:-}" ]; then
 	export PROVIDER_WEBHOOK_SECRET=whsec_local_development
-	echo 'warning: PROVIDER_WEBHOOK_SECRET is not set; using whsec_local_development, which is public' >&2
+	echo 'warning: PROVIDER_WEBHOOK_SECRET is not set; taking whsec_local_development, which everyone knows' >&2
 	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
 fi
 if [ -z "${DATABASE_URL:-}" ]; then
@@ -23,10 +23,10 @@ if [ -z "${DATABASE_URL:-}" ]; then
 	export PG_BIN
 fi
 
-# Another program at these addresses would answer the checks of readiness below.
+# A program that already listens there would be mistaken for one of payfold's.
 for address in "$ingest_admin" "$projector_admin"; do
 	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
-		echo "run.sh: a program listens on $address already; stop it, or set INGEST_ADMIN_ADDR and PROJECTOR_ADMIN_ADDR" >&2
+		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR and PROJECTOR_ADMIN_ADDR" >&2
 		exit 1
 	fi
 done
@@ -48,7 +48,7 @@ programs+=("$!")
 set +m
 
 alive() { kill -0 "${programs[0]}" 2>/dev/null && kill -0 "${programs[1]}" 2>/dev/null; }
-# ready HOST:PORT: succeeds if GET /readyz there answers 200.
+# ready HOST:PORT: whether GET /readyz there answers 200.
 ready() {
 	local code
 	exec 3<>"/dev/tcp/${1%:*}/${1##*:}" || return 1
@@ -77,9 +77,9 @@ if alive; then
 
 		  deliveries     POST $url
 		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
-		  log            ${NATS_URL:-embedded; readers connect to $DATA_DIR/nats/socket}
+		  log            ${NATS_URL:-embedded; its readers come through $DATA_DIR/nats/socket}
 
-		A first signed event, and the row that it makes:
+		A first signed event, and the row it makes:
 
 		  $send examples/first-event.json
 		  $psql -c 'select * from credits'

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -20,7 +21,7 @@ func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		behind, err := s.store.AdoptLog(ctx, info.LogID, info.First, info.Partitions)
+		behind, err := identity.AdoptLog(ctx, s.store, info.LogID, info.First, info.Partitions)
 		if err != nil {
 			return err
 		}

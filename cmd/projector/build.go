@@ -9,7 +9,8 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -21,7 +22,7 @@ type build struct {
 	schema   string
 	info     eventlog.Info
 	progress *report.Progress
-	rebuild  projector.Rebuild
+	rebuild  rebuild.Rebuild
 	unlock   func()
 }
 
@@ -30,7 +31,7 @@ const grace = 10 * time.Second
 
 func newBuild(ctx context.Context, s sources, schema string, rules projections.Rules, progress *report.Progress, logger *slog.Logger) (*build, error) {
 	b := &build{sources: s, schema: schema, progress: progress}
-	b.rebuild = projector.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.At, Grace: grace}
+	b.rebuild = rebuild.Rebuild{Log: b.log, Store: b.store, Rules: rules, Logger: logger, Progress: progress.At, Grace: grace}
 	var err error
 	if b.info, err = s.info(ctx); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (b *build) run(ctx context.Context, until uint64) error {
 // before says whether the schema was promoted already, under the command's own rules.
 // What nobody was told of counts as well; with untold nothing else does.
 func (b *build) before(ctx context.Context, untold bool) (bool, error) {
-	last, done, err := b.store.PromotedBefore(ctx)
+	last, done, err := promote.Before(ctx, b.store)
 	switch {
 	case err != nil || !done || untold && last.Told || last.Live.LogID != b.info.LogID:
 		return false, err
@@ -63,7 +64,7 @@ func (b *build) before(ctx context.Context, untold bool) (bool, error) {
 }
 
 // promotion calls one of Promote's methods for the schema.
-func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*projector.Promote, context.Context) error) error {
+func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*promote.Promotion, context.Context) error) error {
 	live, err := b.store.Beside(ctx, store.LiveSchema)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (b *build) promotion(ctx context.Context, acceptLogLoss bool, call func(*pr
 	defer b.progress.End()
 	rebuild := b.rebuild
 	rebuild.Grace = 0 // others may be waiting
-	return b.left(ctx, call(&projector.Promote{Rebuild: rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))
+	return b.left(ctx, call(&promote.Promotion{Rebuild: rebuild, Live: live, AcceptLogLoss: acceptLogLoss}, ctx))
 }
 
 // askAfter is for one more question after the command was interrupted.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -39,7 +39,7 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		if !done {
-			if err := b.promotion(ctx, c.AcceptLogLoss, (*projector.Promote).Run); err != nil {
+			if err := b.promotion(ctx, c.AcceptLogLoss, (*promote.Promotion).Run); err != nil {
 				return err
 			}
 		}
@@ -50,12 +50,12 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 // tell says that the schema is live, and notes that it was said.
 func (b *build) tell(ctx context.Context, out io.Writer, asJSON, before bool) error {
 	ctx = context.WithoutCancel(ctx) // what is done is told, also where it was interrupted in the last moment
-	last, err := b.store.LastPromotion(ctx)
+	last, err := promote.Last(ctx, b.store)
 	if err != nil {
 		return err
 	}
 	if err := report.Promoted(out, b.schema, last, before, asJSON); err != nil {
 		return err
 	}
-	return b.store.TellPromoted(ctx)
+	return promote.Tell(ctx, b.store)
 }

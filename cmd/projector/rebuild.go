@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -78,7 +78,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		if c.Promote { // what stands in the way is said before the work, not after
-			if err := b.promotion(ctx, false, (*projector.Promote).Check); err != nil {
+			if err := b.promotion(ctx, false, (*promote.Promotion).Check); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		if c.Promote {
-			if err := b.promotion(ctx, false, (*projector.Promote).Run); err != nil {
+			if err := b.promotion(ctx, false, (*promote.Promotion).Run); err != nil {
 				return err
 			}
 			return b.tell(ctx, streams.Out, c.JSON, false)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/invitations"
-	"github.com/payfold/payfold/internal/projector"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 )
@@ -50,7 +50,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger, owner := c.Logger(streams.Err), ownerName()
 	err := c.with(ctx, store.Config{Owner: owner, LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
 		registry := telemetry.NewRegistry()
-		work := projector.New(projector.Config{
+		work := live.New(live.Config{
 			Log: s.log, Store: s.store, Owner: owner, LeaseTime: c.LeaseTime, Rules: c.rules,
 			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
 		})

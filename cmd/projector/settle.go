@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/verify"
 )
 
 type settleCommand struct {
@@ -32,7 +32,7 @@ func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		defer unlock()
-		done, err := (&projector.Settle{Log: s.log, Tables: s.store, Rules: c.rules}).Run(ctx)
+		done, err := (&verify.Settle{Log: s.log, Tables: s.store, Rules: c.rules}).Run(ctx)
 		if err != nil {
 			return err
 		}

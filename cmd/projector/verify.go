@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/verify"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -22,7 +22,7 @@ type verifyCommand struct {
 	Strict      bool   `name:"strict" help:"A message that no given secret verifies counts as wrong."`
 	JSON        bool   `name:"json" help:"What is found, one JSON object a line; the verdict last."`
 
-	signers []projector.Signer
+	signers []verify.Signer
 }
 
 // Check implements cli.Checked.
@@ -73,7 +73,7 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		defer unlock()
 		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		findings := report.Findings{Out: streams.Out, JSON: c.JSON}
-		verify := projector.Verify{
+		verify := verify.Verify{
 			Log: s.log, Tables: s.store, Scratch: scratch, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
 			Progress: progress.At, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
 		}

@@ -1,10 +1,10 @@
 #!/bin/sh
 # ensure.sh: prints the folder of the PostgreSQL server's binaries.
 #
-# It looks in the same folders as internal/localpg, in the same order. If it finds no
-# server, it installs the package, where that asks for nothing: as root, with sudo
-# without a password, or with Homebrew. Otherwise it prints the command that installs it
-# to stderr, and exits with 1. Only the folder goes to stdout.
+# Looks where internal/localpg looks, in the same order. Where there is none it
+# installs the package if that needs no question (as root, with a sudo that asks
+# for no password, or with Homebrew); else it prints the one command to stderr
+# and exits 1. Only the folder goes to stdout.
 set -eu
 
 say() { printf '%s\n' "$*" >&2; }
@@ -15,7 +15,7 @@ has_binaries() {
 	done
 }
 
-# newest FOLDER...: prints the folder with binaries of the highest version.
+# newest FOLDER...: the one with the highest version, with binaries in it.
 newest() {
 	for dir in "$@"; do
 		has_binaries "$dir" || continue
@@ -26,7 +26,7 @@ newest() {
 
 find_binaries() {
 	if path=$(command -v initdb); then
-		# The target of a link is in a folder with all programs, also psql.
+		# A link leads to the folder with all the programs, psql among them.
 		if target=$(readlink -f "$path") && has_binaries "$(dirname "$target")"; then
 			path=$target
 		fi
@@ -43,7 +43,7 @@ find_binaries() {
 		'/usr/lib/postgresql/*/bin' \
 		'/opt/homebrew/opt/postgresql*/bin' \
 		'/usr/local/opt/postgresql*/bin'; do
-		# shellcheck disable=SC2086 # the shell must expand the pattern
+		# shellcheck disable=SC2086 # the pattern is to be expanded
 		dir=$(newest $pattern)
 		if [ -n "$dir" ]; then
 			printf '%s\n' "$dir"
@@ -55,7 +55,7 @@ find_binaries() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# as_root COMMAND...: runs a command as root, without asking for a password.
+# as_root COMMAND...: runs it as root, never asking.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
@@ -69,13 +69,13 @@ apt_install() {
 }
 
 install_with_apt() {
-	# Without this file the package creates and starts a cluster, which is not needed
-	# here. An existing file stays as it is.
+	# The package would start a cluster of its own, which nobody here needs. A
+	# machine that has this file has its own mind about it.
 	if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 		as_root mkdir -p /etc/postgresql-common
 		echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
 	fi
-	# The package lists of an image may be missing or outdated.
+	# A fresh image has no package lists, an old one has outdated ones.
 	apt_install || { as_root apt-get update && apt_install; }
 }
 

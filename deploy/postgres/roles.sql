@@ -1,17 +1,19 @@
 -- roles.sql: the least-privilege roles of payfold in one database.
 --
--- Run it as an administrator, connected to payfold's database. It can be run again:
+-- Run it as an administrator, connected to payfold's database, as often as you
+-- like:
 --
 --   psql -X -v ON_ERROR_STOP=1 -d payfold -f roles.sql
 --
--- The roles have no password until you set one. psql hashes it before sending it:
+-- The roles have no password until you give them one, which psql hashes before
+-- it sends it:
 --
 --   \password payfold_projector
 --   \password payfold_portal
 --
 -- payfold_projector  DATABASE_URL of the projector. Owns portal and payfold, and
 --                    makes, renames and drops the schemas of a rebuild.
--- payfold_portal     for programs that show the tables. Can only read portal.
+-- payfold_portal     for programs that show the tables. Reads only portal.
 
 begin;
 
@@ -23,8 +25,8 @@ begin
   if not exists (select from pg_roles where rolname = 'payfold_portal') then
     create role payfold_portal login;
   end if;
-  -- On managed servers the administrator is no superuser. Only a member of the owner may
-  -- act for it.
+  -- An administrator who is no superuser (managed servers) may act for the owner
+  -- only as its member.
   if not (select rolsuper from pg_roles where rolname = current_user)
      and not pg_has_role(current_user, 'payfold_projector', 'usage') then
     execute format('grant payfold_projector to %I', current_user);
@@ -32,7 +34,7 @@ begin
 end
 $$;
 
--- The database: only these two roles may connect, and only the projector creates schemas.
+-- The database: only these two come in, and only the projector makes schemas.
 do $$
 begin
   execute format('revoke all on database %I from public', current_database());
@@ -40,7 +42,7 @@ begin
   execute format('grant connect on database %I to payfold_portal', current_database());
   execute format('alter role payfold_projector in database %I set search_path = portal', current_database());
   execute format('alter role payfold_portal in database %I set search_path = portal', current_database());
-  -- A write fails with a clear message. The grants below enforce the same.
+  -- Says early what the grants below enforce.
   execute format('alter role payfold_portal in database %I set default_transaction_read_only = on', current_database());
 end
 $$;
@@ -51,14 +53,14 @@ create schema if not exists payfold authorization payfold_projector;
 alter schema portal owner to payfold_projector;
 alter schema payfold owner to payfold_projector;
 
--- payfold_portal reads all tables of portal, present and future ones. `projector promote`
--- copies the grants to the schema that it promotes.
+-- The portal: what is there, and what the projector will create there. A promoted
+-- schema gets the grants of the one it replaces from `projector promote`.
 revoke all on schema portal, payfold from public;
 grant usage on schema portal to payfold_portal;
 grant select on all tables in schema portal to payfold_portal;
 alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
 
--- Remove rights that were granted before.
+-- Also after someone was more generous.
 revoke all on schema payfold from payfold_portal;
 revoke all on all tables in schema payfold from payfold_portal;
 

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -137,7 +138,7 @@ func (w *world) deliver(t require.TestingT, bodies ...string) {
 		batch = append(batch, events.Decode(events.Message{Seq: w.seq, ID: fmt.Sprint("evt_", w.seq), Body: []byte(body), ReceivedAt: w.clock.Now()}))
 	}
 	advance.To = w.seq
-	result, err := w.tables.Apply(context.Background(), anyMode, batch, advance)
+	result, err := live.Apply(context.Background(), w.tables, anyMode, batch, advance)
 	require.NoError(t, err)
 	for _, event := range result.Events {
 		require.Empty(t, event.Reason)

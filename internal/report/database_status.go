@@ -88,10 +88,10 @@ var listPoison string
 
 // ReadDatabase reads the status in one transaction. It counts all events: some millions
 // take a second. The error is store.ErrNotPrepared where there are no tables yet.
-func ReadDatabase(ctx context.Context, tables *store.Store) (out DatabaseStatus, err error) {
-	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+func ReadDatabase(ctx context.Context, database *store.Store) (out DatabaseStatus, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = DatabaseStatus{}
-		return out.read(ctx, tx, tables.Schema())
+		return out.read(ctx, tx, database.Schema())
 	})
 	return out, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -21,7 +22,7 @@ func messages(first uint64, bodies ...string) (batch []events.Event) {
 func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 0)
-	s := shop.tables
+	s := shop.database
 	shop.apply(ctx, t, messages(7, pack("e7", "p1", "u1", 5)), 1)
 	shop.apply(ctx, t, messages(1, pack("e1", "p1", "u1", 5), pack("e1", "p1", "u1", 5),
 		`{"id":"e3","eventType":"customer.created","object":{}}`,
@@ -29,9 +30,9 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 		pack("e5", "p5", "u2", 1)), 0)
 	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 5, $2)", shop.logID, "no such text")
 	require.NoError(t, err)
-	_, err = s.Heartbeat(ctx)
+	_, err = live.Heartbeat(ctx, s)
 	require.NoError(t, err)
-	_, err = s.Take(ctx, []int{0, 2})
+	_, err = live.TakeLeases(ctx, s, []int{0, 2})
 	require.NoError(t, err)
 	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
 	require.NoError(t, err)
@@ -66,7 +67,7 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 0)
-	s := shop.tables
+	s := shop.database
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)

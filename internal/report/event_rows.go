@@ -10,6 +10,7 @@ import (
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // EventRows has the rows about one event, all of one moment.
@@ -33,15 +34,15 @@ type EventRows struct {
 // readEvent reads the rows about the event that has one of these ids; the first id that is
 // known counts. Lists have at most limit items. The error is store.ErrUnknown where no id
 // is known.
-func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int) (out EventRows, err error) {
-	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+func readEvent(ctx context.Context, database *store.Store, ids []string, limit int) (out EventRows, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, id := range ids {
-			event, err := store.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
+			event, err := tables.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
 			if err != nil {
 				return err
 			}
 			if event != nil {
-				out, err = readEventRows(ctx, tx, tables.Schema(), *event, limit)
+				out, err = readEventRows(ctx, tx, database.Schema(), *event, limit)
 				return err
 			}
 		}
@@ -52,9 +53,9 @@ func readEvent(ctx context.Context, tables *store.Store, ids []string, limit int
 
 // readMessage is readEvent for the message at seq. It may be the event's first message or
 // a duplicate.
-func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int) (out EventRows, err error) {
-	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		event, err := store.ProcessedEvents.Row(ctx, tx,
+func readMessage(ctx context.Context, database *store.Store, seq uint64, limit int) (out EventRows, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		event, err := tables.ProcessedEvents.Row(ctx, tx,
 			"where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)", int64(seq))
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func readMessage(ctx context.Context, tables *store.Store, seq uint64, limit int
 		if event == nil {
 			return store.ErrUnknown
 		}
-		out, err = readEventRows(ctx, tx, tables.Schema(), *event, limit)
+		out, err = readEventRows(ctx, tx, database.Schema(), *event, limit)
 		return err
 	})
 	return out, err
@@ -96,7 +97,7 @@ func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int)
 		if err != nil {
 			return err
 		}
-		copies, err := newestOf(ctx, tx, store.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
+		copies, err := newestOf(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err 
 		return err
 	}
 	names := []string{e.ProviderPaymentID}
-	found, err := store.PaymentsNamed(ctx, tx, names)
+	found, err := tables.PaymentsNamed(ctx, tx, names)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err 
 		if p.FirstOfOrder || p.MergedID != "" {
 			names = append(names, p.OrderID, p.MergedID)
 		}
-		o.Reversals, err = newestOf(ctx, tx, store.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
+		o.Reversals, err = newestOf(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err 
 			}
 		}
 	}
-	o.Others, err = newestOf(ctx, tx, store.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
+	o.Others, err = newestOf(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
 		"stream_seq desc", limit, names, e.EventID)
 	return err
 }
@@ -170,13 +171,13 @@ func (o *EventRows) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) 
 		}
 	}
 	if subscription != "" {
-		if o.Subscription, err = store.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
+		if o.Subscription, err = tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
 			return err
 		}
 		if user == "" && o.Subscription != nil {
 			user = o.Subscription.UserID
 		}
-		if o.Shown, err = store.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
+		if o.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
 			return err
 		}
 	}
@@ -186,9 +187,9 @@ func (o *EventRows) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) 
 	}
 	switch kind {
 	case projections.KindOneTime:
-		o.Credits, err = store.CreditBalances.Row(ctx, tx, "where user_id = $1", user)
+		o.Credits, err = tables.CreditBalances.Row(ctx, tx, "where user_id = $1", user)
 	case projections.KindPro:
-		o.License, err = store.Licenses.Row(ctx, tx, "where user_id = $1", user)
+		o.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", user)
 	}
 	return err
 }

@@ -26,8 +26,8 @@ type Answer interface {
 
 // Explain answers from the tables and, where needed, from the log. The error is an
 // UnknownError where neither has the event or user.
-func Explain(ctx context.Context, log Log, tables *store.Store, about Question) (Answer, error) {
-	answer, err := explain(ctx, log, tables, about)
+func Explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
+	answer, err := explain(ctx, log, database, about)
 	switch {
 	case !errors.Is(err, store.ErrUnknown):
 		return answer, err
@@ -39,24 +39,24 @@ func Explain(ctx context.Context, log Log, tables *store.Store, about Question) 
 	return nil, UnknownError{unknownEvent(ctx, log, about.EventID)}
 }
 
-func explain(ctx context.Context, log Log, tables *store.Store, about Question) (Answer, error) {
+func explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	if about.User != "" {
-		story, err := readUser(ctx, tables, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
+		story, err := readUser(ctx, database, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
 		return User{story}, err
 	}
 	var story EventRows
 	var err error
 	if about.Seq != 0 {
-		story, err = readMessage(ctx, tables, about.Seq, about.Limit)
+		story, err = readMessage(ctx, database, about.Seq, about.Limit)
 		if errors.Is(err, store.ErrUnknown) {
-			live, err := tables.SchemaNamed(ctx, tables.Schema())
+			live, err := database.SchemaNamed(ctx, database.Schema())
 			if err != nil {
 				return nil, err
 			}
 			return findPending(ctx, log, live.LogID, about.Seq)
 		}
 	} else {
-		story, err = readEvent(ctx, tables, events.PossibleIDs(about.EventID), about.Limit)
+		story, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
 	}
 	if err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/payfold/payfold/internal/projector"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/verify"
 )
 
 // Findings writes what a verification finds, as sentences or JSON lines.
@@ -15,7 +15,7 @@ type Findings struct {
 }
 
 // Fault writes a fault of a message.
-func (f Findings) Fault(fault projector.Fault) {
+func (f Findings) Fault(fault verify.Fault) {
 	if f.JSON {
 		f.line(fault)
 		return
@@ -24,7 +24,7 @@ func (f Findings) Fault(fault projector.Fault) {
 }
 
 // Difference writes a row that differs from the fold of the log.
-func (f Findings) Difference(d store.Difference) {
+func (f Findings) Difference(d verify.Difference) {
 	why := ""
 	if d.OutOfOrder {
 		why = " (out of order)"
@@ -32,11 +32,11 @@ func (f Findings) Difference(d store.Difference) {
 	switch {
 	case f.JSON:
 		f.line(d)
-	case d.Fault == store.Changed:
+	case d.Fault == verify.Changed:
 		for _, column := range d.Columns {
 			fmt.Fprintf(f.Out, "%s %q: %s is %s, the log gives %s%s\n", d.Table, d.Key, column.Column, orNull(column.Is), orNull(column.Should), why)
 		}
-	case d.Fault == store.Missing:
+	case d.Fault == verify.Missing:
 		fmt.Fprintf(f.Out, "%s %q: the row is missing%s\n", d.Table, d.Key, why)
 	default:
 		fmt.Fprintf(f.Out, "%s %q: unexpected row%s\n", d.Table, d.Key, why)
@@ -44,13 +44,13 @@ func (f Findings) Difference(d store.Difference) {
 }
 
 // Definition writes an object or a right that differs from what this build makes.
-func (f Findings) Definition(d store.DefinitionDifference) {
+func (f Findings) Definition(d verify.DefinitionDifference) {
 	switch {
 	case f.JSON:
 		f.line(d)
-	case d.Fault == store.Changed:
+	case d.Fault == verify.Changed:
 		fmt.Fprintf(f.Out, "%s: it is %s, this build makes %s\n", d.Object, orNull(d.Is), orNull(d.Should))
-	case d.Fault == store.Missing:
+	case d.Fault == verify.Missing:
 		fmt.Fprintf(f.Out, "%s: it is missing\n", d.Object)
 	default:
 		fmt.Fprintf(f.Out, "%s: unexpected; this build does not make it\n", d.Object)
@@ -65,7 +65,7 @@ func orNull(text *string) string {
 }
 
 // Verdict writes the result of the verification.
-func (f Findings) Verdict(v projector.Verdict) {
+func (f Findings) Verdict(v verify.Verdict) {
 	if f.JSON {
 		f.line(v)
 		return
@@ -96,7 +96,7 @@ func (f Findings) Verdict(v projector.Verdict) {
 	fmt.Fprintf(f.Out, "%s up to seq %d: %d messages, %d %s and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, rows, v.Definitions)
 }
 
-func notWrong(v projector.Verdict) string {
+func notWrong(v verify.Verdict) string {
 	if v.Strict {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // Part has the newest items of a list, in the order of the log.
@@ -48,7 +48,7 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	for _, e := range events {
 		ids[e.EventID], payments[e.ProviderPaymentID], subscriptions[e.Subscription()] = true, true, true
 	}
-	found, err := store.PaymentsNamed(ctx, tx, slices.Collect(maps.Keys(payments)))
+	found, err := tables.PaymentsNamed(ctx, tx, slices.Collect(maps.Keys(payments)))
 	if err != nil {
 		return out, err
 	}
@@ -63,14 +63,14 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 		}
 		out.Payments[p.ProviderPaymentID] = p
 	}
-	states, err := store.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", slices.Collect(maps.Keys(subscriptions)))
+	states, err := tables.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", slices.Collect(maps.Keys(subscriptions)))
 	if err != nil {
 		return out, err
 	}
 	for _, state := range states {
 		out.Subscriptions[state.SubscriptionID] = state
 	}
-	reversals, err := store.Reversals.Rows(ctx, tx, "where event_id = any($1)", slices.Collect(maps.Keys(ids)))
+	reversals, err := tables.Reversals.Rows(ctx, tx, "where event_id = any($1)", slices.Collect(maps.Keys(ids)))
 	if err != nil {
 		return out, err
 	}
@@ -96,7 +96,7 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 
 // newestOf reads the newest rows of a table that the condition where selects; args are its
 // arguments.
-func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
+func newestOf[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
 	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
 	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
 		return out, err
@@ -105,8 +105,8 @@ func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], wher
 	if len(out.Items) < limit {
 		return out, nil
 	}
-	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table.Name(), where), args...).Scan(&out.Earlier); err != nil {
-		return out, fmt.Errorf("count %s: %w", table.Name(), err)
+	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table.Name, where), args...).Scan(&out.Earlier); err != nil {
+		return out, fmt.Errorf("count %s: %w", table.Name, err)
 	}
 	out.Earlier -= int64(len(out.Items))
 	return out, nil
@@ -114,7 +114,7 @@ func newestOf[R any](ctx context.Context, tx pgx.Tx, table *store.Table[R], wher
 
 // newestLines reads the newest lines of the ledger that the condition where selects.
 func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
-	out.Part, err = newestOf(ctx, tx, store.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
+	out.Part, err = newestOf(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
 	if err != nil {
 		return out, err
 	}

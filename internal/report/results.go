@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/verify"
 )
 
 // Schemas writes a table, or one JSON object a line.
@@ -53,7 +55,7 @@ func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
 
 // Promoted writes that a schema is live. The argument before says that an earlier command
 // promoted it.
-func Promoted(w io.Writer, schema string, last store.Promoted, before, asJSON bool) (err error) {
+func Promoted(w io.Writer, schema string, last promote.Promoted, before, asJSON bool) (err error) {
 	switch {
 	case asJSON:
 		err = writeJSON(w, struct {
@@ -72,7 +74,7 @@ func Promoted(w io.Writer, schema string, last store.Promoted, before, asJSON bo
 }
 
 // Settled writes how many out-of-order events were settled.
-func Settled(w io.Writer, done store.Settled, asJSON bool) (err error) {
+func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
 	switch {
 	case asJSON:
 		err = writeJSON(w, done)

@@ -34,7 +34,7 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 		pack("e1", "x", "u9", 7), pack("e1", "x", "u9", 7),
 		pack("e8", "t1", "thief", 7),
 	)
-	rows, err := readEvent(ctx, shop.tables, []string{"no such", "e2"}, 100)
+	rows, err := readEvent(ctx, shop.database, []string{"no such", "e2"}, 100)
 	require.NoError(t, err)
 	require.Equal(t, "duplicate_payment", rows.Event.Outcome)
 	require.Equal(t, "o1", rows.Payment.ProviderPaymentID)
@@ -51,7 +51,7 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 	require.Empty(t, rows.Duplicates.Items)
 
 	for _, seq := range []uint64{1, 6, 7} {
-		rows, err = readMessage(ctx, shop.tables, seq, 1)
+		rows, err = readMessage(ctx, shop.database, seq, 1)
 		require.NoError(t, err)
 		require.Equal(t, "e1", rows.Event.EventID)
 		require.Equal(t, Part[int64]{Items: []int64{7}, Earlier: 1}, rows.Duplicates)
@@ -61,9 +61,9 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 		require.EqualValues(t, 1, rows.Reversals.Earlier)
 		require.Equal(t, "e5", rows.Reversals.Items[0].EventID)
 	}
-	_, err = readMessage(ctx, shop.tables, 9, 1)
+	_, err = readMessage(ctx, shop.database, 9, 1)
 	require.ErrorIs(t, err, store.ErrUnknown)
-	_, err = readEvent(ctx, shop.tables, []string{"e9"}, 1)
+	_, err = readEvent(ctx, shop.database, []string{"e9"}, 1)
 	require.ErrorIs(t, err, store.ErrUnknown)
 }
 
@@ -74,7 +74,7 @@ func TestARejectedEventWithAnotherIDOfThePaymentBelongsToIt(t *testing.T) {
 		`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`,
 	)
 	for event, other := range map[string]string{"e1": "e2", "e2": "e1"} {
-		rows, err := readEvent(ctx, shop.tables, []string{event}, 10)
+		rows, err := readEvent(ctx, shop.database, []string{event}, 10)
 		require.NoError(t, err)
 		require.Equal(t, "o1", rows.Payment.ProviderPaymentID)
 		require.Equal(t, []string{other}, ids(rows.Others.Items))
@@ -90,7 +90,7 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 		pack("e4", "t1", "thief", 7),
 		`{"id":"e5","eventType":"subscription.paid","object":{"id":"s9","last_transaction_id":"t9","metadata":{"credits":10}}}`,
 	)
-	rows, err := readUser(ctx, shop.tables, "u1", 100)
+	rows, err := readUser(ctx, shop.database, "u1", 100)
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e2", "e3", "e4"}, ids(rows.Events.Items))
 	require.Len(t, rows.Payments.Items, 1)
@@ -101,11 +101,11 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 	require.Equal(t, "active", rows.Shown.Status)
 	require.Len(t, rows.Subscriptions.Items, 1)
 
-	thief, err := readUser(ctx, shop.tables, "thief", 100)
+	thief, err := readUser(ctx, shop.database, "thief", 100)
 	require.NoError(t, err, "a user that only a rejected event names is known")
 	require.Equal(t, []string{"e4"}, ids(thief.Events.Items))
 	require.Empty(t, thief.Payments.Items)
-	_, err = readUser(ctx, shop.tables, "nobody", 100)
+	_, err = readUser(ctx, shop.database, "nobody", 100)
 	require.ErrorIs(t, err, store.ErrUnknown)
 }
 
@@ -116,7 +116,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 		bodies = append(bodies, pack(fmt.Sprintf("e%d", i+1), fmt.Sprintf("p%d", i+1), "u1", i+1))
 	}
 	ctx, shop := setup(t, unbounded, bodies...)
-	rows, err := readUser(ctx, shop.tables, "u1", 10)
+	rows, err := readUser(ctx, shop.database, "u1", 10)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 10)
 	require.EqualValues(t, 16, rows.Packs.Items[0].StreamSeq, "the newest, in the order of the log")
@@ -133,19 +133,19 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 func TestSpendableCreditsEqualTheView(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, unbounded, pack("e1", "p1", "u1", 1000))
-	_, err := shop.tables.Pool().Exec(ctx, `
+	_, err := shop.database.Pool().Exec(ctx, `
 		insert into credit_ledger (event_id, line, user_id, kind, entry, delta, provider_payment_id, reverses_event_id, reverses_line, available_at, expires_at, occurred_at, stream_seq)
 		values ('e2', 1, 'u1', 'subscription', 'grant', 1, 'p2', null, null, '2000-01-01', null, '2000-01-01', 2),
 		       ('e2', 2, 'u1', 'subscription', 'grant', 20, 'p2', null, null, '2000-01-01', '2001-01-01', '2000-01-01', 2),
 		       ('e2', 3, 'u1', 'subscription', 'grant', 300, 'p2', null, null, '2200-01-01', '2201-01-01', '2000-01-01', 2),
 		       ('e3', 1, 'u1', 'subscription', 'refund', -100, 'p2', 'e2', 3, '2200-01-01', '2201-01-01', '2000-01-01', 3)`)
 	require.NoError(t, err)
-	rows, err := readUser(ctx, shop.tables, "u1", 100)
+	rows, err := readUser(ctx, shop.database, "u1", 100)
 	require.NoError(t, err)
 	require.Equal(t, Spendable{Now: 1, Later: 200, Expired: 20}, rows.Subscription)
 	require.EqualValues(t, 221, rows.Grants.Sum)
 	var inView int64
-	require.NoError(t, shop.tables.Pool().QueryRow(ctx, "select balance from credit_balance where user_id = 'u1'").Scan(&inView))
+	require.NoError(t, shop.database.Pool().QueryRow(ctx, "select balance from credit_balance where user_id = 'u1'").Scan(&inView))
 	require.Equal(t, inView, rows.Packs.Sum+rows.Subscription.Now)
 }
 
@@ -161,16 +161,16 @@ func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {
 		 select 'e' || i, 1, 'u1', 'one_time', 'grant', 1, 'p' || i, '2021-01-01', '2021-01-01', i from generate_series(1, 10000) i`,
 		"insert into credits values ('u1', 10000, 10000, 0, 10000)",
 	} {
-		_, err := shop.tables.Pool().Exec(ctx, sql)
+		_, err := shop.database.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
 	}
-	rows, err := readUser(ctx, shop.tables, "u1", 1000)
+	rows, err := readUser(ctx, shop.database, "u1", 1000)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 1000)
 	require.EqualValues(t, 9000, rows.Packs.EarlierSum)
 	require.EqualValues(t, 9000, rows.Events.Earlier)
 	require.EqualValues(t, 9000, rows.Payments.Earlier)
-	one, err := readEvent(ctx, shop.tables, []string{"e5"}, 1000)
+	one, err := readEvent(ctx, shop.database, []string{"e5"}, 1000)
 	require.NoError(t, err)
 	require.Len(t, one.Ledger.Items, 1)
 }

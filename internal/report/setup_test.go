@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -30,9 +31,9 @@ const partitions = 4
 
 // shop is a log and the tables folded from it.
 type shop struct {
-	log    *testenv.Log
-	logID  string
-	tables *store.Store
+	log      *testenv.Log
+	logID    string
+	database *store.Store
 }
 
 // received is when ingest received the first event of a log. The others follow every minute.
@@ -62,13 +63,13 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 		require.False(t, duplicate)
 	}
 	var err error
-	s.tables, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute})
+	s.database, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute})
 	require.NoError(t, err)
-	t.Cleanup(s.tables.Close)
+	t.Cleanup(s.database.Close)
 	info, err := s.log.Info(ctx)
 	require.NoError(t, err)
 	s.logID = info.LogID
-	require.NoError(t, s.tables.Prepare(ctx, s.logID, partitions, anyMode))
+	require.NoError(t, s.database.Prepare(ctx, s.logID, partitions, anyMode))
 	if folded = min(folded, len(bodies)); folded > 0 {
 		s.apply(ctx, t, s.read(ctx, t, folded), 0, 1, 2, 3)
 	}
@@ -98,7 +99,7 @@ func (s shop) apply(ctx context.Context, t *testing.T, batch []events.Event, par
 	for _, p := range partitions {
 		from[p] = 0
 	}
-	_, err := s.tables.Apply(ctx, anyMode, batch, store.Advance{LogID: s.logID, From: from, To: batch[len(batch)-1].Seq, Digest: []byte("digest")})
+	_, err := live.Apply(ctx, s.database, anyMode, batch, store.Advance{LogID: s.logID, From: from, To: batch[len(batch)-1].Seq, Digest: []byte("digest")})
 	require.NoError(t, err)
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // readWithFixedTimes reads the status and replaces its times by fixed ones.
 func readWithFixedTimes(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
 	t.Helper()
-	status, err := ReadDatabase(ctx, s.tables)
+	status, err := ReadDatabase(ctx, s.database)
 	require.NoError(t, err)
 	status.At = received.Add(time.Hour)
 	status.Live.CreatedAt, status.Schemas[0].CreatedAt = received, received
@@ -38,11 +39,11 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	t.Parallel()
 	bodies := month(t)
 	ctx, shop := setup(t, 20, bodies...)
-	_, err := shop.tables.Heartbeat(ctx)
+	_, err := live.Heartbeat(ctx, shop.database)
 	require.NoError(t, err)
-	_, err = shop.tables.Take(ctx, []int{0, 1, 2})
+	_, err = live.TakeLeases(ctx, shop.database, []int{0, 1, 2})
 	require.NoError(t, err)
-	_, err = shop.tables.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
+	_, err = shop.database.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
 	require.NoError(t, err)
 
 	database := readWithFixedTimes(ctx, t, shop)
@@ -117,7 +118,7 @@ func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	ctx, shop := setup(t, 2, month(t)[:3]...)
 	info, err := shop.log.Info(ctx)
 	require.NoError(t, err)
-	_, err = readMessage(ctx, shop.tables, 3, unbounded)
+	_, err = readMessage(ctx, shop.database, 3, unbounded)
 	require.ErrorIs(t, err, store.ErrUnknown)
 	pending, err := findPending(ctx, shop.log, info.LogID, 3)
 	require.NoError(t, err)
@@ -139,7 +140,7 @@ func TestAnEventIsFoundByTheIDOfTheProviderAndOfTheTables(t *testing.T) {
 	ctx, shop := setup(t, len(bodies), bodies...)
 	stored := events.PossibleIDs("evil \x1b[31m")[0]
 	for _, id := range []string{"evil \x1b[31m", stored, "evt_pack"} {
-		_, err := readEvent(ctx, shop.tables, events.PossibleIDs(id), unbounded)
+		_, err := readEvent(ctx, shop.database, events.PossibleIDs(id), unbounded)
 		require.NoError(t, err, id)
 	}
 	require.Len(t, events.PossibleIDs("sha256:00"), 1, "not an id as the tables have it")
@@ -148,7 +149,7 @@ func TestAnEventIsFoundByTheIDOfTheProviderAndOfTheTables(t *testing.T) {
 func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 6, month(t)[:6]...)
-	rows, err := readEvent(ctx, shop.tables, []string{"evt_pack"}, unbounded)
+	rows, err := readEvent(ctx, shop.database, []string{"evt_pack"}, unbounded)
 	require.NoError(t, err)
 	rows.LogID = "another"
 	var text bytes.Buffer

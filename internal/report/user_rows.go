@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // UserRows has the rows about one user, all of one moment.
@@ -48,8 +49,8 @@ var spendable string
 
 // readUser reads the rows about a user. Lists have at most limit items. The error is
 // store.ErrUnknown where no event names the user and no table has a row.
-func readUser(ctx context.Context, tables *store.Store, user string, limit int) (out UserRows, err error) {
-	err = tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+func readUser(ctx context.Context, database *store.Store, user string, limit int) (out UserRows, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = UserRows{User: user}
 		if err := out.read(ctx, tx, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
@@ -71,24 +72,24 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
-	if o.Events, err = newestOf(ctx, tx, store.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
+	if o.Events, err = newestOf(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
 		return err
 	}
-	if o.Payments, err = newestOf(ctx, tx, store.Payments, "provider_payment_id in ("+userPayments+")",
+	if o.Payments, err = newestOf(ctx, tx, tables.Payments, "provider_payment_id in ("+userPayments+")",
 		"stream_seq desc, provider_payment_id", limit, o.User); err != nil {
 		return err
 	}
-	if o.Subscriptions, err = newestOf(ctx, tx, store.SubscriptionStates, "user_id = $1",
+	if o.Subscriptions, err = newestOf(ctx, tx, tables.SubscriptionStates, "user_id = $1",
 		"stream_seq desc, subscription_id", limit, o.User); err != nil {
 		return err
 	}
 	if err := o.readCredits(ctx, tx, limit); err != nil {
 		return err
 	}
-	if o.Shown, err = store.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
+	if o.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
-	if o.License, err = store.Licenses.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
+	if o.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
 	if o.Invitations, err = invitations.OfUser(ctx, tx, o.User); err != nil {
@@ -99,7 +100,7 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 }
 
 func (o *UserRows) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {
-	if o.Credits, err = store.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
+	if o.Credits, err = tables.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
 	if o.Packs, err = newestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {

@@ -14,14 +14,14 @@ import (
 //go:embed note_disorder.sql
 var noteDisorderSQL string
 
-// noteDisorder queues the note of every event of the batch that comes after a
+// NoteDisorder queues the note of every event of the batch that comes after a
 // later event it shares a name with. It must run after the rows are locked and
 // before the batch's own records are there. Events without an effect have no
 // order to keep.
 //
 // It cannot see a later event that another transaction is about to commit
 // unless the two share a row; those that do wait for each other.
-func noteDisorder(batch *pgx.Batch, schema string, state *projections.State, noted *int) {
+func NoteDisorder(batch *pgx.Batch, schema string, state *projections.State, noted *int) {
 	var seqs []int64
 	var ids, users, subscriptions, payments []*string
 	add := func(e projections.ProcessedEvent) {
@@ -51,9 +51,9 @@ func noteDisorder(batch *pgx.Batch, schema string, state *projections.State, not
 //go:embed out_of_order.sql
 var outOfOrderSQL string
 
-// outOfOrder lists the messages of the records that noteDisorder made for the schema's
+// OutOfOrder lists the messages of the records that noteDisorder made for the schema's
 // tables, each with the later one.
-func outOfOrder(ctx context.Context, q querier, schema string) ([]uint64, error) {
+func OutOfOrder(ctx context.Context, q Querier, schema string) ([]uint64, error) {
 	rows, err := q.Query(ctx, outOfOrderSQL, schema)
 	if err != nil {
 		return nil, fmt.Errorf("read the out-of-order events: %w", err)
@@ -81,4 +81,10 @@ func optional(text string) *string {
 		return nil
 	}
 	return &text
+}
+
+// OutOfOrder lists the messages that were applied out of the log's order to the tables,
+// and the later ones that were applied before.
+func (s *Store) OutOfOrder(ctx context.Context) ([]uint64, error) {
+	return OutOfOrder(ctx, s.pool, s.schema)
 }

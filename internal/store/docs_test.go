@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"testing"
@@ -6,17 +6,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv/docs"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
 func TestPostgresTakesTheSQLOfTheDocuments(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
+	ctx, s := fixture.Tables(t)
 	repository, err := docs.Open("../..")
 	require.NoError(t, err)
 	blocks := repository.Blocks("sql")
 	require.NotEmpty(t, blocks)
 	for where, statements := range blocks {
-		_, err := s.pool.Exec(ctx, statements)
+		_, err := s.Pool().Exec(ctx, statements)
 		require.NoError(t, err, where)
 	}
 }

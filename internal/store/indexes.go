@@ -8,62 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/tables"
 )
 
-// index is an index of a derived table, maybe that of a key. Tables that a rebuild
-// fills have none of them to begin with: to make one at once is quicker than to keep it
-// up.
-type index struct {
-	name, table string
-	create      string // the statement
-	key         string // the statement that makes it a key; may be empty
-	live        bool   // only live work looks for rows by it: explain, noting disorder, and invitations
-}
-
-// indexOn declares an index of a table.
-type indexOn func(table string) index
-
-func indexes() (all []index) {
-	for _, t := range derived {
-		for _, on := range t.about().indexes {
-			all = append(all, on(t.about().name))
-		}
-	}
-	return all
-}
-
-func primary(columns string) indexOn { return key("pkey", "primary key", columns) }
-
-func key(suffix, kind, columns string) indexOn {
-	return func(table string) index {
-		i := unique(suffix, "("+columns+")")(table)
-		i.key = fmt.Sprintf("alter table %s add constraint %s %s using index %[2]s", table, i.name, kind)
-		return i
-	}
-}
-
-func unique(suffix, on string) indexOn { return indexOf("unique index", suffix, on) }
-
-func plain(suffix, on string) indexOn { return indexOf("index", suffix, on) }
-
-func indexOf(kind, suffix, on string) indexOn {
-	return func(table string) index {
-		name := table + "_" + suffix
-		return index{name: name, table: table, create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
-	}
-}
-
-func onlyLive(on indexOn) indexOn {
-	return func(table string) index {
-		i := on(table)
-		i.live = true
-		return i
-	}
-}
-
-// makeIndexes makes what is missing, on all of the connections at once; with live those
+// MakeIndexes makes what is missing, on all of the connections at once; with live those
 // that only live work needs, too. What was made stays when it fails.
-func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.Conn) error {
+func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.Conn) error {
 	if create, keys, err := missingIndexes(ctx, on[0], schema, live); err != nil || len(create)+len(keys) == 0 {
 		return err
 	}
@@ -85,7 +36,7 @@ func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 	for _, connection := range on {
 		making.Go(func() error {
 			for sql := range next {
-				if err := whenFree(makes, connection, sql); err != nil {
+				if err := WhenFree(makes, connection, sql); err != nil {
 					return err
 				}
 			}
@@ -96,7 +47,7 @@ func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 		return err
 	}
 	for _, sql := range keys { // these exclude each other
-		if err := whenFree(ctx, on[0], sql); err != nil {
+		if err := WhenFree(ctx, on[0], sql); err != nil {
 			return err
 		}
 	}
@@ -108,11 +59,11 @@ func makeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 const forIndexes = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
 	set local lock_timeout = '300ms'`
 
-// whenFree runs a statement that locks tables, and tries again as long as somebody else
+// WhenFree runs a statement that locks tables, and tries again as long as somebody else
 // has them. Whoever waits for a lock keeps a snapshot, for which an index that an operator
 // makes concurrently waits in its turn; so no wait is as long as Postgres takes to look
 // for deadlocks (1 s).
-func whenFree(ctx context.Context, on interface {
+func WhenFree(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, sql string,
 ) error {
@@ -127,20 +78,20 @@ func whenFree(ctx context.Context, on interface {
 		switch {
 		case err == nil:
 			return nil
-		case !timedOut(err):
+		case !TimedOut(err):
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(lockTry):
+		case <-time.After(LockTry):
 		}
 	}
 }
 
-// ensureIndexes makes what is missing within the transaction.
-func (s *Store) ensureIndexes(ctx context.Context, tx pgx.Tx, live bool) error {
-	create, keys, err := missingIndexes(ctx, tx, s.schema, live)
+// EnsureIndexes makes what is missing within the transaction.
+func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, live bool) error {
+	create, keys, err := missingIndexes(ctx, tx, schema, live)
 	if err != nil {
 		return err
 	}
@@ -161,7 +112,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	if err := whenFree(ctx, connection, "lock table "+tableNames()+" in share row exclusive mode"); err != nil {
+	if err := WhenFree(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
@@ -170,11 +121,11 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 
 // missingIndexes lists the statements that make them, those of the largest tables
 // first, and those that make them keys.
-func missingIndexes(ctx context.Context, q querier, schema string, live bool) (create, keys []string, err error) {
-	all := indexes()
+func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (create, keys []string, err error) {
+	all := tables.Indexes()
 	var names, tables []string
 	for _, i := range all {
-		names, tables = append(names, in(schema, i.name)), append(tables, in(schema, i.table))
+		names, tables = append(names, Qualified(schema, i.Name)), append(tables, Qualified(schema, i.Table))
 	}
 	var largest []int
 	var made, isKey []bool
@@ -187,15 +138,21 @@ func missingIndexes(ctx context.Context, q querier, schema string, live bool) (c
 	}
 	for _, n := range largest {
 		i := all[n]
-		if i.live && !live {
+		if i.Live && !live {
 			continue
 		}
 		if !made[n] {
-			create = append(create, i.create)
+			create = append(create, i.Create)
 		}
-		if i.key != "" && !isKey[n] {
-			keys = append(keys, i.key)
+		if i.Key != "" && !isKey[n] {
+			keys = append(keys, i.Key)
 		}
 	}
 	return create, keys, nil
+}
+
+// Analyze tells Postgres how the tables are filled, so that those who read them have
+// good plans at once.
+func (s *Store) Analyze(ctx context.Context) error {
+	return WhenFree(ctx, s.pool, "analyze "+tables.Names())
 }

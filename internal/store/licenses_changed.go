@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // LicensesChanged is the channel of the database on which a batch that changed
@@ -39,15 +40,25 @@ func LicensesIn(payload string) []string {
 
 // queueLicensesChanged wakes the inviter where the fold has changed a licence's payment.
 func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
-	users := set{}
+	users := tables.Set{}
 	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
 		for _, payment := range changed {
 			if payment.Kind == projections.KindPro {
-				users.add(payment.UserID)
+				users.Add(payment.UserID)
 			}
 		}
 	}
 	if len(users) > 0 {
-		batch.Queue(NotifyLicenses, LicensesPayload(users.list()))
+		batch.Queue(NotifyLicenses, LicensesPayload(users.List()))
+	}
+}
+
+// QueueChanges queues what the fold changed, and wakes the inviter where that concerns it.
+func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
+	for _, c := range tables.Changes(state) {
+		c.Queue(writes)
+	}
+	if s.schema == LiveSchema {
+		queueLicensesChanged(writes, state)
 	}
 }

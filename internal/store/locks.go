@@ -5,10 +5,10 @@ package store
 const (
 	schemaLock = 0x7061_7966_6f6c_6401 // to create schema payfold or a schema's tables
 
-	// promoteLock is shared by every batch on the live tables and held alone by a
+	// PromoteLock is shared by every batch on the live tables and held alone by a
 	// promotion: a transaction open across the renaming would write half into each
 	// schema. Readers never touch it.
-	promoteLock = 0x7061_7966_6f6c_6403
+	PromoteLock = 0x7061_7966_6f6c_6403
 
 	commandLock    = 0x7061_7966 // of a schema: one command works on it
 	indexLock      = 0x7061_7967 // of a schema: one command makes its indexes

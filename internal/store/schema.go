@@ -27,6 +27,9 @@ const (
 	PreviousSchema = "portal_prev"
 	// VerifySchema is where a verification folds the log once more.
 	VerifySchema = "portal_verify"
+	// AsideSchema exists within one transaction only: of a promotion, or of a comparison
+	// of definitions.
+	AsideSchema = "portal_aside"
 )
 
 var (
@@ -45,7 +48,7 @@ func CheckName(name string) error {
 		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
 	case name == LiveSchema:
 		return fmt.Errorf("schema %s: %w; build beside it and promote", name, ErrLive)
-	case name == PreviousSchema, name == asideSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
+	case name == PreviousSchema, name == AsideSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("schema %s: the name is taken", name)
 	}
 	return nil
@@ -61,14 +64,14 @@ func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
 	return list, err
 }
 
-// querier is a pool or a transaction.
-type querier interface {
+// Querier is a pool or a transaction.
+type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // SchemasIn is Schemas in a transaction; one that goes or is renamed meanwhile is an error.
-func SchemasIn(ctx context.Context, q querier) ([]Schema, error) {
+func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
 	var none bool
 	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
 		return nil, err
@@ -87,7 +90,7 @@ func SchemasIn(ctx context.Context, q querier) ([]Schema, error) {
 		return nil, fmt.Errorf("list the schemas: %w", err)
 	}
 	for i := range schemas {
-		err := q.QueryRow(ctx, "select coalesce(min(position), 0) from "+in(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
+		err := q.QueryRow(ctx, "select coalesce(min(position), 0) from "+Qualified(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)
 		if err != nil {
 			return nil, fmt.Errorf("read the checkpoints of %s: %w", schemas[i].Name, err)
 		}
@@ -101,19 +104,21 @@ func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 	if err != nil {
 		return Schema{}, err
 	}
-	return schemaIn(schemas, name)
+	return SchemaIn(schemas, name)
 }
 
-func schemaIn(schemas []Schema, name string) (Schema, error) {
+// SchemaIn is the one of that name; ErrNoSchema.
+func SchemaIn(schemas []Schema, name string) (Schema, error) {
 	for _, schema := range schemas {
 		if schema.Name == name {
 			return schema, nil
 		}
 	}
-	return Schema{}, noSchema(name)
+	return Schema{}, NoSchema(name)
 }
 
-func noSchema(name string) error {
+// NoSchema is ErrNoSchema with what to do.
+func NoSchema(name string) error {
 	if name == LiveSchema {
 		return fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
 	}
@@ -131,18 +136,19 @@ func (s *Store) Drop(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		others, err := othersObjects(ctx, tx, s.schema, s.schema, outside)
+		others, err := OthersObjects(ctx, tx, s.schema, s.schema, Outside)
 		if err != nil {
 			return err
 		}
 		if len(others) > 0 {
 			return fmt.Errorf("schema %s is used from outside: %s", s.schema, strings.Join(others, ", "))
 		}
-		return dropSchema(ctx, tx, s.schema)
+		return DropSchema(ctx, tx, s.schema)
 	})
 }
 
-func dropSchema(ctx context.Context, tx pgx.Tx, name string) error {
+// DropSchema drops a schema if it is payfold's.
+func DropSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	gone, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name)
 	if err != nil {
 		return fmt.Errorf("forget schema %s: %w", name, err)
@@ -150,15 +156,17 @@ func dropSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	if gone.RowsAffected() == 0 {
 		return nil // whatever bears that name is not ours
 	}
-	if _, err := tx.Exec(ctx, "drop schema if exists "+quoted(name)+" cascade"); err != nil {
+	if _, err := tx.Exec(ctx, "drop schema if exists "+Quoted(name)+" cascade"); err != nil {
 		return fmt.Errorf("drop schema %s: %w", name, err)
 	}
 	return nil
 }
 
-func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+// Quoted is a name in a statement.
+func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-func in(schema, table string) string { return pgx.Identifier{schema, table}.Sanitize() }
+// Qualified is the name of a schema's table in a statement.
+func Qualified(schema, table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 
 // LockSchema keeps other commands from working on the schema. It waits up to
 // ten seconds: the session of a killed one may hold it for a moment.
@@ -171,9 +179,9 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		connection.Release()
 		return nil, fmt.Errorf("keep the session: %w", err)
 	}
-	ticker := time.NewTicker(lockTry)
+	ticker := time.NewTicker(LockTry)
 	defer ticker.Stop()
-	for range lockWait / lockTry {
+	for range lockWait / LockTry {
 		var locked bool
 		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
 			connection.Release()
@@ -199,5 +207,5 @@ const keepSession = "select set_config(name, '0', false) from pg_settings where 
 
 const (
 	lockWait = 10 * time.Second
-	lockTry  = 100 * time.Millisecond
+	LockTry  = 100 * time.Millisecond
 )

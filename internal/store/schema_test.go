@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -8,27 +8,31 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
 func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
+	ctx, s := fixture.Tables(t)
 	next, err := s.Beside(ctx, "portal_next")
 	require.NoError(t, err)
 	defer next.Close()
-	require.NoError(t, next.Prepare(ctx, "log-1", partitions, anyMode))
-	_, err = s.pool.Exec(ctx, "drop schema portal_next cascade")
+	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	_, err = s.Pool().Exec(ctx, "drop schema portal_next cascade")
 	require.NoError(t, err)
 	list, err := s.Schemas(ctx)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Equal(t, LiveSchema, list[0].Name)
+	require.Equal(t, store.LiveSchema, list[0].Name)
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := SchemasIn(ctx, tx)
+		_, err := store.SchemasIn(ctx, tx)
 		return err
 	}))
-	require.ErrorIs(t, next.Drop(ctx), ErrNoSchema)
-	require.NoError(t, next.Prepare(ctx, "log-2", partitions, anyMode), "made anew")
+	require.ErrorIs(t, next.Drop(ctx), store.ErrNoSchema)
+	require.NoError(t, next.Prepare(ctx, "log-2", fixture.Partitions, fixture.AnyMode), "made anew")
 	again, err := s.SchemaNamed(ctx, "portal_next")
 	require.NoError(t, err)
 	require.Equal(t, "log-2", again.LogID)
@@ -37,26 +41,26 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 // Another session migrates meanwhile, which may take longer than a lease.
 func TestPreparingIsNotEndedForBeingIdle(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
+	ctx, s := fixture.Tables(t)
 	var within, usual string
-	require.NoError(t, s.migrated(ctx, func(tx pgx.Tx) error {
+	require.NoError(t, s.Migrated(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&within)
 	}))
-	require.NoError(t, s.pool.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&usual))
+	require.NoError(t, s.Pool().QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&usual))
 	require.Equal(t, []string{"5min", "48s"}, []string{within, usual})
 }
 
 // docs/reference.md has a section for every table, and in it every column.
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
-	_, err := s.pool.Exec(ctx, revenueDailyDDL)
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, tables.RevenueByDay.DDL)
 	require.NoError(t, err)
 	text, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	_, tables, found := strings.Cut(string(text), "\n## The tables\n")
 	require.True(t, found)
-	rows, err := s.pool.Query(ctx, `select table_name::text, array_agg(column_name::text) from information_schema.columns
+	rows, err := s.Pool().Query(ctx, `select table_name::text, array_agg(column_name::text) from information_schema.columns
 		where table_schema = 'portal' group by table_name`)
 	require.NoError(t, err)
 	var table string
@@ -75,4 +79,25 @@ func TestTheReferenceNamesEveryColumn(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+func TestTheLockOnASchemasNameOutlivesALimitOnIdleSessions(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "do $$ begin execute format('alter database %I set idle_session_timeout = 8000', current_database()); end $$")
+	require.NoError(t, err)
+	one, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer one.Close()
+	unlock, err := one.LockSchema(ctx)
+	require.NoError(t, err)
+	defer unlock()
+	two, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer two.Close()
+	both, err := two.LockSchema(ctx)
+	if err == nil {
+		both()
+	}
+	require.ErrorContains(t, err, "another command works on schema portal_next")
 }

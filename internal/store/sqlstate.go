@@ -27,9 +27,9 @@ func NotPrepared(err error) bool {
 	return code == "42P01" || code == "3F000" // undefined_table, invalid_schema_name
 }
 
-// isConflict: another transaction won, and the same batch can be folded again
+// IsConflict: another transaction won, and the same batch can be folded again
 // on what it committed.
-func isConflict(err error) bool {
+func IsConflict(err error) bool {
 	switch sqlState(err) {
 	case "23505", // unique_violation: a row that did not exist when we loaded
 		"40001", // serialization_failure
@@ -54,13 +54,13 @@ func isRefusal(err error) bool {
 	return code == "P0001" // raise_exception, of a trigger someone added
 }
 
-// timedOut: somebody holds a lock for longer than lock_timeout.
-func timedOut(err error) bool {
+// TimedOut: somebody holds a lock for longer than lock_timeout.
+func TimedOut(err error) bool {
 	return sqlState(err) == "55P03" // lock_not_available
 }
 
-// connectionLost: the same question may have an answer on another connection.
-func connectionLost(err error) bool {
+// ConnectionLost: the same question may have an answer on another connection.
+func ConnectionLost(err error) bool {
 	if errors.Is(err, ErrNoSchema) {
 		return false
 	}

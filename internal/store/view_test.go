@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -7,30 +7,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 )
-
-func applied(t *testing.T, bodies ...string) (context.Context, *Store) {
-	t.Helper()
-	ctx, s := setup(t)
-	batch := make([]events.Event, len(bodies))
-	for i, body := range bodies {
-		batch[i] = event(t, uint64(i+1), body)
-	}
-	_, err := s.Apply(ctx, anyMode, batch, Advance{LogID: "log-1", From: from(0, 0), To: uint64(len(bodies))})
-	require.NoError(t, err)
-	return ctx, s
-}
 
 func TestAnAnswerIsOfOneSetOfTables(t *testing.T) {
 	t.Parallel()
-	ctx, s := applied(t, pack("e1", "p1", "u1", 1))
+	ctx, s := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1))
 	const promoted = "alter schema portal rename to portal_prev; create schema portal; create table portal.processed_event ()"
 	for _, swap := range []string{promoted, "drop schema portal cascade; alter schema portal_prev rename to portal"} {
 		readings := 0
 		err := s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			if readings++; readings == 1 {
-				_, err := s.pool.Exec(ctx, swap)
+				_, err := s.Pool().Exec(ctx, swap)
 				require.NoError(t, err)
 			}
 			return nil
@@ -42,7 +31,7 @@ func TestAnAnswerIsOfOneSetOfTables(t *testing.T) {
 
 func TestTablesThatVanishWhileTheyAreReadAreReadAgain(t *testing.T) {
 	t.Parallel()
-	ctx, s := applied(t, pack("e1", "p1", "u1", 1))
+	ctx, s := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1))
 	readings := 0
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		readings++
@@ -53,7 +42,7 @@ func TestTablesThatVanishWhileTheyAreReadAreReadAgain(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, 2, readings)
-	require.True(t, NotPrepared(s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	require.True(t, store.NotPrepared(s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "select from portal_next.checkpoint")
 		return err
 	})), "but not for ever")

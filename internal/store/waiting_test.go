@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"context"
@@ -9,23 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
 func TestAPaymentThatWaitsForItsUserIsCountedWithItsAge(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
-	_, err := s.Apply(ctx, anyMode, []events.Event{
-		event(t, 1, `{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-02T00:00:00Z","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`),
-		event(t, 2, `{"id":"e2","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s2","last_transaction_id":"t2","credits":9}}`),
-		event(t, 3, `{"id":"e3","eventType":"refund.created","created_at":"2025-01-01T00:00:00Z","object":{"transaction":"t3"}}`),
-		event(t, 4, pack("e4", "p4", "u4", 1)),
-	}, Advance{LogID: "log-1", From: from(0, 0), To: 4})
+	ctx, s := fixture.Tables(t)
+	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{
+		fixture.Event(t, 1, `{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-02T00:00:00Z","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`),
+		fixture.Event(t, 2, `{"id":"e2","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s2","last_transaction_id":"t2","credits":9}}`),
+		fixture.Event(t, 3, `{"id":"e3","eventType":"refund.created","created_at":"2025-01-01T00:00:00Z","object":{"transaction":"t3"}}`),
+		fixture.Event(t, 4, fixture.Pack("e4", "p4", "u4", 1)),
+	}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 4})
 	require.NoError(t, err)
-	var waits Waiting
-	var list []WaitingPayment
+	var waits store.Waiting
+	var list []store.WaitingPayment
 	var now time.Time
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		if waits, list, err = WaitingIn(ctx, tx, 10); err != nil {
+		if waits, list, err = store.WaitingIn(ctx, tx, 10); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, "select now()").Scan(&now)
@@ -34,19 +37,19 @@ func TestAPaymentThatWaitsForItsUserIsCountedWithItsAge(t *testing.T) {
 	require.EqualValues(t, 2, waits.Payments, "a refund without its payment is none")
 	require.Equal(t, oldest, waits.Since.UTC())
 	require.InDelta(t, now.Sub(oldest).Seconds(), waits.Seconds, 0.001)
-	require.Equal(t, []WaitingPayment{
+	require.Equal(t, []store.WaitingPayment{
 		{"t2", "subscription", "s2", "e2", oldest}, {"t1", "subscription", "s1", "e1", oldest.AddDate(0, 0, 1)},
 	}, list)
 	waiting, err := s.Waiting(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, waiting.Payments)
 
-	_, err = s.Apply(ctx, anyMode, []events.Event{
-		event(t, 5, `{"id":"e5","eventType":"subscription.active","object":{"id":"s1","metadata":{"user_id":"u1"}}}`),
-		event(t, 6, `{"id":"e6","eventType":"subscription.active","object":{"id":"s2","metadata":{"user_id":"u2"}}}`),
-	}, Advance{LogID: "log-1", From: from(0, 4), To: 6})
+	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{
+		fixture.Event(t, 5, `{"id":"e5","eventType":"subscription.active","object":{"id":"s1","metadata":{"user_id":"u1"}}}`),
+		fixture.Event(t, 6, `{"id":"e6","eventType":"subscription.active","object":{"id":"s2","metadata":{"user_id":"u2"}}}`),
+	}, store.Advance{LogID: "log-1", From: fixture.From(0, 4), To: 6})
 	require.NoError(t, err)
 	waiting, err = s.Waiting(ctx)
 	require.NoError(t, err)
-	require.Equal(t, Waiting{}, waiting)
+	require.Equal(t, store.Waiting{}, waiting)
 }

@@ -1,0 +1,61 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// ErrNotAdopted says why a log was not taken up; nothing was changed.
+var ErrNotAdopted = errors.New("not adopted")
+
+// AdoptLog lets the store's tables go on with another log, which begins at
+// first: right after the newest message they hold. It returns how many
+// partitions stood before that; what they missed of the old log is lost.
+func AdoptLog(ctx context.Context, s *store.Store, logID string, first uint64, partitions int) (behind int, err error) {
+	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		// No promotion exchanges the tables meanwhile.
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {
+			return fmt.Errorf("wait for a promotion: %w", err)
+		}
+		// Batches under way end first, and those to come find another log.
+		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
+			return fmt.Errorf("lock the checkpoints: %w", err)
+		}
+		var haveLog string
+		var have int
+		var newest int64
+		err := tx.QueryRow(ctx, `select log_id, partitions,
+			(select max(position) from checkpoint), (select count(*) from checkpoint where position < (select max(position) from checkpoint))
+			from payfold.schema_state where schema_name = $1 for update`, s.Schema()).Scan(&haveLog, &have, &newest, &behind)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return store.NoSchema(s.Schema())
+		case err != nil:
+			return fmt.Errorf("read where the tables stand: %w", err)
+		case haveLog == logID:
+			return fmt.Errorf("%w: %s is the log of these tables already", ErrNotAdopted, logID)
+		case have != partitions:
+			return fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrNotAdopted, have, partitions)
+		case first != uint64(newest)+1:
+			return fmt.Errorf("%w: the log begins at seq %d; it must begin at %d, after the newest message the tables hold", ErrNotAdopted, first, newest+1)
+		}
+		if _, err := tx.Exec(ctx, "update checkpoint set log_id = $1, position = $2, position_digest = null", logID, newest); err != nil {
+			return fmt.Errorf("take up the log: %w", err)
+		}
+		if _, err := tx.Exec(ctx, "update payfold.schema_state set log_id = $2 where schema_name = $1", s.Schema(), logID); err != nil {
+			return fmt.Errorf("take up the log: %w", err)
+		}
+		return nil
+	})
+	return behind, err
+}
+
+// HoldsBefore says whether the store's tables hold any message before that one.
+func HoldsBefore(ctx context.Context, s *store.Store, seq uint64) (holds bool, err error) {
+	return holds, s.Pool().QueryRow(ctx, "select exists (select from processed_event where stream_seq < $1)", int64(seq)).Scan(&holds)
+}

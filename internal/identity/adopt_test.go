@@ -1,0 +1,41 @@
+package identity_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/rebuild"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// A projector may still have messages of the lost log in hand.
+func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	everywhere := func(position uint64) map[int]uint64 {
+		all := map[int]uint64{}
+		for partition := range fixture.Partitions {
+			all[partition] = position
+		}
+		return all
+	}
+	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 5, fixture.Pack("e5", "p5", "u1", 10))}, store.Advance{LogID: "log-1", From: everywhere(0), To: 5})
+	require.NoError(t, err)
+	bulk, err := rebuild.NewBulk(ctx, s, fixture.AnyMode, 6, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	_, err = identity.AdoptLog(ctx, s, "log-2", 6, fixture.Partitions)
+	require.NoError(t, err)
+	late := []events.Event{fixture.Event(t, 6, fixture.Pack("late", "late", "u1", 7))}
+	_, err = live.Apply(ctx, s, fixture.AnyMode, late, store.Advance{LogID: "log-1", From: everywhere(5), To: 6})
+	require.ErrorIs(t, err, store.ErrFenced)
+	require.ErrorIs(t, bulk.Fold(ctx, late), store.ErrFenced)
+	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}, store.Advance{LogID: "log-2", From: everywhere(5), To: 6})
+	require.NoError(t, err)
+	require.EqualValues(t, 11, fixture.Number(ctx, t, s, "select balance from credits"))
+}

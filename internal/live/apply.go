@@ -1,0 +1,104 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// maxConflicts bounds the retries of one batch against other projectors: far
+// more than chance makes, few enough to notice what no retry cures.
+const maxConflicts = 20
+
+// Apply folds the events (in the order of the log) and moves the checkpoints,
+// in one transaction; all of it takes effect or nothing. Conflicts with other
+// projectors are retried on what they have committed. What the database will
+// never take is a RefusedError.
+func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
+	for attempt := 1; ; attempt++ {
+		var result Result
+		err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) (err error) {
+			result, err = applyOnce(ctx, s, tx, rules, batch, advance)
+			return err
+		})
+		if store.IsConflict(err) && attempt < maxConflicts {
+			continue
+		}
+		return result, store.Refusal(err)
+	}
+}
+
+// Result says what a batch did.
+type Result struct {
+	Events     []projections.ProcessedEvent
+	Duplicates int
+	Disorder   int // events that came after a later one they share a name with
+}
+
+func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
+	if err := advanceFirst(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
+		return Result{}, err
+	}
+	if len(batch) == 0 {
+		return Result{}, nil
+	}
+	inBatch := func(seq uint64) bool {
+		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
+	}
+	if err := advance.Refused.Record(ctx, tx, advance.LogID, inBatch); err != nil {
+		return Result{}, err
+	}
+	state, err := tables.Load(ctx, tx, s.Schema(), batch)
+	if err != nil {
+		return Result{}, err
+	}
+	return foldAndSave(ctx, s, tx, rules, state, batch)
+}
+
+func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, state *projections.State, batch []events.Event) (Result, error) {
+	for _, event := range batch {
+		if err := store.Fold(rules, state, event); err != nil {
+			return Result{}, err
+		}
+	}
+	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
+	writes := &pgx.Batch{}
+	store.NoteDisorder(writes, s.Schema(), state, &result.Disorder)
+	s.QueueChanges(writes, state)
+	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
+		return Result{}, fmt.Errorf("write the rows: %w", err)
+	}
+	return result, nil
+}
+
+// advanceFirst comes first in the transaction, so that a second projector on a
+// partition waits before it reads a row.
+func advanceFirst(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) error {
+	var inForce string
+	var moved bool
+	statements := &pgx.Batch{}
+	if schema == store.LiveSchema {
+		store.WaitForPromotion(statements)
+	}
+	statements.Queue(tables.ByKeys)
+	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
+	advance.Queue(statements, &moved)
+	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
+		return fmt.Errorf("move the checkpoints: %w", err)
+	}
+	if inForce != foldID {
+		return store.ErrFoldID
+	}
+	if !moved {
+		return store.ErrFenced
+	}
+	return nil
+}

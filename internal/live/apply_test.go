@@ -1,0 +1,265 @@
+package live_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/rebuild"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	digest := []byte("digest")
+	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 200))},
+		store.Advance{LogID: "log-1", From: fixture.From(2, 0), To: 1, Digest: digest})
+	require.NoError(t, err)
+
+	require.Equal(t, int64(200), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
+	checkpoints, err := s.Checkpoints(ctx)
+	require.NoError(t, err)
+	require.Equal(t, store.Checkpoint{Partition: 2, Position: 1, Digest: digest, LogID: "log-1"}, checkpoints[2])
+	require.Equal(t, store.Checkpoint{Partition: 1, LogID: "log-1"}, checkpoints[1])
+}
+
+func TestAZombieChangesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	batch := []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 200))}
+	_, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
+	require.NoError(t, err)
+
+	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 1, fixture.Pack("other", "p2", "u1", 7))},
+		store.Advance{LogID: "log-1", From: map[int]uint64{0: 0, 1: 0}, To: 1})
+	require.ErrorIs(t, err, store.ErrFenced)
+	require.Equal(t, int64(200), fixture.Number(ctx, t, s, "select sum(delta)::bigint from credit_ledger"))
+	require.Equal(t, int64(0), fixture.Number(ctx, t, s, "select position from checkpoint where partition = 1"))
+}
+
+func TestOtherRulesWriteNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	liveMode := projections.Rules{Mode: projections.ModeLive}
+	_, err := live.Apply(ctx, s, liveMode, nil, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
+	require.ErrorIs(t, err, store.ErrFoldID)
+	require.ErrorIs(t, s.Prepare(ctx, "log-1", fixture.Partitions, liveMode), store.ErrFoldID)
+	require.ErrorIs(t, s.Prepare(ctx, "log-2", fixture.Partitions, fixture.AnyMode), store.ErrOtherLog)
+}
+
+func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "drop schema portal cascade; drop schema payfold cascade")
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 4 {
+		other, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString(), Owner: "other", LeaseTime: time.Minute})
+		require.NoError(t, err)
+		defer other.Close()
+		group.Go(func() {
+			require.NoError(t, other.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+		})
+	}
+	group.Wait()
+}
+
+// Two partitions that meet for the first time on a row that does not exist yet
+// cannot lock it. Both transactions are made to have loaded before either writes.
+func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
+	t.Parallel()
+	for name, race := range map[string]struct {
+		a, b  string
+		check string
+		want  int64
+	}{
+		"two claims of one payment grant once": {
+			fixture.Pack("e1", "p1", "u1", 200), fixture.Pack("e2", "p1", "u1", 200),
+			"select balance from credits where user_id = 'u1'", 200,
+		},
+		"two first events of one user both count": {
+			fixture.Pack("e1", "p1", "u1", 200), fixture.Pack("e2", "p2", "u1", 50),
+			"select balance from credits where user_id = 'u1'", 250,
+		},
+		"one event id in two partitions takes effect once": {
+			fixture.Pack("e1", "p1", "u1", 200), fixture.Pack("e1", "p2", "u1", 50),
+			"select (select count(*) from processed_event) * 10 + (select count(*) from duplicate_event)", 11,
+		},
+		"an order and its transaction are one payment": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1"},"metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+			`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+			"select balance from credits where user_id = 'u1'", 5,
+		},
+		"a payment and its refund end at nothing": {
+			fixture.Pack("e1", "p1", "u1", 200),
+			`{"id":"e2","eventType":"refund.created","object":{"status":"succeeded","refund_amount":5,"transaction":{"id":"p1","amount_paid":5,"refunded_amount":5}}}`,
+			"select balance from credits where user_id = 'u1'", 0,
+		},
+		"a payment by its order and a refund by both names end at nothing": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","amount_paid":5},"metadata":{"kind":"one_time","user_id":"u1","credits":9}}}`,
+			`{"id":"e2","eventType":"refund.created","object":{"status":"succeeded","refund_amount":5,"transaction":{"id":"t1","order":"o1","amount_paid":5,"refunded_amount":5}}}`,
+			"select balance from credits where user_id = 'u1'", 0,
+		},
+		"a licence and its refund end revoked": {
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"pro","user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"dispute.created","object":{"transaction":{"id":"t1"}}}`,
+			"select count(*) from pro_license where status = 'revoked'", 1,
+		},
+		"the user comes apart from the payment": {
+			`{"id":"e1","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`,
+			`{"id":"e2","eventType":"checkout.completed","object":{"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+			"select sum(delta)::bigint from credit_ledger where user_id = 'u1'", 9,
+		},
+		"two subscriptions of one new user: the later one shows": {
+			`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"subscription.paid","created_at":1767341000000,"object":{"id":"s2","last_transaction_id":"t2","metadata":{"user_id":"u1"}}}`,
+			"select count(*) from subscription where subscription_id = 's2'", 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			var loaded, written sync.WaitGroup
+			loaded.Add(2)
+			var first [2]sync.Once
+			for i, body := range []string{race.a, race.b} {
+				written.Go(func() {
+					e := fixture.Event(t, uint64(i+1), body)
+					for {
+						err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+							if err := live.AdvanceFirst(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
+								return err
+							}
+							state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
+							if err != nil {
+								return err
+							}
+							first[i].Do(func() { loaded.Done(); loaded.Wait() })
+							_, err = live.FoldAndSave(ctx, s, tx, fixture.AnyMode, state, []events.Event{e})
+							return err
+						})
+						if !store.IsConflict(err) {
+							require.NoError(t, err)
+							return
+						}
+					}
+				})
+			}
+			written.Wait()
+			require.Equal(t, race.want, fixture.Number(ctx, t, s, race.check))
+		})
+	}
+}
+
+func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	long := strings.Repeat("é", 126) // 252 bytes
+	bodies := []string{
+		`{"id":"\u0000","eventType":"\u0000","object":{}}`,
+		`{"id":"e1","eventType":"checkout.completed","object":{"provider_payment_id":"a\u0000","metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"provider_payment_id":"\udc00","metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e3","eventType":"checkout.completed","object":{"provider_payment_id":"p3","amount":1e400,"metadata":{"kind":"pro","user_id":"u"}}}`,
+		`{"id":"e4","eventType":"checkout.completed","object":{"provider_payment_id":"p4","metadata":{"kind":"one_time","user_id":"u","credits":99999999999999999999}}}`,
+		`{"id":"e5","eventType":"checkout.completed","object":{"provider_payment_id":"p5","units":1000001,"metadata":{"kind":"one_time","user_id":"u","credits":1000000}}}`,
+		`{"id":"e6","eventType":"subscription.paid","object":{"id":"` + long + `","last_transaction_id":"` + long + `","current_period_end":"9999-12-31T23:59:59Z",` +
+			`"order":"` + long + `","product":"` + long + `","metadata":{"user_id":"` + long + `"}}}`,
+		`{"id":"e7","eventType":"checkout.completed","object":{"metadata":{"kind":"subscription","user_id":"` + long + `","provider_payment_id":"p7"}}}`,
+		fixture.Pack("e8", "p8", "u8", 1),
+		`{"id":"e9","eventType":"checkout.completed","object":{"order":"p8","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
+		`{"id":"e10","eventType":"checkout.completed","object":{"order":"o10","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
+		fixture.Pack("e11", "o10", "u8", 3),
+	}
+	batch := make([]events.Event, len(bodies))
+	for i, body := range bodies {
+		batch[i] = fixture.Event(t, uint64(i+1), body)
+	}
+	batch = append(batch, events.Decode(events.Message{Seq: 99, Body: []byte("garbage"), ReceivedAt: time.Unix(1767348000, 0)}))
+	result, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 99})
+	require.NoError(t, err)
+	var got []string
+	for _, e := range result.Events {
+		got = append(got, e.Outcome+" "+e.Reason)
+	}
+	require.Equal(t, []string{
+		"ignored ", "rejected invalid_text", "rejected invalid_text", "rejected out_of_range", "rejected out_of_range",
+		"rejected out_of_range", "applied ", "applied ", "applied ", "duplicate_payment ", "applied ", "duplicate_payment ",
+		"rejected invalid_text",
+	}, got)
+	require.Equal(t, int64(4), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
+}
+
+// The three events of a first payment, each at its own projector at the same moment.
+func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	for sale := range uint64(25) {
+		var group errgroup.Group
+		for i, body := range []string{
+			`{"id":"c%d","eventType":"checkout.completed","object":{"order":{"id":"o%[1]d","transaction":"t%[1]d","amount_paid":12,"currency":"EUR"},
+				"subscription":"s%[1]d","metadata":{"kind":"subscription","user_id":"u%[1]d","credits":100}}}`,
+			`{"id":"a%d","eventType":"subscription.active","object":{"id":"s%[1]d","last_transaction_id":"t%[1]d","metadata":{"user_id":"u%[1]d"}}}`,
+			`{"id":"p%d","eventType":"subscription.paid","object":{"id":"s%[1]d","last_transaction_id":"t%[1]d","metadata":{"user_id":"u%[1]d","credits":100}}}`,
+		} {
+			seq, before := 3*sale+uint64(i)+1, uint64(0)
+			if sale > 0 {
+				before = seq - 3
+			}
+			e := fixture.Event(t, seq, fmt.Sprintf(body, sale))
+			group.Go(func() error {
+				_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{e}, store.Advance{LogID: "log-1", From: fixture.From(i, before), To: seq})
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+	}
+	for rule, sql := range map[string]string{
+		"one grant":        "select count(*) from credit_ledger where entry = 'grant' and delta = 100",
+		"one payment":      "select count(*) from payment where transaction_id = 't' || substr(user_id, 2) and order_id = 'o' || substr(user_id, 2) and amount = 12",
+		"one subscription": "select count(*) from subscription where status = 'active' and subscription_id = 's' || substr(user_id, 2) and provider_payment_id = 't' || substr(user_id, 2)",
+	} {
+		require.EqualValues(t, 25, fixture.Number(ctx, t, s, sql), rule)
+	}
+	require.EqualValues(t, 75, fixture.Number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
+}
+
+// What is recorded of a refused event is recorded with its rejection, or not at all.
+func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	batch := []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 5)), fixture.Event(t, 2, fixture.Pack("e2", "p2", "u1", 7))}
+	refused := store.Refused{2: errors.New("refused"), 9: errors.New("refused")}
+	_, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-2", From: fixture.From(0, 0), To: 2, Refused: refused})
+	require.ErrorIs(t, err, store.ErrFenced)
+	require.Zero(t, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"))
+	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2, Refused: refused})
+	require.NoError(t, err)
+	require.EqualValues(t, 5, fixture.Number(ctx, t, s, "select balance from credits"))
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.poison where log_id = 'log-1'"))
+
+	next, err := s.Beside(ctx, "portal_next")
+	require.NoError(t, err)
+	defer next.Close()
+	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.Refused{1: errors.New("refused")})
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, bulk.Fold(ctx, batch))
+	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"), "not before it is saved")
+	require.NoError(t, bulk.Save(ctx, 2, nil))
+	require.Zero(t, fixture.Number(ctx, t, next, "select count(*) from credits"))
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"))
+}

@@ -1,0 +1,211 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// waitingBytes bounds the bodies read ahead, whatever their size.
+const waitingBytes = 32 << 20
+
+// idleInterval is how often the positions of partitions without messages move
+// on, so that a restart does not read the log again.
+const idleInterval = time.Second
+
+// follow reads on from the least position of the share and applies batch after
+// batch, until ctx ends (nil) or something fails.
+func (p *Projector) follow(ctx context.Context, logID string, share []int, at identity.Positions) error {
+	if len(share) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	f := &follower{
+		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.LeastOf(share),
+		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
+		partitions: len(at),
+	}
+	for _, partition := range share {
+		f.at[partition] = at[partition]
+	}
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := p.Log.Read(working, f.delivered+1, func(m events.Message) error { return f.receive(working, m) }); err != nil {
+			return err
+		}
+		return errStopped
+	})
+	group.Go(func() error { return f.apply(working) })
+	if err := group.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+var errStopped = errors.New("stopped")
+
+type follower struct {
+	projector  *Projector
+	logID      string
+	partitions int // of the log
+	messages   chan events.Message
+	room       *semaphore.Weighted
+
+	at        map[int]uint64 // positions of the share; of the apply goroutine, like the rest below
+	delivered uint64         // the newest message applied or dropped
+	digest    []byte         // of that message
+	swept     time.Time      // when all positions last moved
+}
+
+func (f *follower) receive(ctx context.Context, m events.Message) error {
+	if m.Partition < 0 || m.Partition >= f.partitions {
+		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, f.partitions)
+	}
+	if err := f.room.Acquire(ctx, int64(len(m.Body))); err != nil {
+		return err
+	}
+	select {
+	case f.messages <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *follower) apply(ctx context.Context) error {
+	ticker := time.NewTicker(idleInterval)
+	defer ticker.Stop()
+	for {
+		var batch []events.Message
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case m := <-f.messages:
+			batch = f.waiting(m)
+		case <-ticker.C:
+		}
+		if err := f.applyBatch(ctx, batch); err != nil {
+			return err
+		}
+		for _, m := range batch {
+			f.room.Release(int64(len(m.Body)))
+		}
+	}
+}
+
+// waiting is the first message and whatever else is there already: a message
+// alone is not held back for others.
+func (f *follower) waiting(first events.Message) []events.Message {
+	batch := []events.Message{first}
+	for len(batch) < f.projector.BatchSize {
+		select {
+		case m := <-f.messages:
+			batch = append(batch, m)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// applyBatch applies the messages of the share and drops the others. A batch
+// the database refuses is halved until the event at fault is found; that one is
+// rejected, the others go on.
+func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error {
+	err := f.write(ctx, batch)
+	var refused *store.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if refused.Seq == 0 && len(batch) == 1 {
+		refused.Seq = batch[0].Seq
+	}
+	if refused.Seq != 0 {
+		if err := f.projector.quarantine.Add(refused); err != nil {
+			return err
+		}
+		return f.applyBatch(ctx, batch)
+	}
+	middle := len(batch) / 2
+	if middle == 0 {
+		return err // no message, and yet refused
+	}
+	if err := f.applyBatch(ctx, batch[:middle]); err != nil {
+		return err
+	}
+	return f.applyBatch(ctx, batch[middle:])
+}
+
+// applyTimeout bounds one transaction; a frozen database must not hold the loop.
+const applyTimeout = 30 * time.Second
+
+func (f *follower) write(ctx context.Context, batch []events.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	p, began := f.projector, time.Now()
+	fresh, from := f.fresh(batch)
+	delivered, digest := f.delivered, f.digest
+	if len(batch) > 0 {
+		last := batch[len(batch)-1]
+		delivered, digest = last.Seq, last.Digest()
+	}
+	sweep := began.Sub(f.swept) >= idleInterval
+	if sweep {
+		for partition, position := range f.at {
+			if position < delivered {
+				from[partition] = position
+			}
+		}
+	}
+	if len(from) > 0 {
+		result, err := Apply(ctx, p.Store, p.Rules, fresh, store.Advance{
+			LogID: f.logID, From: from, To: delivered, Digest: digest, Refused: p.quarantine.Refused,
+		})
+		if err != nil {
+			return err
+		}
+		for _, event := range fresh {
+			if p.quarantine.Folded(ctx, p.Logger, event.Seq) {
+				p.metrics.poison.Inc()
+			}
+		}
+		p.observe(ctx, result, began, delivered)
+	}
+	for partition := range from {
+		f.at[partition] = delivered
+	}
+	f.delivered, f.digest = delivered, digest
+	if sweep {
+		f.swept = began
+	}
+	return nil
+}
+
+// fresh decodes what is of the share and not applied yet, and says from where
+// its partitions move on.
+func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64) {
+	fresh, from := make([]events.Event, 0, len(batch)), map[int]uint64{}
+	for _, m := range batch {
+		if position, mine := f.at[m.Partition]; mine && m.Seq > position {
+			fresh = append(fresh, events.Decode(m))
+			from[m.Partition] = position
+		}
+	}
+	return fresh, from
+}
+
+func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
+	p.metrics.observe(result, began, position)
+	if result.Disorder > 0 {
+		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; to settle them: projector settle; see payfold.disorder",
+			"events", result.Disorder)
+	}
+}

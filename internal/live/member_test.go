@@ -1,0 +1,129 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// others opens stores of other owners on the same database.
+func others(ctx context.Context, t *testing.T, s *store.Store, count int) []*store.Store {
+	t.Helper()
+	out := make([]*store.Store, count)
+	for i := range out {
+		var err error
+		out[i], err = store.Open(ctx, store.Config{
+			DSN: s.Pool().Config().ConnString(), Owner: fmt.Sprintf("other%d", i), LeaseTime: s.LeaseTime(),
+		})
+		require.NoError(t, err)
+		t.Cleanup(out[i].Close)
+	}
+	return out
+}
+
+func TestAPartitionHasOneOwner(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	members := others(ctx, t, s, 6)
+	everything := []int{0, 1, 2, 3}
+	var group errgroup.Group
+	taken := make([][]int, len(members))
+	for i, member := range members {
+		group.Go(func() (err error) {
+			if _, err = live.Heartbeat(ctx, member); err == nil {
+				taken[i], err = live.TakeLeases(ctx, member, everything)
+			}
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	var all []int
+	for _, partitions := range taken {
+		all = append(all, partitions...)
+	}
+	require.ElementsMatch(t, everything, all)
+
+	standing, err := live.Heartbeat(ctx, s)
+	require.NoError(t, err)
+	require.Len(t, standing.Members, 7)
+	require.Len(t, standing.Leases, 4)
+}
+
+func TestWhoLeavesHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	other := others(ctx, t, s, 1)[0]
+	_, err := live.Heartbeat(ctx, other)
+	require.NoError(t, err)
+	taken, err := live.TakeLeases(ctx, other, []int{0, 1})
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, taken)
+	require.NoError(t, live.ReleaseLeases(ctx, other, []int{1}))
+	taken, err = live.TakeLeases(ctx, s, []int{0, 1})
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, taken)
+	require.NoError(t, live.Leave(ctx, other))
+	taken, err = live.TakeLeases(ctx, s, []int{0, 1})
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, taken)
+}
+
+func TestASilentMemberIsBuriedWithItsSessions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		silent    time.Duration
+		connected bool
+		buried    bool
+	}{
+		"silent for less than three heartbeats":        {-time.Minute, false, false}, // however slow the machine is
+		"silent, and no session of it is left":         {4 * time.Second, false, true},
+		"silent, but its sessions are there":           {4 * time.Second, true, false},
+		"silent for a lease's time, frozen, connected": {time.Minute + time.Second, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			other := others(ctx, t, s, 1)[0]
+			_, err := live.Heartbeat(ctx, other)
+			require.NoError(t, err)
+			_, err = live.TakeLeases(ctx, other, []int{3})
+			require.NoError(t, err)
+			session, err := other.Pool().Acquire(ctx)
+			require.NoError(t, err)
+			defer session.Release()
+			if !test.connected {
+				require.NoError(t, session.Conn().Close(ctx))
+				other.Pool().Reset()
+				wait.Until(t, func() bool {
+					return fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'payfold-projector other0'") == 0
+				})
+			}
+			// The clock is the database's: the past is moved, not the present.
+			_, err = s.Pool().Exec(ctx, "update payfold.member set last_seen = last_seen - $1::interval", test.silent)
+			require.NoError(t, err)
+			_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = expires_at - $1::interval", test.silent)
+			require.NoError(t, err)
+
+			standing, err := live.Heartbeat(ctx, s)
+			require.NoError(t, err)
+			if !test.buried {
+				require.Equal(t, map[int]string{3: "other0"}, standing.Leases)
+				return
+			}
+			require.Equal(t, []string{"test"}, standing.Members)
+			require.Empty(t, standing.Leases)
+			if test.connected {
+				require.Error(t, session.Conn().Ping(ctx), "its session was ended")
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package live_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// An order that turned out to be a transaction leads to that payment's subscription,
+// though no event of the batch names either.
+func TestTheSubscriptionOfAMergedPaymentIsLoaded(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
+		`{"id":"e1","eventType":"refund.created","object":{"refund_amount":100,"order":{"id":"o1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","object":{"id":"s2","last_transaction_id":"t1","metadata":{"credits":5}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":100,"order":{"id":"o1"},"transaction":{"id":"t1","order":"o1"}}}`,
+		`{"id":"e4","eventType":"checkout.completed","object":{"order":{"id":"o1"},"metadata":{"kind":"subscription","user_id":"u1","credits":5}}}`,
+	})
+	foldOneByOne(ctx, t, s, log, whole)
+}
+
+// The reversal of a payment that two users claimed has lines of both. One that comes
+// much later, when only the name of one row is known, goes on where they end.
+func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340000000,"object":{"order":{"id":"o1","amount_paid":100},"metadata":{"kind":"subscription","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340001000,"object":{"transaction":"t1","metadata":{"kind":"one_time","user_id":"u2","credits":50}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":40,"transaction":{"id":"t1","amount_paid":100}}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"refund_amount":10,"transaction":{"id":"t1","order":"o1","amount_paid":100}}}`,
+		`{"id":"e5","eventType":"subscription.paid","object":{"last_transaction_id":"t1","metadata":{"user_id":"u1","credits":80}}}`,
+		`{"id":"e6","eventType":"refund.created","object":{"refund_amount":50,"order":{"id":"o1"}}}`,
+	})
+	require.Len(t, whole.Ledger.Inserted(), 8)
+	foldOneByOne(ctx, t, s, log, whole)
+}
+
+func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, log []events.Event, whole *projections.State) {
+	t.Helper()
+	for i, e := range log {
+		_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{e}, store.Advance{LogID: "log-1", From: fixture.From(0, uint64(i)), To: e.Seq})
+		require.NoError(t, err, e.ID)
+	}
+	fixture.RequireTablesOf(ctx, t, s, whole)
+	fixture.RequireSound(ctx, t, s, len(log))
+}

@@ -1,0 +1,95 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	events     *prometheus.CounterVec
+	batch      prometheus.Histogram
+	latency    prometheus.Histogram
+	position   prometheus.Gauge
+	partitions prometheus.Gauge
+	faults     prometheus.Counter
+	poison     prometheus.Counter
+	disorder   prometheus.Counter
+	waiting    prometheus.Gauge
+	waitingFor prometheus.Gauge
+}
+
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	make := promauto.With(registerer)
+	return &metrics{
+		events: make.NewCounterVec(prometheus.CounterOpts{
+			Name: "payfold_projector_events_total", Help: "Events applied, by outcome and reason.",
+		}, []string{"outcome", "reason"}),
+		batch: make.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_projector_batch_duration_seconds", Help: "Time of one batch's transaction.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}),
+		latency: make.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_projector_visible_seconds", Help: "Time from ingest's receipt of an event to its committed row.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 18),
+		}),
+		position: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_position", Help: "Sequence of the newest message applied.",
+		}),
+		partitions: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_partitions", Help: "Partitions this projector holds.",
+		}),
+		poison: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_poison_total", Help: "Events found whose rows the database refuses.",
+		}),
+		disorder: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_disorder_total",
+			Help: "Events applied after a later one that shares a name with them.",
+		}),
+		waiting: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_payments_waiting", Help: "Payments that wait for the event which brings their user.",
+		}),
+		waitingFor: make.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest of them, by the provider's time; 0 where none waits.",
+		}),
+		faults: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
+		}),
+	}
+}
+
+// measureEvery is how often the payments that wait for their user are counted.
+const measureEvery = 10 * time.Second
+
+// measure counts what waits for its user. What it cannot ask it leaves as it was.
+func (p *Projector) measure(ctx context.Context) {
+	if time.Since(p.measured) < measureEvery {
+		return
+	}
+	p.measured = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	waiting, err := p.Store.Waiting(ctx)
+	if err != nil {
+		p.Logger.DebugContext(ctx, "the payments that wait for their user are not counted", "error", err)
+		return
+	}
+	p.metrics.waiting.Set(float64(waiting.Payments))
+	p.metrics.waitingFor.Set(waiting.Seconds)
+}
+
+func (m *metrics) observe(result Result, began time.Time, position uint64) {
+	now := time.Now()
+	if len(result.Events) > 0 {
+		m.batch.Observe(now.Sub(began).Seconds())
+	}
+	for _, e := range result.Events {
+		m.events.WithLabelValues(e.Outcome, e.Reason).Inc()
+		m.latency.Observe(now.Sub(e.ReceivedAt).Seconds())
+	}
+	m.events.WithLabelValues("duplicate_event", "").Add(float64(result.Duplicates))
+	m.disorder.Add(float64(result.Disorder))
+	m.position.Set(float64(position))
+}

@@ -1,0 +1,40 @@
+package live_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Start(ctx, t, 10)
+	w.Log.Deliver(t, `{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","last_transaction_id":"t1","credits":9}}`)
+	w.WaitApplied(ctx, t)
+	require.NoError(t, stop())
+
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "measures", LeaseTime: world.LeaseTime})
+	require.NoError(t, err)
+	config := w.Config(t, database, "measures", fixture.AnyMode)
+	world.Run(ctx, t, live.New(config), database)
+	gauge := func(name string) float64 {
+		families, err := config.Registerer.(*prometheus.Registry).Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			if family.GetName() == name {
+				return family.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	wait.Until(t, func() bool { return gauge("payfold_projector_payments_waiting") == 1 }, "the payment is measured")
+	require.Greater(t, gauge("payfold_projector_payments_waiting_oldest_seconds"), float64(24*60*60))
+}

@@ -1,0 +1,131 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+func TestADeliveredEventBecomesARow(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Start(ctx, t, 100)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 200), fixture.Pack("e2", "p1", "u1", 200), fixture.Pack("e3", "p3", "u1", 50))
+	w.WaitApplied(ctx, t)
+	require.EqualValues(t, 250, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
+	require.EqualValues(t, 1, w.Number(ctx, t, "select count(*) from processed_event where outcome = 'duplicate_payment'"))
+}
+
+func TestARestartGoesOnWhereTheRowsEnd(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	for round := range 3 {
+		stop := w.Start(ctx, t, 2)
+		for i := range 5 {
+			id := fmt.Sprintf("%d-%d", round, i)
+			w.Log.Deliver(t, fixture.Pack("e"+id, "p"+id, "u"+id[2:], 10))
+		}
+		w.WaitApplied(ctx, t)
+		require.NoError(t, stop())
+	}
+	require.EqualValues(t, 150, w.Number(ctx, t, "select sum(balance)::bigint from credits"))
+	require.EqualValues(t, 15, w.Number(ctx, t, "select count(*) from credit_ledger"))
+}
+
+func TestIdlePositionsMoveOn(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Start(ctx, t, 10)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1), fixture.Pack("e2", "p2", "u2", 1))
+	wait.Until(t, func() bool {
+		var least int64
+		err := w.DB.QueryRow(ctx, "select min(position) from checkpoint").Scan(&least)
+		return err == nil && least == 2
+	})
+}
+
+func TestTheProjectorOutlivesTheLogsServer(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Start(ctx, t, 10)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	w.Log.Stop(t)
+	w.Log.Start(t, 8)
+	w.Log.Deliver(t, fixture.Pack("e2", "p2", "u1", 1))
+	w.WaitApplied(ctx, t)
+	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
+}
+
+func TestTheProjectorOutlivesItsConnections(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Start(ctx, t, 10)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	_, err := w.DB.Exec(ctx, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+	require.NoError(t, err)
+	w.Log.Deliver(t, fixture.Pack("e2", "p2", "u1", 1))
+	w.WaitApplied(ctx, t)
+	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
+}
+
+// A log that was replaced, or lost its end, is refused with what is wrong.
+func TestAForeignLogIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]struct {
+		sql  string
+		want error
+	}{
+		"another log":     {"update payfold.schema_state set log_id = 'x'", store.ErrOtherLog},
+		"a lost tail":     {"update checkpoint set position = 99", identity.ErrLogLost},
+		"another message": {"update checkpoint set position_digest = 'x' where position > 0", identity.ErrLogLost},
+		"other partitions": {
+			"insert into checkpoint select 8, 0, null, (select min(log_id) from checkpoint)", identity.ErrLogLost,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, w := world.New(t)
+			stop := w.Start(ctx, t, 10)
+			w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+			w.WaitApplied(ctx, t)
+			require.NoError(t, stop())
+			_, err := w.DB.Exec(ctx, damage.sql)
+			require.NoError(t, err)
+
+			p, database := w.Projector(ctx, t, 10)
+			defer database.Close()
+			require.ErrorIs(t, p.Run(ctx), damage.want)
+			require.Error(t, p.Ready(ctx))
+		})
+	}
+}
+
+// The embedded log is lost and made anew under the same data directory's token.
+func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	p, database := w.Projector(ctx, t, 10)
+	defer database.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	w.Log.Stop(t)
+	require.NoError(t, os.RemoveAll(filepath.Join(w.Log.Dir, "log")))
+	w.Log.Start(t, 8)
+	w.Log.Deliver(t, fixture.Pack("e2", "p2", "u2", 1), fixture.Pack("e3", "p3", "u3", 1))
+	require.ErrorIs(t, <-ended, store.ErrOtherLog)
+	require.EqualValues(t, 1, w.Number(context.Background(), t, "select count(*) from processed_event"))
+}

@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// tape is a log that takes the body back as soon as deliver returns, as ReadUntil may.
+type tape struct {
+	Log
+	breaksAt uint64
+	padding  string // of every body
+}
+
+var errTape = errors.New("the tape is torn")
+
+func (t tape) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+	var buffer []byte
+	for seq := from; seq <= until; seq++ {
+		if seq == t.breaksAt {
+			return errTape
+		}
+		buffer = fmt.Appendf(buffer[:0], `{"id":"evt_%d","eventType":"any","object":{"padding":%q}}`, seq, t.padding)
+		if err := deliver(events.Message{Seq: seq, ID: fmt.Sprintf("evt_%d", seq), Body: buffer}); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		from := rapid.Uint64Range(1, 5).Draw(r, "from")
+		until := from + rapid.OneOf(rapid.Uint64Range(0, 30_000), rapid.Uint64Range(0, 100)).Draw(r, "more")
+		most := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Uint64Range(400, 7000), rapid.Just(uint64(1_000_000))).Draw(r, "most")
+		if most < 4 {
+			until = min(until, from+2000)
+		}
+		var padding string
+		if until < from+200 {
+			padding = strings.Repeat("x", rapid.IntRange(0, 200_000).Draw(r, "padding"))
+		}
+		breaksAt := rapid.Uint64Range(0, until).Draw(r, "breaks at")
+		refused := rapid.Uint64Range(0, until).Draw(r, "refused")
+		fails := rapid.Uint64Range(0, until).Draw(r, "fails")
+		errDecode, errFold := errors.New("decode"), errors.New("fold")
+
+		decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
+			if m.Seq == refused {
+				return nil, errDecode
+			}
+			return append(to, events.Decode(m)), nil
+		}
+		next := from
+		p := Pipeline{Log: tape{breaksAt: breaksAt, padding: padding}, From: from, Until: until, Most: most, Decode: decode}
+		err := p.Run(context.Background(), func(some []*Batch) error {
+			require.NotEmpty(r, some)
+			began := next
+			for _, b := range some {
+				for _, event := range b.Events {
+					require.Equal(r, next, event.Seq)
+					require.Equal(r, fmt.Sprintf("evt_%d", next), event.ID)
+					next++
+				}
+				require.Equal(r, next-1, b.Seq())
+				require.Less(r, len(b.bodies), decodeBytes+len(padding)+100)
+				require.Equal(r, b.last().Digest(), b.Digest)
+			}
+			require.LessOrEqual(r, next-began, most)
+			if began <= fails && fails < next {
+				return errFold
+			}
+			return nil
+		})
+		broken := map[error]bool{errTape: breaksAt >= from, errDecode: refused >= from, errFold: fails >= from}
+		if !broken[errTape] && !broken[errDecode] && !broken[errFold] {
+			require.NoError(r, err)
+			require.Equal(r, until+1, next)
+			return
+		}
+		require.True(r, broken[err], "%v", err)
+		require.LessOrEqual(r, next, until+1)
+	})
+}
+
+func TestBatchesBeforeOneThatCannotBeDecodedAreFolded(t *testing.T) {
+	t.Parallel()
+	errDecode := errors.New("decode")
+	order := make(chan *Batch, 4)
+	for _, err := range []error{nil, nil, errDecode, nil} {
+		b := &Batch{decoded: make(chan error, 1)}
+		b.decoded <- err
+		order <- b
+	}
+	close(order)
+	q := queue{order: order, most: 10}
+	some, err := q.take()
+	require.NoError(t, err)
+	require.Len(t, some, 2)
+	for range 2 {
+		some, err = q.take()
+		require.ErrorIs(t, err, errDecode)
+		require.Empty(t, some)
+	}
+}

@@ -1,0 +1,111 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// ErrNotPromoted says why a promotion was refused; nothing was changed.
+var ErrNotPromoted = errors.New("not promoted")
+
+// check says what stands in the way already now: ErrNotPromoted.
+func check(ctx context.Context, s *store.Store, p terms) error {
+	candidate, err := s.SchemaNamed(ctx, s.Schema())
+	if err != nil {
+		return err
+	}
+	live, err := s.SchemaNamed(ctx, store.LiveSchema)
+	if err != nil {
+		return err
+	}
+	if err := p.fit(candidate, live); err != nil {
+		return err
+	}
+	return checkObjects(ctx, s, s.Pool())
+}
+
+func (p terms) fit(candidate, live store.Schema) error {
+	switch {
+	case candidate.Name == store.LiveSchema:
+		return fmt.Errorf("%w: %w already", ErrNotPromoted, store.ErrLive)
+	case candidate.UntilSeq != nil:
+		return fmt.Errorf("%w: %s holds the tables as of seq %d", ErrNotPromoted, candidate.Name, *candidate.UntilSeq)
+	case candidate.FoldID != p.FoldID:
+		return fmt.Errorf("%w: %s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
+			ErrNotPromoted, candidate.Name, candidate.FoldID, p.FoldID)
+	case candidate.LogID != live.LogID && !p.AcceptLogLoss:
+		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; --accept-log-loss gives up what only that one had",
+			ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
+	}
+	return nil
+}
+
+// checkBeginning: a candidate folded from a log that was adopted lacks the past.
+func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64) error {
+	var lacking bool
+	err := tx.QueryRow(ctx, fmt.Sprintf(`select exists (select from %s where stream_seq < $1) and not exists (select from %s where stream_seq < $1)`,
+		store.Qualified(store.LiveSchema, "processed_event"), store.Qualified(s.Schema(), "processed_event")), int64(first)).Scan(&lacking)
+	if err != nil {
+		return fmt.Errorf("compare the beginnings: %w", err)
+	}
+	if lacking {
+		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold what was before; --accept-log-loss gives that up", ErrNotPromoted, first)
+	}
+	return nil
+}
+
+// checkPositions: a promotion never goes back in time.
+func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
+	var behind int
+	err := tx.QueryRow(ctx, fmt.Sprintf(`select count(*) from %s live left join %s candidate using (partition)
+		where candidate.position is null or candidate.position < live.position`,
+		store.Qualified(store.LiveSchema, "checkpoint"), store.Qualified(s.Schema(), "checkpoint"))).Scan(&behind)
+	if err != nil {
+		return fmt.Errorf("compare the checkpoints: %w", err)
+	}
+	if behind > 0 {
+		return fmt.Errorf("%w: %d partitions of %s are behind the live tables", ErrNotPromoted, behind, s.Schema())
+	}
+	return nil
+}
+
+// checkObjects: what others made of the live tables would stay with the old
+// ones, and what they made of the ones before would be dropped with those.
+func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
+	theirs, err := store.OthersObjects(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
+	if err != nil {
+		return err
+	}
+	if len(theirs) > 0 {
+		return fmt.Errorf("%w: objects that are not payfold's depend on the live tables and would stay with the old ones: %s",
+			ErrNotPromoted, strings.Join(theirs, ", "))
+	}
+	if s.Schema() == store.PreviousSchema {
+		return nil
+	}
+	var taken, ours bool
+	err = q.QueryRow(ctx, "select to_regnamespace($1) is not null, exists (select from payfold.schema_state where schema_name = $1) and to_regclass($1 || '.checkpoint') is not null", store.PreviousSchema).
+		Scan(&taken, &ours)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for schema %s: %w", store.PreviousSchema, err)
+	case !taken:
+		return nil
+	case !ours:
+		return fmt.Errorf("%w: schema %s is there and is not payfold's", ErrNotPromoted, store.PreviousSchema)
+	}
+	if theirs, err = store.OthersObjects(ctx, q, store.PreviousSchema, s.Schema(), store.Outside, store.Inside); err != nil {
+		return err
+	}
+	if len(theirs) > 0 {
+		return fmt.Errorf("%w: schema %s is to be replaced, and objects that are not payfold's depend on it: %s",
+			ErrNotPromoted, store.PreviousSchema, strings.Join(theirs, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package promote
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+//go:embed copy_rights.sql
+var copyRightsSQL string
+
+// copyRights gives the candidate the owner and the grants of the live tables, so
+// that whoever works with the ones can work with the others.
+func copyRights(ctx context.Context, s *store.Store, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, copyRightsSQL, store.LiveSchema, s.Schema())
+	if err != nil {
+		return fmt.Errorf("read the grants: %w", err)
+	}
+	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("read the grants: %w", err)
+	}
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("carry the rights over (%s): %w", sql, err)
+		}
+	}
+	return nil
+}

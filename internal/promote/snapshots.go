@@ -1,0 +1,57 @@
+package promote
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// snapshotWait is how long a promotion waits, at most, for readers whose snapshot is older
+// than the candidate's rows.
+const snapshotWait = 5 * time.Second
+
+//go:embed snapshots.sql
+var oldSnapshots string
+
+// waitForSnapshots waits until no transaction is left that could not see the
+// candidate's rows, and so would read empty tables after the renaming; but is the
+// promotion's own session, which reads no more. It asks outside the promotion's
+// transaction: within one, Postgres goes on to show the sessions as they were at
+// the first look.
+func waitForSnapshots(ctx context.Context, s *store.Store, but uint32) error {
+	var marker int64
+	var since time.Time
+	err := s.Pool().QueryRow(ctx, "select (pg_current_xact_id()::text::numeric % 4294967296)::bigint, clock_timestamp()").Scan(&marker, &since)
+	if err != nil {
+		return fmt.Errorf("mark the candidate's last row: %w", err)
+	}
+	ticker := time.NewTicker(store.LockTry)
+	defer ticker.Stop()
+	for waited := time.Duration(0); ; waited += store.LockTry {
+		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(but))
+		if err != nil {
+			return fmt.Errorf("look for old snapshots: %w", err)
+		}
+		readers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return fmt.Errorf("look for old snapshots: %w", err)
+		}
+		if len(readers) == 0 {
+			return nil
+		}
+		if waited >= snapshotWait {
+			return fmt.Errorf("%w: open transactions would see empty tables; end them first: %s", ErrNotPromoted, strings.Join(readers, ", "))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}

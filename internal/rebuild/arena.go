@@ -1,0 +1,84 @@
+package rebuild
+
+// arena is bytes in segments, so that it grows without being copied.
+type arena struct {
+	segments [][]byte
+	from     *memory
+}
+
+type place struct{ segment, from, length uint32 }
+
+func (a *arena) put(b []byte) place {
+	last := len(a.segments) - 1
+	if last < 0 || cap(a.segments[last])-len(a.segments[last]) < len(b) {
+		a.segments = append(a.segments, a.from.segment(len(b)))
+		last++
+	}
+	p := place{uint32(last), uint32(len(a.segments[last])), uint32(len(b))}
+	a.segments[last] = append(a.segments[last], b...)
+	return p
+}
+
+func (a *arena) at(p place) []byte { return a.segments[p.segment][p.from : p.from+p.length] }
+
+// replace puts b where p was, if there is room.
+func (a *arena) replace(p place, b []byte) place {
+	if len(b) > int(p.length) {
+		return a.put(b)
+	}
+	p.length = uint32(copy(a.at(p), b))
+	return p
+}
+
+// memory gives out segments. The next is made ready beside the fold: to touch memory
+// for the first time may take as long as to fill it.
+type memory struct{ ready chan []byte }
+
+const (
+	segmentSize = 1 << 20
+	pageSize    = 4 << 10
+)
+
+func newMemory() *memory {
+	m := &memory{ready: make(chan []byte, 1)}
+	go m.prepare()
+	return m
+}
+
+// segment has room for that many bytes at least.
+func (m *memory) segment(least int) []byte {
+	if least > segmentSize {
+		return make([]byte, 0, least)
+	}
+	segment := <-m.ready
+	go m.prepare()
+	return segment
+}
+
+func (m *memory) prepare() {
+	segment := make([]byte, segmentSize)
+	for i := 0; i < segmentSize; i += pageSize {
+		segment[i] = 0
+	}
+	m.ready <- segment[:0]
+}
+
+// segmented is a slice that grows without being copied.
+type segmented[T any] struct {
+	segments [][]T
+	length   uint32
+}
+
+const rowsOfSegment = 1 << 13
+
+func (l *segmented[T]) at(i uint32) *T { return &l.segments[i/rowsOfSegment][i%rowsOfSegment] }
+
+func (l *segmented[T]) add(one T) (at uint32) {
+	at = l.length
+	if at%rowsOfSegment == 0 {
+		l.segments = append(l.segments, make([]T, rowsOfSegment))
+	}
+	l.length++
+	*l.at(at) = one
+	return at
+}

@@ -1,0 +1,281 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Bulk folds long chunks of the log into tables that nobody else writes. The
+// rows are those that Apply would leave; the way there differs: what a chunk has
+// seen stays in memory, rows that are only ever added go out while the fold goes
+// on, and all of a chunk is one transaction.
+//
+// Not for concurrent use. After an error only Close may be called, and the tables are
+// as the last Save left them.
+type Bulk struct {
+	rules         projections.Rules
+	reads, writes *pgxpool.Conn
+	loader        tables.Loader
+	filter        *keyFilter         // what the loader asks for
+	chunk         *chunk             // nil between Save and the next Fold
+	rows          *rowCache          // of the chunk
+	state         *projections.State // of the last batch
+	logID         string
+	positions     map[int]uint64 // where the tables stand, by partition
+	refused       store.Refused
+	memory        int // for the rows of a chunk
+	together      int // batches are written
+}
+
+// NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
+// may change refused until Close.
+func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.Refused) (_ *Bulk, err error) {
+	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: newKeyFilter()}
+	b.loader = tables.Loader{Schema: s.Schema(), Ask: b.filter.ask}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	for _, connection := range []**pgxpool.Conn{&b.reads, &b.writes} {
+		if *connection, err = s.Pool().Acquire(ctx); err != nil {
+			return nil, fmt.Errorf("connect to the database: %w", err)
+		}
+	}
+	if err := b.check(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.filter.resume(ctx, b.reads.Conn(), b.least(), until)
+}
+
+func (b *Bulk) check(ctx context.Context) error {
+	var inForce string
+	err := b.reads.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", b.loader.Schema).Scan(&inForce, &b.logID)
+	if err != nil {
+		return fmt.Errorf("read the schema's state: %w", err)
+	}
+	if inForce != b.rules.FoldID() {
+		return store.OtherRules(b.loader.Schema, inForce, b.rules.FoldID())
+	}
+	b.positions, err = store.PositionsIn(ctx, b.reads)
+	return err
+}
+
+// StandAt says whether the tables stood there, partition by partition, when the
+// Bulk was made.
+func (b *Bulk) StandAt(positions []uint64) bool {
+	for partition, position := range positions {
+		if b.positions[partition] != position {
+			return false
+		}
+	}
+	return len(positions) == len(b.positions)
+}
+
+func (b *Bulk) least() uint64 {
+	least := uint64(math.MaxUint64)
+	for _, position := range b.positions {
+		least = min(least, position)
+	}
+	return least
+}
+
+// Close gives up what is not saved.
+func (b *Bulk) Close() {
+	if b.chunk != nil {
+		_ = b.chunk.flush()
+		_ = b.chunk.tx.Rollback(context.Background())
+	}
+	for _, connection := range []*pgxpool.Conn{b.reads, b.writes} {
+		if connection != nil {
+			connection.Release()
+		}
+	}
+}
+
+// Fold folds events of the log that the tables don't hold yet, in order, batch by
+// batch. Small batches are quicker, as long as there are several at once: what the
+// tables have of them is read in one go. The error may be a RefusedError.
+func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	if b.filter.any {
+		if err := b.load(ctx, slices.Concat(batches...)); err != nil {
+			return err
+		}
+	}
+	seen := b.rows.seen(batches)
+	defer func() {
+		for range seen { // until it has ended
+		}
+	}()
+	for _, batch := range batches {
+		if err := b.foldBatch(batch, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load puts what the tables have of the events into the row cache.
+func (b *Bulk) load(ctx context.Context, some []events.Event) error {
+	if len(some) == 0 {
+		return nil
+	}
+	b.loader.State = projections.NewState()
+	err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, tables.ByKeys); err != nil {
+			return err
+		}
+		return b.loader.Load(ctx, tx, some)
+	})
+	if err == nil {
+		b.rows.take(b.loader.State)
+	}
+	return err
+}
+
+func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
+	b.state.Reset()
+	b.rows.load(b.state, batch)
+	for _, id := range <-seen {
+		b.state.Events.Load(id)
+	}
+	for _, event := range batch {
+		if err := store.Fold(b.rules, b.state, event); err != nil {
+			return err
+		}
+	}
+	b.rows.keep(b.state)
+	return store.Refusal(b.chunk.write(addedIn(b.state)))
+}
+
+// expected is how many events a long first chunk comes to, for the size of its maps.
+func (b *Bulk) expected() int {
+	if b.filter.any {
+		return 0
+	}
+	until := b.filter.until
+	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
+}
+
+// Full says that a chunk has come to the memory that it may take, and is to be saved.
+func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.size()+b.filter.size > b.memory }
+
+// mostMemory is more than a million events of a real shop come to, which are each about
+// eventMemory.
+const (
+	mostMemory  = 512 << 20
+	eventMemory = 512
+)
+
+// chunkMemory is what the rows of a chunk may take: half of GOMEMLIMIT where that is
+// less, for reading ahead and writing take some, too.
+func chunkMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
+
+// Save commits everything folded and moves the partitions that are not there yet
+// on to position, whose message has that digest. ErrFenced where somebody else
+// moved them.
+func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	chunk, rows := b.chunk, b.rows
+	var learning sync.WaitGroup // while Postgres has the work
+	learning.Go(func() { b.filter.learn(rows, position) })
+	defer learning.Wait()
+	if err := chunk.flush(); err != nil {
+		return store.Refusal(err)
+	}
+	if err := rows.save(ctx, chunk.tx, chunk.fresh); err != nil {
+		return store.Refusal(err)
+	}
+	for _, t := range tables.All {
+		if !t.About().Extra {
+			continue
+		}
+		if err := t.ChangesIn(b.state).Copy(ctx, chunk.tx); err != nil {
+			return store.Refusal(err)
+		}
+	}
+	behind := maps.Clone(b.positions)
+	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= position })
+	advance := store.Advance{LogID: b.logID, From: behind, To: position, Digest: digest}
+	if err := advance.Move(ctx, chunk.tx); err != nil {
+		return err
+	}
+	if err := b.refused.Record(ctx, chunk.tx, b.logID, func(seq uint64) bool { return seq <= position }); err != nil {
+		return err
+	}
+	if err := chunk.tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	b.chunk, b.rows = nil, nil
+	for partition, at := range b.positions {
+		b.positions[partition] = max(at, position)
+	}
+	b.filter.renew()
+	return nil
+}
+
+// Finish makes the indexes that are missing; with live those that only live work needs,
+// too. Before that the tables are complete, but slow to read.
+func (b *Bulk) Finish(ctx context.Context, live bool) error {
+	return store.MakeIndexes(ctx, b.loader.Schema, live, b.writes, b.reads)
+}
+
+// begin opens a chunk unless one is open.
+func (b *Bulk) begin(ctx context.Context) error {
+	if b.chunk != nil {
+		return nil
+	}
+	if b.filter.any {
+		if err := store.MakeIndexes(ctx, b.loader.Schema, false, b.writes, b.reads); err != nil {
+			return err
+		}
+	}
+	tx, err := b.writes.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err = store.LockPositions(ctx, tx, b.logID, b.positions); err == nil {
+		b.chunk, err = beginChunk(ctx, tx, !b.filter.any, b.together)
+	}
+	if err != nil {
+		_ = tx.Rollback(ctx)
+		return err
+	}
+	b.rows, b.state = newRowCache(b.expected()), projections.NewState()
+	if b.filter.any {
+		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
+			return err
+		}
+	}
+	return b.loadPoison(ctx)
+}
+
+func (b *Bulk) loadPoison(ctx context.Context) error {
+	all := &pgx.Batch{}
+	tables.QueuePoison(all, b.loader.Schema, b.state, 0, math.MaxInt64)
+	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
+		return fmt.Errorf("read the refused events: %w", err)
+	}
+	for seq := range b.refused {
+		b.state.Poison[seq] = true
+	}
+	return nil
+}

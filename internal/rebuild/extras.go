@@ -1,0 +1,30 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// loadExtras puts what the next chunk of a rebuild adds to. Sums by day are
+// few and come whole; rows by user would have a lookup.
+func loadExtras(ctx context.Context, from tables.Sender, rules projections.Rules, state *projections.State) error {
+	batch := &pgx.Batch{}
+	for _, t := range tables.All {
+		if slices.Contains(rules.Extras, t.About().Name) {
+			t.QueueAll(batch, state)
+		}
+	}
+	if batch.Len() == 0 {
+		return nil
+	}
+	if err := from.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("load the extras: %w", err)
+	}
+	return nil
+}

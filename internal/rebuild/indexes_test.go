@@ -1,0 +1,107 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// Two commands that finish the same tables do not get in each other's way.
+func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	for round := range 10 {
+		s, err := live.Beside(ctx, fmt.Sprintf("candidate_%d", round))
+		require.NoError(t, err)
+		defer s.Close()
+		require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+		var both errgroup.Group
+		for range 2 {
+			bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
+			require.NoError(t, err)
+			defer bulk.Close()
+			both.Go(func() error { return bulk.Finish(ctx, true) })
+		}
+		require.NoError(t, both.Wait())
+		require.Equal(t, fixture.KeysAndIndexes(ctx, t, live), strings.ReplaceAll(fixture.KeysAndIndexes(ctx, t, s), s.Schema()+".", "portal."))
+	}
+}
+
+// The session of a killed command that makes an index still is waited for.
+func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Beside(ctx, t, live, 0)
+	left, err := s.Pool().Begin(ctx)
+	require.NoError(t, err)
+	_, err = left.Exec(ctx, "create index reversal_payment on reversal (provider_payment_id)")
+	require.NoError(t, err)
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	finished := make(chan error, 1)
+	go func() { finished <- bulk.Finish(ctx, false) }()
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.reversal'::regclass")
+	require.NoError(t, left.Commit(ctx))
+	require.NoError(t, <-finished)
+}
+
+// awaitWaiting waits until somebody waits for such a lock.
+func awaitWaiting(ctx context.Context, t *testing.T, s *store.Store, lock string) {
+	t.Helper()
+	wait.Until(t, func() bool {
+		return fixture.Number(ctx, t, s, "select count(*) from pg_locks where not granted and "+lock) > 0
+	})
+}
+
+// An operator makes an index of his own, as docs/rebuild.md asks for, while the tables are prepared
+// for a promotion: neither waits for the other for ever.
+func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Beside(ctx, t, live, 0)
+	// What holds the index up, and with it its lock, until all else waits for that.
+	writer, err := s.Pool().Begin(ctx)
+	require.NoError(t, err)
+	_, err = writer.Exec(ctx, "lock table processed_event in row exclusive mode")
+	require.NoError(t, err)
+	mine, prepared := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Pool().Exec(ctx, "create index concurrently mine on processed_event (outcome)")
+		mine <- err
+	}()
+	awaitWaiting(ctx, t, live, "locktype = 'virtualxid'")
+	go func() {
+		bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
+		if err == nil {
+			defer bulk.Close()
+			err = errors.Join(s.Analyze(ctx), bulk.Finish(ctx, true))
+		}
+		prepared <- err
+	}()
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.processed_event'::regclass and mode = 'ShareUpdateExclusiveLock'")
+	require.NoError(t, writer.Commit(ctx))
+	require.NoError(t, <-mine)
+	require.NoError(t, <-prepared)
+	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'portal_next.mine'::regclass and indisvalid"))
+}
+
+// Live tables that an older build promoted without their keys get them.
+func TestLiveTablesGetTheKeysTheyLack(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	want := fixture.KeysAndIndexes(ctx, t, s)
+	_, err := s.Pool().Exec(ctx, "alter table payment drop constraint payment_transaction_id_key; drop index payment_pro; alter table duplicate_event drop constraint duplicate_event_pkey")
+	require.NoError(t, err)
+	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	require.Equal(t, want, fixture.KeysAndIndexes(ctx, t, s))
+}

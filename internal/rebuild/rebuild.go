@@ -1,0 +1,193 @@
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/pipeline"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Log is what a rebuild needs of the event log.
+type Log interface {
+	Info(ctx context.Context) (eventlog.Info, error)
+	Message(ctx context.Context, seq uint64) (events.Message, error)
+	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
+}
+
+// Rebuild folds the log into tables that nobody else writes. It holds no lease.
+type Rebuild struct {
+	Log      Log
+	Store    *store.Store // of the tables' schema, prepared
+	Rules    projections.Rules
+	Logger   *slog.Logger
+	Progress func(position, until uint64) // called now and then with what is folded
+	Chunk    uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
+	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
+
+	UpTo        identity.Positions                 // what lies beyond is left out; nil: nothing does
+	Look        func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
+	Scratch     bool                               // the tables are to be compared and dropped: no poison is recorded, no index made at the end
+	LiveIndexes bool                               // the tables are to be live: the indexes that only live work needs are made, too
+	quarantine  store.Quarantine
+}
+
+// chunkEvents is how much of the log is folded in memory before it is committed,
+// and what a rebuild that is killed does again: about ten seconds of work.
+const chunkEvents = 1_000_000
+
+// Run goes on from where the tables stand up to that message of the log. After
+// an error they stand at some message before it, whole, and Run goes on there.
+func (r *Rebuild) Run(ctx context.Context, until uint64) error {
+	size := r.atOnce()
+	for {
+		begin, err := r.run(ctx, until, size)
+		var refused *store.RefusedError
+		switch {
+		case r.Scratch:
+			return err
+		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: on from where that left off
+			continue
+		case !errors.As(err, &refused):
+			return err
+		case refused.Seq == 0 && size > 1:
+			size = max(1, size/10) // until it is found which event is refused
+			continue
+		case refused.Seq == 0:
+			refused.Seq = begin + 1
+		}
+		if len(r.Rules.Extras) > 0 { // others may well fold it
+			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
+		}
+		if err := r.quarantine.Add(refused); err != nil {
+			return err
+		}
+		size = r.atOnce()
+	}
+}
+
+func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, chunkEvents) }
+
+// decode leaves out what the tables hold, and what lies beyond upto.
+func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
+	return func(to []events.Event, m events.Message) ([]events.Event, error) {
+		if m.Partition < 0 || m.Partition >= len(at) {
+			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
+		}
+		if m.Seq <= at[m.Partition] || r.UpTo != nil && m.Seq > r.UpTo[m.Partition] {
+			return to, nil
+		}
+		event := events.Decode(m)
+		if r.Look != nil {
+			r.Look(m, event)
+		}
+		return append(to, event), nil
+	}
+}
+
+// run commits chunk after chunk of that many messages and returns where the
+// last one began.
+func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, err error) {
+	info, err := r.Log.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	at, err := identity.Check(ctx, r.Log, r.Store, info)
+	if err != nil {
+		return 0, err
+	}
+	bulk, err := NewBulk(ctx, r.Store, r.Rules, until, maps.Clone(r.quarantine.Refused))
+	if err != nil {
+		return 0, err
+	}
+	defer bulk.Close()
+	if !bulk.StandAt(at) {
+		return 0, store.ErrFenced
+	}
+	s := folded{bulk: bulk, begin: max(at.Least(), info.First-1)} // a log that was adopted begins late
+	r.Progress(min(s.begin, until), until)
+	work, stop := withGrace(ctx, r.Grace)
+	defer stop()
+	all := pipeline.Pipeline{Log: r.Log, From: s.begin + 1, Until: until, Most: size, Decode: r.decode(at)}
+	err = all.Run(ctx, func(some []*pipeline.Batch) error {
+		if err := s.fold(work, some); err != nil {
+			return err
+		}
+		if s.end-s.begin >= size || s.end == until || bulk.Full() {
+			if err := r.save(work, &s); err != nil {
+				return err
+			}
+		}
+		r.Progress(s.end, until)
+		return nil
+	})
+	switch {
+	case r.Scratch:
+	case err == nil:
+		err = bulk.Finish(ctx, r.LiveIndexes)
+	default:
+		_ = r.save(work, &s) // what is folded need not be folded again
+	}
+	return s.begin, err
+}
+
+// folded is what was folded since the last commit.
+type folded struct {
+	bulk   *Bulk
+	begin  uint64 // up to where the tables stand
+	end    uint64 // the last message that was folded; 0 before the first
+	digest []byte // of that message
+	failed error  // of bulk, which is of no use after one
+}
+
+func (s *folded) fold(ctx context.Context, some []*pipeline.Batch) error {
+	batches := make([][]events.Event, len(some))
+	for i, b := range some {
+		batches[i] = b.Events
+	}
+	if s.failed = s.bulk.Fold(ctx, batches...); s.failed == nil {
+		last := some[len(some)-1]
+		s.end, s.digest = last.Seq(), last.Digest
+	}
+	return s.failed
+}
+
+// save commits the chunk, if there is one, and begins the next.
+func (r *Rebuild) save(ctx context.Context, s *folded) error {
+	if s.failed != nil || s.end <= s.begin {
+		return s.failed
+	}
+	if s.failed = s.bulk.Save(ctx, s.end, s.digest); s.failed != nil {
+		return s.failed
+	}
+	s.begin = s.end
+	for seq := range r.quarantine.Refused {
+		if seq <= s.begin {
+			r.quarantine.Folded(ctx, r.Logger, seq)
+		}
+	}
+	return nil
+}
+
+// withGrace returns a context that ends that long after ctx.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	if grace == 0 {
+		return ctx, func() {}
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return work, func() {
+		stop()
+		cancel()
+	}
+}

@@ -1,0 +1,183 @@
+package rebuild_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+// There is nothing to wait for.
+func TestARebuildOfAnEmptyLogEnds(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 0}, []uint64{info.First, info.Last})
+	rebuild := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0)
+	require.NoError(t, rebuild.Run(ctx, 0))
+}
+
+// The lock on a schema's name is a session's, which can be lost; the checkpoints are
+// what keeps two rebuilds apart.
+func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, 600, world.ShopSecret)
+	head := w.Head(ctx, t)
+	alone := w.Rebuild(t, w.Open(ctx, t, "alone"), 0)
+	require.NoError(t, alone.Run(ctx, head))
+	var both errgroup.Group
+	for range 2 {
+		rebuild := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 100)
+		both.Go(func() error { return rebuild.Run(ctx, head) })
+	}
+	require.NoError(t, both.Wait())
+	w.RequireSame(ctx, t, "alone", "portal_next")
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+}
+
+// What only an analyst's table cannot take is no fault of the event.
+func TestAnEventThatOnlyAnExtraRefusesIsNotPoison(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	const most = 9223372036854775807
+	paid := `{"id":%q,"eventType":"checkout.completed","created_at":1767225600000,"object":{"order":{"id":%q,"amount_paid":%d,"currency":"EUR"},
+		"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`
+	w.Log.Deliver(t, fmt.Sprintf(paid, "e1", "o1", most), fmt.Sprintf(paid, "e2", "o2", most),
+		`{"id":"e3","eventType":"refund.created","created_at":1767225600000,"object":{"status":"succeeded","order":"o1"}}`)
+	sales := store.Config{DSN: w.DSN, Schema: "sales", Owner: "command"}
+	database, err := store.Open(ctx, sales)
+	require.NoError(t, err)
+	t.Cleanup(database.Close)
+	rebuild := w.Rebuild(t, database, 0)
+	rebuild.Rules.Extras = []string{"revenue_daily"}
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, database.Prepare(ctx, info.LogID, info.Partitions, rebuild.Rules))
+	require.ErrorContains(t, rebuild.Run(ctx, 3), "the event at seq 3 cannot be folded with revenue_daily")
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	plain := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0)
+	require.NoError(t, plain.Run(ctx, 3))
+	require.EqualValues(t, 3, w.Number(ctx, t, "select count(*) from portal_next.processed_event where outcome = 'applied'"))
+}
+
+func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Project(ctx, t, 700)
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	for _, chunk := range []uint64{0, 7, 333} {
+		schema := fmt.Sprintf("by_%d", chunk)
+		into := w.Open(ctx, t, schema)
+		for stops := 0; ; stops++ {
+			stopped, stop := context.WithCancel(ctx)
+			rebuild := w.Rebuild(t, into, chunk)
+			var left atomic.Int64
+			left.Store(rand.Int64N(40))
+			rebuild.Progress = func(_, _ uint64) {
+				if left.Add(-1) == 0 && stops < 6 {
+					stop()
+				}
+			}
+			err := rebuild.Run(stopped, info.Last)
+			stop()
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		w.RequireSame(ctx, t, "portal", schema)
+	}
+}
+
+// What was folded when it is interrupted is saved, if that takes no longer than it may.
+func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, 11_000, world.ShopSecret)
+	undisturbed := w.Rebuild(t, w.Open(ctx, t, "undisturbed"), 0)
+	require.NoError(t, undisturbed.Run(ctx, w.Head(ctx, t)))
+	into := w.Open(ctx, t, "portal_next")
+	stopped, stop := context.WithCancel(ctx)
+	rebuild := w.Rebuild(t, into, 0)
+	rebuild.Grace = 30 * time.Second
+	rebuild.Progress = func(position, _ uint64) {
+		if position > 0 {
+			stop()
+		}
+	}
+	require.ErrorIs(t, rebuild.Run(stopped, w.Head(ctx, t)), context.Canceled)
+	require.Positive(t, w.Number(ctx, t, "select min(position) from portal_next.checkpoint"))
+	again := w.Rebuild(t, into, 0)
+	require.NoError(t, again.Run(ctx, w.Head(ctx, t)))
+	w.RequireSame(ctx, t, "undisturbed", "portal_next")
+}
+
+// What the database refuses of the tables that are built is found, also among
+// many, and rejected in every fold from then on.
+func TestARebuildFindsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, chunk := range []uint64{0, 50} {
+		t.Run(fmt.Sprint("chunk ", chunk), func(t *testing.T) {
+			t.Parallel()
+			ctx, w := world.New(t)
+			w.Log.Fill(t, 400, world.ShopSecret)
+			into := w.Open(ctx, t, "portal_next")
+			_, err := w.DB.Exec(ctx, `
+				alter table portal_next.processed_event add constraint no_97 check (stream_seq not in (97, 98) or outcome = 'rejected');
+				create function portal_next.refuse() returns trigger language plpgsql as $$
+				begin
+					if new.stream_seq = 251 then raise 'not this one'; end if;
+					return new;
+				end $$;
+				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
+			require.NoError(t, err)
+			rebuild := w.Rebuild(t, into, chunk)
+			require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
+			require.EqualValues(t, w.Head(ctx, t), w.Number(ctx, t, "select (select count(*) from portal_next.processed_event) + (select count(*) from portal_next.duplicate_event)"))
+			refused := w.Number(ctx, t, "select count(*) from payfold.poison")
+			require.Positive(t, refused)
+			require.LessOrEqual(t, refused, int64(3))
+			require.Equal(t, refused, w.Number(ctx, t, "select count(*) from portal_next.processed_event where reason = 'internal'"))
+			w.Project(ctx, t, 1)
+			rest := w.Rebuild(t, into, chunk)
+			require.NoError(t, rest.Run(ctx, w.Head(ctx, t)))
+			other := w.Open(ctx, t, "other")
+			again := w.Rebuild(t, other, 0)
+			require.NoError(t, again.Run(ctx, w.Head(ctx, t)))
+			w.RequireSame(ctx, t, "portal_next", "other")
+		})
+	}
+}
+
+// The tables before stand wherever their partitions stood when they were
+// replaced; to go back they are caught up, each partition from its own place.
+func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Project(ctx, t, 300)
+	require.NoError(t, stop())
+	live := w.Open(ctx, t, store.LiveSchema)
+	// As if one projector had gone on and another one not: the last 100 messages
+	// are there for half of the partitions.
+	half := w.Open(ctx, t, "half")
+	first := w.Rebuild(t, half, 0)
+	require.NoError(t, first.Run(ctx, 200))
+	w.ApplyOdd(ctx, t, half, 200, 290)
+	require.Positive(t, w.Number(ctx, t, "select count(distinct position) - 1 from half.checkpoint"))
+	promotion := promote.Promotion{Rebuild: w.Rebuild(t, half, 13), Live: live}
+	require.NoError(t, promotion.Run(ctx))
+	w.RequireSame(ctx, t, "portal", "portal_prev")
+	require.Zero(t, w.Number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.Head(ctx, t))))
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/tern/v2/migrate"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrationTimeout is when Postgres ends the session of a process that froze while it
+// kept others from preparing anything.
+const migrationTimeout = 5 * time.Minute
+
+// Migrate brings schema payfold to this build's version.
+func (s *Store) Migrate(ctx context.Context) error {
+	return s.migrated(ctx, func(pgx.Tx) error { return nil })
+}
+
+// migrated calls then when schema payfold is that of this build, in a transaction that
+// keeps others from preparing anything.
+func (s *Store) migrated(ctx context.Context, then func(pgx.Tx) error) error {
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer connection.Release()
+	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		// This session is idle while another one migrates, which may take longer than a
+		// lease on a busy database.
+		if _, err := tx.Exec(ctx, "select set_config('idle_in_transaction_session_timeout', $1, true)", Milliseconds(migrationTimeout)); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
+			return fmt.Errorf("wait for the schema lock: %w", err)
+		}
+		if err := s.migrateSchema(ctx); err != nil {
+			return err
+		}
+		return then(tx)
+	})
+}
+
+// migrateSchema brings schema payfold to this build's version, on a connection of its
+// own because tern commits each step.
+func (s *Store) migrateSchema(ctx context.Context) error {
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer connection.Release()
+	if _, err := connection.Exec(ctx, "create schema if not exists payfold"); err != nil {
+		return fmt.Errorf("create schema payfold: %w", err)
+	}
+	migrator, err := migrate.NewMigrator(ctx, connection.Conn(), "payfold.schema_version")
+	if err != nil {
+		return fmt.Errorf("read the version of schema payfold: %w", err)
+	}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	if err := migrator.LoadMigrations(steps); err != nil {
+		return fmt.Errorf("load the migrations: %w", err)
+	}
+	// Migrations only ever add, so this build can work on what a newer one made.
+	have, err := migrator.GetCurrentVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read the version of schema payfold: %w", err)
+	}
+	if int(have) >= len(migrator.Migrations) {
+		return nil
+	}
+	if err := migrator.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate schema payfold: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+//go:embed portal.sql
+var besideTables string
+
+// ErrOtherLog: the tables were folded from another log.
+var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
+
+// Prepare creates what is missing of both schemas, and refuses tables that were
+// folded from another log (ErrOtherLog) or under other rules (ErrFoldID).
+func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
+}
+
+// PrepareAsOf is Prepare for tables that are to end at a message and stay so.
+func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, rules projections.Rules, until uint64) error {
+	seq := int64(until)
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID(), UntilSeq: &seq}, partitions, rules.Extras)
+}
+
+func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras []string) error {
+	return s.migrated(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
+}
+
+func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+	// A schema that somebody dropped by hand is made anew.
+	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1 and to_regclass($2) is null",
+		s.schema, Qualified(s.schema, "checkpoint")); err != nil {
+		return fmt.Errorf("forget schema %s: %w", s.schema, err)
+	}
+	var have Schema
+	err := tx.QueryRow(ctx, "select fold_id, log_id, until_seq from payfold.schema_state where schema_name = $1", s.schema).
+		Scan(&have.FoldID, &have.LogID, &have.UntilSeq)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return s.createTables(ctx, tx, want, partitions, extras)
+	case err != nil:
+		return fmt.Errorf("read the schema's state: %w", err)
+	case s.schema != LiveSchema && have.LogID != want.LogID:
+		return fmt.Errorf("schema %s was folded from log %s, this command has log %s; another --schema, or remove it: projector drop %s",
+			s.schema, have.LogID, want.LogID, s.schema)
+	case have.LogID != want.LogID:
+		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
+	case have.FoldID != want.FoldID:
+		return OtherRules(s.schema, have.FoldID, want.FoldID)
+	case !equalSeq(have.UntilSeq, want.UntilSeq):
+		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
+	case s.schema != LiveSchema:
+		return nil
+	}
+	return EnsureIndexes(ctx, tx, s.schema, false) // what keeps two projectors from writing one row twice is always there
+}
+
+func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
+
+func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+	if err := s.checkEmpty(ctx, tx); err != nil {
+		return err
+	}
+	if err := MakeTables(ctx, tx, s.schema, extras); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p", partitions, want.LogID)
+	if err != nil {
+		return fmt.Errorf("create the checkpoints of schema %s: %w", s.schema, err)
+	}
+	_, err = tx.Exec(ctx, "insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
+		s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq)
+	if err != nil {
+		return fmt.Errorf("note schema %s: %w", s.schema, err)
+	}
+	if s.schema != LiveSchema {
+		return nil // they are filled first
+	}
+	return EnsureIndexes(ctx, tx, s.schema, true)
+}
+
+// MakeTables makes the empty tables. Within the transaction search_path is their
+// schema from then on.
+func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) error {
+	name := Quoted(schema)
+	statements := []string{"create schema if not exists " + name, "set local search_path = " + name}
+	for _, t := range tables.All {
+		if t := t.About(); !t.Extra || slices.Contains(extras, t.Name) {
+			statements = append(statements, t.DDL)
+		}
+	}
+	statements = append(statements, besideTables)
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("create the tables of schema %s: %w", schema, err)
+		}
+	}
+	return nil
+}
+
+// checkEmpty: a schema that somebody else filled would be promoted and dropped
+// with what is in it. The live one may be there, with grants.
+func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
+	var used bool
+	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
+		where n.nspname = $1 and d.classid <> 'pg_default_acl'::regclass)`, s.schema).Scan(&used)
+	if err != nil {
+		return fmt.Errorf("look into schema %s: %w", s.schema, err)
+	}
+	if used && s.schema != LiveSchema {
+		return fmt.Errorf("schema %s is there already and is not payfold's", s.schema)
+	}
+	return nil
+}

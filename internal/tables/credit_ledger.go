@@ -1,0 +1,47 @@
+package tables
+
+import (
+	"cmp"
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed credit_ledger.sql
+var creditLedgerDDL string
+
+// LedgerLines is what credits came and went, and why.
+var LedgerLines = &Table[projections.LedgerLine]{
+	Definition: Definition{
+		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, InsertOnly: true,
+		lookups: []lookup{{
+			step: ofUsers, args: linesOfPayments,
+			where: "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))",
+		}},
+		indexes: []indexOn{
+			primary("event_id, line"),
+			plain("user", "(user_id, provider_payment_id)"),
+		},
+	},
+	rows: func(s *projections.State) rows[projections.LedgerLine] {
+		return addedRows[projections.LedgerLine]{s.Ledger.Lines, s.Ledger.Inserted()}
+	},
+	put:   func(s *projections.State, r projections.LedgerLine) { s.Ledger.Load(r) },
+	names: func(r *projections.LedgerLine) RowNames { return RowNames{r.ProviderPaymentID} },
+}
+
+// linesOfPayments is the users and ids, in pairs, of the payments that were loaded: a
+// user's lines may be many, and a payment has no index of its own.
+func linesOfPayments(s *projections.State) []any {
+	var users, ids []string
+	for _, p := range s.Payments.Rows() {
+		for _, user := range []string{cmp.Or(p.UserID, p.Buyer), p.OtherUserID} {
+			for _, id := range []string{p.ProviderPaymentID, p.MergedID} {
+				if user != "" && id != "" {
+					users, ids = append(users, user), append(ids, id)
+				}
+			}
+		}
+	}
+	return []any{users, ids}
+}

@@ -1,0 +1,22 @@
+package tables
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed credits.sql
+var creditsDDL string
+
+// CreditBalances is the balance of each user's packs.
+var CreditBalances = &Table[projections.Credits]{
+	Definition: Definition{
+		Name: "credits", DDL: creditsDDL, Key: OfUser, NameIn: []string{"user_id"},
+		lookups: []lookup{{step: ofUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
+		indexes: []indexOn{primary("user_id")},
+	},
+	rows:  func(s *projections.State) rows[projections.Credits] { return &s.Credits },
+	put:   func(s *projections.State, r projections.Credits) { s.Credits.Load(r.UserID, r) },
+	names: func(r *projections.Credits) RowNames { return RowNames{r.UserID} },
+}

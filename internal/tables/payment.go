@@ -1,0 +1,85 @@
+package tables
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed payment.sql
+var paymentDDL string
+
+// Payments is every payment and who claimed it.
+var Payments = &Table[projections.Payment]{
+	Definition: Definition{
+		Name: "payment", DDL: paymentDDL, Key: OfPayment,
+		NameIn: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
+		lookups: []lookup{
+			{step: ofEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{OfPayment}},
+			{step: ofMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofTarget}},
+			{step: ofThose, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStart}},
+			{step: ofUsers, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfUser}},
+		},
+		indexes: []indexOn{
+			primary("provider_payment_id"),
+			key("transaction_id_key", "unique", "transaction_id"),
+			unique("first_of_order", "(order_id) where first_of_order"),
+			plain("unclaimed", "(subscription_id) where user_id is null"),
+			plain("subscription", "(subscription_id) where subscription_id is not null"),
+			plain("pro", "(user_id) where kind = 'pro'"),
+			onlyLive(plain("github_user", "(lower(github_username)) where github_username is not null")),
+		},
+	},
+	rows: func(s *projections.State) rows[projections.Payment] { return &s.Payments },
+	put:  (*projections.State).LoadPayment,
+	names: func(r *projections.Payment) RowNames {
+		out := RowNames{r.ProviderPaymentID, r.TransactionID}
+		if r.FirstOfOrder {
+			out[2] = r.OrderID
+		}
+		switch {
+		case r.UserID == "":
+			out[3] = r.SubscriptionID
+		case r.Kind == projections.KindPro:
+			out[3] = r.UserID
+		}
+		if r.SubscriptionID != "" {
+			out[4] = PaymentsOf(r.SubscriptionID)
+		}
+		return out
+	},
+	// Its reversals and ledger lines, those of the row that was merged into it, its
+	// subscription and its users.
+	links: func(r *projections.Payment) Links {
+		return Links{
+			{itself, r.ProviderPaymentID},
+			{itself, r.MergedID},
+			{ofTarget, r.MergedInto},
+			{OfSubscription, r.SubscriptionID},
+			{OfUser, r.UserID},
+			{OfUser, r.Buyer},
+			{OfUser, r.OtherUserID},
+		}
+	},
+}
+
+// PaymentsNamed reads the payments with one of these names, or that such a one was
+// merged into, in the order of the log.
+func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
+	return Payments.Rows(ctx, tx, `
+		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
+		order by stream_seq`, names)
+}
+
+// Each condition by its own index: an "or" of them is answered by walking through
+// the whole key when rows are wanted in its order.
+const (
+	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
+		union all select provider_payment_id from payment where transaction_id = any($1)
+		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
+	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
+		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
+)

@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+const partitionsOfLog = 8
+
+var (
+	signer  = webhook.NewSecret("whsec_0123456789abcdef")
+	retired = webhook.NewSecret("whsec_of_last_year")
+	unknown = webhook.NewSecret("whsec_nobody_has")
+)
+
+// signed is a message as ingest stores it.
+func signed(t *testing.T, secret webhook.Secret) events.Message {
+	t.Helper()
+	body := []byte(`{"id":"e1","eventType":"checkout.completed","object":{"metadata":{"kind":"pro","user_id":"u1"}}}`)
+	event, err := events.Parse(body)
+	require.NoError(t, err)
+	return events.Message{
+		Seq: 7, Partition: event.Partition(partitionsOfLog), ID: "e1", Body: body,
+		Signature: secret.Sign(body), KeyFingerprint: secret.Fingerprint(),
+	}
+}
+
+func judged(a *audit, m events.Message) (fault string, verifiable bool) {
+	return a.judge(m, events.Decode(m))
+}
+
+func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
+	t.Parallel()
+	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
+	for name, c := range map[string]struct {
+		change func(*events.Message)
+		fault  string
+	}{
+		"a body that is no event": {func(m *events.Message) { m.Body = m.Body[1:] }, "its body is not an event"},
+		"another message id":      {func(m *events.Message) { m.ID = "e2" }, "its message id is \"e2\", its body has \"e1\""},
+		"another partition":       {func(m *events.Message) { m.Partition = (m.Partition + 1) % partitionsOfLog }, "belongs to"},
+		"no signature":            {func(m *events.Message) { m.Signature = "" }, "it has no signature"},
+		"another key":             {func(m *events.Message) { m.KeyFingerprint = retired.Fingerprint() }, "under another key"},
+		"an unknown key":          {func(m *events.Message) { m.KeyFingerprint = unknown.Fingerprint() }, "under another key"},
+		"another's signature":     {func(m *events.Message) { m.Signature = unknown.Sign(m.Body) }, "its signature does not hold"},
+	} {
+		m := signed(t, signer)
+		c.change(&m)
+		fault, verifiable := judged(&a, m)
+		require.Contains(t, fault, c.fault, name)
+		require.True(t, verifiable, name)
+	}
+}
+
+// Somebody who can write to the log can name a key that nobody has.
+func TestAStrictAuditTakesOnlyWhatAGivenSecretVerifies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change               func(*events.Message)
+		unverifiable, faults int // of an audit that is not strict; a strict one finds both wrong
+	}{
+		"as it was stored":         {func(*events.Message) {}, 0, 0},
+		"an unknown key":           {func(m *events.Message) { *m = signed(t, unknown) }, 1, 0},
+		"a made-up signature":      {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "cd34" }, 1, 0},
+		"a signature without key":  {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "" }, 1, 0},
+		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1},
+		"a key and no signature":   {func(m *events.Message) { m.Signature = "" }, 0, 1},
+	} {
+		for _, strict := range []bool{false, true} {
+			var found []Fault
+			a := audit{signers: []Signer{signer}, partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
+			m := signed(t, signer)
+			c.change(&m)
+			a.look(m, events.Decode(m))
+			want := c.faults
+			if strict {
+				want += c.unverifiable
+			}
+			require.Equal(t, want, a.faults, name)
+			require.Len(t, found, want, name)
+			require.Equal(t, c.unverifiable, a.unverifiable, name)
+		}
+	}
+}
+
+func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {
+	t.Parallel()
+	a := audit{signers: []Signer{signer}, partitions: partitionsOfLog}
+	good := signed(t, signer)
+	for i := range 8 * len(good.Body) {
+		m := good
+		m.Body = append([]byte(nil), good.Body...)
+		m.Body[i/8] ^= 1 << (i % 8)
+		fault, _ := judged(&a, m)
+		require.NotEmpty(t, fault, "%s", m.Body)
+	}
+	for i := range good.Signature {
+		m := good
+		m.Signature = good.Signature[:i] + "x" + good.Signature[i+1:]
+		fault, _ := judged(&a, m)
+		require.NotEmpty(t, fault, m.Signature)
+	}
+}
+
+func TestASignatureHoldsUnderAnySecretThatIsGiven(t *testing.T) {
+	t.Parallel()
+	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
+	for _, secret := range []webhook.Secret{signer, retired} {
+		fault, verifiable := judged(&a, signed(t, secret))
+		require.Empty(t, fault)
+		require.True(t, verifiable)
+	}
+	fault, verifiable := judged(&a, signed(t, unknown))
+	require.Empty(t, fault, "nobody can tell")
+	require.False(t, verifiable)
+}

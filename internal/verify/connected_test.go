@@ -1,0 +1,52 @@
+package verify
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+func TestEventsAreConnectedByTheNamesTheFoldLooksFor(t *testing.T) {
+	t.Parallel()
+	log := []events.Event{
+		fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1)),
+		fixture.Event(t, 2, `{"id":"e2","eventType":"refund.created","object":{"transaction":"p9","metadata":{"user_id":"u1"}}}`),
+		fixture.Event(t, 3, `{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"p2"},"metadata":{"kind":"one_time","user_id":"u1"}}}`),
+		fixture.Event(t, 4, `{"id":"e4","eventType":"customer.updated","object":{"metadata":{"user_id":"u1"}}}`),
+		fixture.Event(t, 5, `{"id":"e4","eventType":"refund.created","object":{"order":"o1"}}`),
+		fixture.Event(t, 6, fixture.Pack("e6", "p6", "u6", 1)),
+	}
+	c := connectedBy([]uint64{5})
+	var passes int
+	for grew := true; grew; passes++ {
+		grew = false
+		for _, e := range log {
+			grew = c.Add(e) || grew
+		}
+	}
+	require.Equal(t, 4, passes, "back to its order, to that one's user, to nothing new")
+	require.ElementsMatch(t, []uint64{1, 3, 4, 5}, c.Seqs(), "a user in a refund or in an event without effect connects nothing")
+	for _, d := range []Difference{
+		{Table: "credits", first: "u1"},
+		{Table: "payment", first: "p2"},
+		{Table: "payment", first: "o1"},
+		{Table: "processed_event", first: "e4"},
+		{Table: "duplicate_event", first: "5"},
+		{Table: "subscription_state", first: "implicit:u1"},
+	} {
+		require.True(t, c.Explains(d), "%+v", d)
+	}
+	for _, d := range []Difference{
+		{Table: "credits", first: "u6"},
+		{Table: "payment", first: "p9"},
+		{Table: "processed_event", first: "e2"},
+		{Table: "duplicate_event", first: "6"},
+		{Table: "subscription_state", first: "implicit:u6"},
+		{Table: "revenue_daily", first: "u1"},
+	} {
+		require.False(t, c.Explains(d), "%+v", d)
+	}
+}

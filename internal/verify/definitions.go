@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+//go:embed describe.sql
+var describeSQL string
+
+//go:embed rights.sql
+var rightsSQL string
+
+// DefinitionDifference is an object of a schema that is not what this build makes,
+// or a right that somebody should not have or lacks.
+type DefinitionDifference struct {
+	Object string  `json:"object"`
+	Fault  string  `json:"fault"` // missing, extra or changed
+	Is     *string `json:"is,omitempty"`
+	Should *string `json:"should,omitempty"`
+}
+
+// Definitions calls found with everything of the schema that is defined differently
+// from what this build makes: tables, columns, views, constraints, keys, indexes,
+// triggers, rules, policies, functions and what else lies in the schema, and rights.
+// Indexes that somebody added are not named unless they are unique. Of tables that
+// are not live, indexes may be missing: a promotion makes them.
+//
+// What this build makes is made for that, in a transaction that is rolled back.
+func (s *Snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
+	var differences []DefinitionDifference
+	err := pgx.BeginFunc(ctx, s.store.Pool(), func(tx pgx.Tx) (err error) {
+		if differences, err = definitionDifferences(ctx, tx, s.Schema, rules); err != nil {
+			return err
+		}
+		return errOnlyLooked
+	})
+	if !errors.Is(err, errOnlyLooked) {
+		return fmt.Errorf("compare the definitions: %w", err)
+	}
+	for _, difference := range differences {
+		found(difference)
+	}
+	return s.store.Unmoved(ctx, s.tx, s.tables)
+}
+
+// definitionDifferences makes the model within the transaction, which has to be
+// rolled back.
+func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, rules projections.Rules) ([]DefinitionDifference, error) {
+	is, rights, err := definitions(ctx, tx, schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.MakeTables(ctx, tx, store.AsideSchema, rules.Extras); err != nil {
+		return nil, err
+	}
+	if err := store.EnsureIndexes(ctx, tx, store.AsideSchema, true); err != nil {
+		return nil, err
+	}
+	should, _, err := definitions(ctx, tx, store.AsideSchema)
+	if err != nil {
+		return nil, err
+	}
+	// Tables that have never been live need not have their indexes yet.
+	indexed := schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema
+	return append(differentDefinitions(is, should, indexed), rights...), nil
+}
+
+// definitions returns the definition of every object of a schema, and the rights that
+// are wrong. Within the transaction search_path is that schema from then on.
+func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]string, []DefinitionDifference, error) {
+	if _, err := tx.Exec(ctx, "set local search_path = "+store.Quoted(schema)); err != nil {
+		return nil, nil, err
+	}
+	var ours []string
+	for _, i := range tables.Indexes() {
+		ours = append(ours, i.Name)
+	}
+	rows, err := tx.Query(ctx, describeSQL, schema, ours)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := map[string]string{}
+	var object, definition string
+	_, err = pgx.ForEachRow(rows, []any{&object, &definition}, func() error {
+		objects[object] = definition
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err = tx.Query(ctx, rightsSQL, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	rights, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DefinitionDifference])
+	return objects, rights, err
+}
+
+// differentDefinitions lists the differences by object.
+func differentDefinitions(is, should map[string]string, indexed bool) (out []DefinitionDifference) {
+	for object, definition := range is {
+		wanted, known := should[object]
+		switch {
+		case !known:
+			out = append(out, DefinitionDifference{Object: object, Fault: Extra, Is: stated(definition)})
+		case definition != wanted:
+			out = append(out, DefinitionDifference{object, Changed, &definition, &wanted})
+		}
+	}
+	for object, wanted := range should {
+		if _, there := is[object]; !there && (indexed || !madeLater(object)) {
+			out = append(out, DefinitionDifference{Object: object, Fault: Missing, Should: &wanted})
+		}
+	}
+	slices.SortFunc(out, func(a, b DefinitionDifference) int { return strings.Compare(a.Object, b.Object) })
+	return out
+}
+
+// madeLater says whether the object is one of our indexes or keys, which tables that
+// are being filled do not have yet.
+func madeLater(object string) bool {
+	return slices.ContainsFunc(tables.Indexes(), func(i tables.Index) bool {
+		return strings.HasPrefix(object, "index "+i.Name+" on ") || strings.HasPrefix(object, "constraint "+i.Name+" on ")
+	})
+}
+
+// errOnlyLooked rolls a transaction back.
+var errOnlyLooked = errors.New("nothing is to be changed")
+
+// stated is nil where an object has no definition.
+func stated(definition string) *string {
+	if definition == "" {
+		return nil
+	}
+	return &definition
+}

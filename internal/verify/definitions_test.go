@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+func definitionsOf(ctx context.Context, t *testing.T, s *store.Store) (found []DefinitionDifference) {
+	t.Helper()
+	frozen, err := Freeze(ctx, s)
+	require.NoError(t, err)
+	defer frozen.Close()
+	require.NoError(t, frozen.Definitions(ctx, fixture.AnyMode, func(d DefinitionDifference) { found = append(found, d) }))
+	return found
+}
+
+// What somebody does to the tables, and what is said of it.
+func TestEveryDefinitionThatIsNotThisBuildsIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, `create schema reports; create table reports.t (user_id text);
+		create function reports.swallow() returns trigger language plpgsql as 'begin return null; end'`)
+	require.NoError(t, err)
+	for sql, want := range map[string]DefinitionDifference{
+		"create or replace view credit_balance as select user_id, 0::bigint as balance from credits": {Object: "view credit_balance", Fault: Changed},
+		"alter view credit_balance set (security_barrier = true)":                                    {Object: "view credit_balance", Fault: Changed},
+		"drop view credit_balance":                                                                         {Object: "view credit_balance", Fault: Missing},
+		"alter view credit_balance alter column balance set default 7":                                     {Object: "column credit_balance.balance", Fault: Changed},
+		"create trigger swallow before insert on reversal for each row execute function reports.swallow()": {Object: "trigger swallow on reversal", Fault: Extra},
+		"create rule swallow as on insert to reversal do instead nothing":                                  {Object: "rule swallow on reversal", Fault: Extra},
+		"alter table payment drop constraint payment_transaction_id_key":                                   {Object: "constraint payment_transaction_id_key on payment", Fault: Missing},
+		"alter table credits drop constraint credits_pkey":                                                 {Object: "constraint credits_pkey on credits", Fault: Missing},
+		"alter table credits drop constraint credits_check":                                                {Object: "constraint credits_check on credits", Fault: Missing},
+		"alter table credits drop constraint credits_granted_check; alter table credits add constraint credits_granted_check check (granted >= -1)": {
+			Object: "constraint credits_granted_check on credits", Fault: Changed,
+		},
+		"alter table credits add check (granted >= 0) not valid":                                       {Object: "constraint credits_granted_check1 on credits", Fault: Extra},
+		"alter table credits add foreign key (user_id) references credits":                             {Object: "constraint credits_user_id_fkey on credits", Fault: Extra},
+		"drop index payment_first_of_order":                                                            {Object: "index payment_first_of_order on payment", Fault: Missing},
+		"drop index processed_event_user":                                                              {Object: "index processed_event_user on processed_event", Fault: Missing},
+		"create unique index mine on credits (granted)":                                                {Object: "index mine on credits", Fault: Extra},
+		"drop index payment_pro; create index payment_pro on payment (kind)":                           {Object: "index payment_pro on payment", Fault: Changed},
+		"update pg_index set indisvalid = false where indexrelid = 'payment_first_of_order'::regclass": {Object: "index payment_first_of_order on payment", Fault: Changed},
+		"alter table credits enable row level security":                                                {Object: "table credits", Fault: Changed},
+		"create policy nobody on credits using (false)":                                                {Object: "policy nobody on credits", Fault: Extra},
+		"alter table credits alter balance drop not null":                                              {Object: "column credits.balance", Fault: Changed},
+		"alter table credits alter balance set default 5":                                              {Object: "column credits.balance", Fault: Changed},
+		"alter table pro_license alter status type varchar(20)":                                        {Object: "column pro_license.status", Fault: Changed},
+		`alter table payment alter currency type text collate "C"`:                                     {Object: "column payment.currency", Fault: Changed},
+		"alter table credits add note text":                                                            {Object: "column credits.note", Fault: Extra},
+		"alter table payment drop currency":                                                            {Object: "column payment.currency", Fault: Missing},
+		"alter table duplicate_event set unlogged":                                                     {Object: "table duplicate_event", Fault: Changed},
+		"create table reports.more () inherits (portal.credits)":                                       {Object: "table credits", Fault: Changed},
+		"create table notes (note text)":                                                               {Object: "table notes", Fault: Extra},
+		"create function lower(text) returns text language sql as 'select $1'":                         {Object: "function portal.lower(text)", Fault: Extra},
+		"create type mood as enum ('good')":                                                            {Object: "type mood", Fault: Extra},
+	} {
+		t.Run(sql, func(t *testing.T) { requireNamed(ctx, t, s, sql, want.Object, want.Fault) })
+	}
+}
+
+// requireNamed makes a change to what was as it should be, requires that it is named,
+// and takes it back.
+func requireNamed(ctx context.Context, t *testing.T, s *store.Store, sql, object, fault string) {
+	t.Helper()
+	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		should, rights, err := definitions(ctx, tx, s.Schema())
+		require.NoError(t, err)
+		require.Empty(t, rights)
+		_, err = tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+		require.NoError(t, err)
+		is, rights, err := definitions(ctx, tx, s.Schema())
+		require.NoError(t, err)
+		for _, d := range append(differentDefinitions(is, should, true), rights...) {
+			if d.Object == object {
+				require.Equal(t, fault, d.Fault)
+				return errOnlyLooked
+			}
+		}
+		return fmt.Errorf("it is not named: %s %s", fault, object)
+	})
+	require.ErrorIs(t, err, errOnlyLooked)
+}
+
+func TestWhatThisBuildMakesHasNoOtherDefinitions(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, `create index theirs on payment (currency); create statistics theirs_too on kind, currency from payment;
+		comment on table credits is 'ours'; alter table credits set (autovacuum_enabled = false)`)
+	require.NoError(t, err)
+	require.Empty(t, definitionsOf(ctx, t, s))
+	var left int64
+	require.NoError(t, s.Pool().QueryRow(ctx, "select count(*) from pg_namespace where nspname = 'portal_aside'").Scan(&left))
+	require.Zero(t, left)
+
+	next := fixture.Beside(ctx, t, s, 0)
+	require.Empty(t, definitionsOf(ctx, t, next), "a rebuild has no keys yet")
+	_, err = s.Pool().Exec(ctx, "create index payment_pro on portal_next.payment (kind); alter table portal_next.credits drop balance cascade")
+	require.NoError(t, err)
+	require.Len(t, definitionsOf(ctx, t, next), 6, "an index, a check, and a column, which those behind it have moved up for")
+}
+
+// Whoever may write, whoever may read nothing any more, and everybody.
+func TestEveryRightThatNobodyShouldHaveIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, _ := fixture.AsProjector(ctx, t)
+	require.Empty(t, definitionsOf(ctx, t, s))
+	for sql, want := range map[string]DefinitionDifference{
+		"grant insert on credits to payfold_portal":           {Object: "grant of insert on table credits to payfold_portal", Fault: Extra},
+		"grant update (balance) on credits to payfold_portal": {Object: "grant of update on column balance of table credits to payfold_portal", Fault: Extra},
+		"grant trigger on payment to public":                  {Object: "grant of trigger on table payment to public", Fault: Extra},
+		"grant select on credits to public":                   {Object: "grant of select on table credits to public", Fault: Extra},
+		"grant create on schema portal to payfold_portal":     {Object: "grant of create on schema to payfold_portal", Fault: Extra},
+		"revoke select on credit_balance from payfold_portal": {Object: "grant of select on view credit_balance to payfold_portal", Fault: Missing},
+		"revoke usage on schema portal from payfold_portal":   {Object: "grant of usage on schema to payfold_portal", Fault: Missing},
+		"alter default privileges in schema portal grant delete on tables to payfold_portal": {
+			Object: "grant of delete on tables to come to payfold_portal", Fault: Extra,
+		},
+	} {
+		t.Run(sql, func(t *testing.T) { requireNamed(ctx, t, s, sql, want.Object, want.Fault) })
+	}
+}

@@ -1,0 +1,114 @@
+package verify_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/verify"
+)
+
+// entangled are purchases of some users, who name each other's payments, orders,
+// subscriptions and events, under different customers and so in different partitions.
+func entangled(events int, random *rand.Rand) (bodies []string) {
+	for i := range events {
+		user, other := random.IntN(6), random.IntN(6)
+		metadata := fmt.Sprintf(`"metadata":{"user_id":"u%d","kind":%q,"credits":10}`, user, []string{"one_time", "subscription", "pro"}[random.IntN(3)])
+		id, customer := fmt.Sprintf("e%d", i), fmt.Sprintf(`"customer":"c%d"`, random.IntN(40))
+		if random.IntN(10) == 0 {
+			id = fmt.Sprintf("e%d", random.IntN(i+1)) // of an event before
+		}
+		body := map[int]string{
+			0: `"checkout.completed","object":{"order":{"id":"o%d","transaction":"t%d"},` + metadata,
+			1: `"checkout.completed","object":{"order":{"id":"o%d"},` + metadata + `,"units":%d`,
+			2: `"subscription.paid","object":{"id":"s%d","last_transaction_id":"t%d"`,
+			3: `"subscription.active","object":{"id":"s%d","units":%d,` + metadata,
+			4: `"refund.created","object":{"transaction":"t%d","refund_amount":%d`,
+			5: `"customer.updated","object":{"a":%d,"b":%d,` + metadata,
+		}[random.IntN(6)]
+		bodies = append(bodies, fmt.Sprintf(`{"id":%q,"eventType":`+body+`,%s}}`, id, 1+other, 1+random.IntN(8), customer))
+	}
+	return bodies
+}
+
+// applyOutOfOrder applies each partition of the log alone, the last first.
+func (v *verified) applyOutOfOrder(ctx context.Context, t *testing.T) {
+	t.Helper()
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	checkpoints, err := v.tables.Checkpoints(ctx)
+	require.NoError(t, err)
+	head, err := v.log.Message(ctx, info.Last)
+	require.NoError(t, err)
+	for partition := info.Partitions - 1; partition >= 0; partition-- {
+		var batch []events.Event
+		for seq := checkpoints[partition].Position + 1; seq <= info.Last; seq++ {
+			m, err := v.log.Message(ctx, seq)
+			require.NoError(t, err)
+			if m.Partition == partition {
+				batch = append(batch, events.Decode(m))
+			}
+		}
+		_, err := live.Apply(ctx, v.tables, fixture.AnyMode, batch, store.Advance{
+			LogID: info.LogID, From: map[int]uint64{partition: checkpoints[partition].Position}, To: info.Last, Digest: head.Digest(),
+		})
+		require.NoError(t, err)
+	}
+}
+
+func (v *verified) settle(ctx context.Context) (verify.Settled, error) {
+	return (&verify.Settle{Log: v.log, Tables: v.tables, Rules: fixture.AnyMode}).Run(ctx)
+}
+
+// Whatever the events and the order they were applied in: the rows that differ are
+// told apart, settled, and nobody else's are touched.
+func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			ctx, v := setupVerifiedOf(t, 100)
+			v.World.Log.Deliver(t, entangled(80, rand.New(rand.NewPCG(seed, 1)))...)
+			v.applyOutOfOrder(ctx, t)
+			verdict, err := v.verify(ctx, t)
+			require.NoError(t, err)
+			require.Positive(t, verdict.OutOfOrder)
+			require.Zero(t, verdict.Differences, "%+v", v.differences)
+			require.False(t, verdict.Holds())
+
+			v.execute(ctx, t, "update portal.credits set balance = balance + 1, granted = granted + 1 where user_id = (select min(user_id) from portal.credits where user_id like 'user_%')")
+			verdict, err = v.verify(ctx, t)
+			require.NoError(t, err)
+			require.Equal(t, 1, verdict.Differences, "another customer's row is not excused")
+			v.execute(ctx, t, "update portal.credits set balance = balance - 1, granted = granted - 1 where user_id = (select min(user_id) from portal.credits where user_id like 'user_%')")
+
+			rowsOfOthers := "select coalesce(sum(xmin::text::bigint), 0) from portal.payment where user_id like 'user_%'"
+			before := v.Number(ctx, t, rowsOfOthers)
+			settled, err := v.settle(ctx)
+			require.NoError(t, err)
+			require.Positive(t, settled.OutOfOrder)
+			require.LessOrEqual(t, settled.Events, 80)
+			require.Equal(t, before, v.Number(ctx, t, rowsOfOthers), "nobody else's rows were written")
+			verdict, err = v.verify(ctx, t)
+			require.NoError(t, err)
+			require.Empty(t, v.differences)
+
+			settled, err = v.settle(ctx)
+			require.NoError(t, err)
+			require.Zero(t, settled, "nothing is left")
+		})
+	}
+}
+
+func (v *verified) execute(ctx context.Context, t *testing.T, sql string) {
+	t.Helper()
+	_, err := v.DB.Exec(ctx, sql)
+	require.NoError(t, err)
+}

@@ -1,0 +1,169 @@
+package verify_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/rebuild"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/world"
+	"github.com/payfold/payfold/internal/verify"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+const signedWith = "whsec_0123456789abcdef"
+
+// verified is a shop's log of signed events, projected to its end.
+type verified struct {
+	*world.World
+	tables, scratch *store.Store
+	log             *eventlog.Log
+	secrets         []string
+	strict          bool
+	faults          []verify.Fault
+	differences     []verify.Difference
+	definitions     []verify.DefinitionDifference
+}
+
+func setupVerified(t *testing.T) (context.Context, *verified) {
+	t.Helper()
+	return setupVerifiedOf(t, 600)
+}
+
+func setupVerifiedOf(t *testing.T, events int) (context.Context, *verified) {
+	t.Helper()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, events, signedWith)
+	stop := w.Start(ctx, t, 100)
+	w.WaitApplied(ctx, t)
+	require.NoError(t, stop())
+	v := &verified{World: w, secrets: []string{signedWith}, log: w.Log.Log}
+	var err error
+	v.tables, err = store.Open(ctx, store.Config{DSN: w.DSN, Owner: "verify"})
+	require.NoError(t, err)
+	t.Cleanup(v.tables.Close)
+	v.scratch, err = v.tables.Beside(ctx, store.VerifySchema)
+	require.NoError(t, err)
+	t.Cleanup(v.scratch.Close)
+	return ctx, v
+}
+
+func (v *verified) verify(ctx context.Context, t *testing.T) (verify.Verdict, error) {
+	t.Helper()
+	v.faults, v.differences, v.definitions = nil, nil, nil
+	var signers []verify.Signer
+	for _, secret := range v.secrets {
+		signers = append(signers, webhook.NewSecret(secret))
+	}
+	verify := verify.Verify{
+		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: fixture.AnyMode, Signers: signers, Strict: v.strict, Logger: testenv.Logger(t),
+		Progress: func(_, _ uint64) {}, Fault: func(f verify.Fault) { v.faults = append(v.faults, f) },
+		Difference: func(d verify.Difference) { v.differences = append(v.differences, d) },
+		Definition: func(d verify.DefinitionDifference) { v.definitions = append(v.definitions, d) },
+	}
+	verdict, err := verify.Run(ctx)
+	require.Len(t, v.faults, verdict.Faults)
+	require.Len(t, v.differences, verdict.Differences+verdict.OutOfOrder)
+	require.Len(t, v.definitions, verdict.Definitions)
+	return verdict, err
+}
+
+func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerified(t)
+	verdict, err := v.verify(ctx, t)
+	require.NoError(t, err)
+	require.True(t, verdict.Holds(), "%+v %+v %+v", v.differences, v.faults, v.definitions)
+	require.Zero(t, verdict.Unverifiable)
+	require.NotEmpty(t, verdict.Sums)
+	var left int
+	require.NoError(t, v.DB.QueryRow(ctx, "select count(*) from pg_namespace where nspname = 'portal_verify'").Scan(&left))
+	require.Zero(t, left, "nothing is left behind")
+
+	v.secrets = []string{"another secret"}
+	verdict, err = v.verify(ctx, t)
+	require.NoError(t, err)
+	require.True(t, verdict.Holds(), "what cannot be verified is not wrong")
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, info.Last, verdict.Unverifiable)
+
+	v.strict = true
+	verdict, err = v.verify(ctx, t)
+	require.NoError(t, err)
+	require.False(t, verdict.Holds(), "nor is it right")
+	require.EqualValues(t, info.Last, verdict.Unverifiable)
+	require.EqualValues(t, info.Last, verdict.Faults)
+}
+
+// Any one row of any table, changed in any one column, missing or too many.
+func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 200)
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode))
+	rebuild := rebuild.Rebuild{Log: v.log, Store: v.scratch, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
+	require.NoError(t, rebuild.Run(ctx, info.Last))
+	for _, table := range []string{
+		"processed_event", "duplicate_event", "credit_ledger", "reversal", "payment", "subscription_state", "subscription", "credits", "pro_license",
+	} {
+		t.Run(table, func(t *testing.T) {
+			rows, err := v.DB.Query(ctx, `select column_name::text, data_type::text from information_schema.columns
+				where table_schema = 'portal' and table_name = $1`, table)
+			require.NoError(t, err)
+			var column, dataType string
+			changes := map[string]string{"missing": "delete from %s where ctid = (select min(ctid) from %[1]s)"}
+			for rows.Next() {
+				require.NoError(t, rows.Scan(&column, &dataType))
+				changes[column] = "update %s set " + column + " = " + map[string]string{
+					"text": column + " || '.'", "bigint": column + " + 1", "boolean": "not " + column,
+					"timestamp with time zone": column + " + interval '1 microsecond'",
+				}[dataType] + " where ctid = (select min(ctid) from %[1]s where " + column + " is not null)"
+			}
+			require.NoError(t, rows.Err())
+			for name, change := range changes {
+				v.requireFound(ctx, t, table, name, fmt.Sprintf(change, "portal."+table))
+			}
+		})
+	}
+}
+
+// requireFound makes a change, which constraints do not hinder, has it found, and takes it back.
+func (v *verified) requireFound(ctx context.Context, t *testing.T, table, name, change string) {
+	t.Helper()
+	run := func(sql string) int64 {
+		tag, err := v.DB.Exec(ctx, sql)
+		require.NoError(t, err, sql)
+		return tag.RowsAffected()
+	}
+	run("create table kept as table portal." + table)
+	defer run("drop table kept")
+	run("alter table portal." + table + " rename to original")
+	run("create table portal." + table + " as table kept") // without any constraint
+	if run(change) == 1 {                                  // a column that is null everywhere cannot be changed
+		found := v.compare(ctx, t)
+		require.Contains(t, []int{1, 2}, len(found), "%s %s: a changed key is an extra row and a missing one: %v", table, name, found)
+		require.Equal(t, table, found[0].Table)
+		if name == "missing" {
+			require.Equal(t, verify.Missing, found[0].Fault)
+		}
+	}
+	run("drop table portal." + table)
+	run("alter table portal.original rename to " + table)
+}
+
+func (v *verified) compare(ctx context.Context, t *testing.T) (found []verify.Difference) {
+	t.Helper()
+	frozen, err := verify.Freeze(ctx, v.tables)
+	require.NoError(t, err)
+	defer frozen.Close()
+	require.NoError(t, frozen.Compare(ctx, v.scratch, fixture.AnyMode, func(d verify.Difference) { found = append(found, d) }))
+	return found
+}
