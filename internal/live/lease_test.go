@@ -52,6 +52,20 @@ func TestProjectorsShareThePartitions(t *testing.T) {
 	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.disorder"))
 }
 
+// Else the database could do it later, and undo that the projector has left.
+func TestAHeartbeatIsNotCutOffByAStop(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	p, database := w.Projector(ctx, t, 100)
+	defer database.Close()
+	require.NoError(t, database.Prepare(ctx, "log-1", 4, fixture.AnyMode))
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	share, _, err := p.HeartbeatOnce(stopped, 4)
+	require.NoError(t, err)
+	require.Len(t, share, 4)
+}
+
 // A projector that froze in the middle of a transaction holds checkpoint rows
 // and says nothing any more; its session lives on.
 func TestAFrozenProjectorBlocksNobody(t *testing.T) {

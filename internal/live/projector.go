@@ -181,9 +181,10 @@ const prepareTimeout = 10 * time.Second
 
 // heartbeat keeps the membership and takes what is free. It returns the
 // partitions to work on from now on, and those to be given up once nothing
-// works on them.
+// works on them. It ends what it began after ctx has ended, too: the database
+// might do later what was given up, and undo what leave does.
 func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, over []int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	standing, err := Heartbeat(ctx, p.Store)
 	if err != nil {
