@@ -87,7 +87,7 @@ func advanceFirst(ctx context.Context, tx pgx.Tx, foldID, schema string, advance
 	if schema == store.LiveSchema {
 		store.WaitForPromotion(statements)
 	}
-	statements.Queue(tables.ByKeys)
+	statements.Queue(tables.PreferIndexes)
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
 	advance.Queue(statements, &moved)

@@ -44,7 +44,7 @@ type Bulk struct {
 // may change refused until Close.
 func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.Refused) (_ *Bulk, err error) {
 	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: newKeyFilter()}
-	b.loader = tables.Loader{Schema: s.Schema(), Ask: b.filter.ask}
+	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -138,7 +138,7 @@ func (b *Bulk) load(ctx context.Context, some []events.Event) error {
 	}
 	b.loader.State = projections.NewState()
 	err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, tables.ByKeys); err != nil {
+		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 			return err
 		}
 		return b.loader.Load(ctx, tx, some)
@@ -270,7 +270,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 
 func (b *Bulk) loadPoison(ctx context.Context) error {
 	all := &pgx.Batch{}
-	tables.QueuePoison(all, b.loader.Schema, b.state, 0, math.MaxInt64)
+	tables.QueueQuarantined(all, b.loader.Schema, b.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
 	}

@@ -127,7 +127,7 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	}
 	next := uint32(0)
 	some := func(out []byte) []byte {
-		for end := len(out) + tables.CopyAtOnce; next < c.rows.length && len(out) < end; next++ {
+		for end := len(out) + tables.CopyBufferSize; next < c.rows.length && len(out) < end; next++ {
 			if row := c.rows.at(next); row.changed && !row.stored {
 				out = append(out, c.bytes.at(row.place)...)
 			}

@@ -24,7 +24,7 @@ type chunk struct {
 
 func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chunk, error) {
 	s := &chunk{tx: tx, fresh: fresh, rows: make(chan []tables.Change, together)}
-	if _, err := tx.Exec(ctx, tables.ByKeys); err != nil {
+	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return nil, err
 	}
 	if fresh {
@@ -100,12 +100,12 @@ func copyTogether(ctx context.Context, tx pgx.Tx, fresh bool, batches [][]tables
 		return nil
 	}
 	for i, c := range batches[0] {
-		var parts []tables.SomeRows
+		var parts []tables.RowEncoder
 		for _, batch := range batches {
-			parts = append(parts, batch[i].New())
+			parts = append(parts, batch[i].EncodeInserted())
 		}
 		table, columns := c.Layout()
-		if err := tables.CopyIn(ctx, tx, table, columns, fresh, tables.InTurn(parts)); err != nil {
+		if err := tables.CopyIn(ctx, tx, table, columns, fresh, tables.Concat(parts)); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // loadExtras puts what the next chunk of a rebuild adds to. Sums by day are
 // few and come whole; rows by user would have a lookup.
-func loadExtras(ctx context.Context, from tables.Sender, rules projections.Rules, state *projections.State) error {
+func loadExtras(ctx context.Context, from tables.BatchSender, rules projections.Rules, state *projections.State) error {
 	batch := &pgx.Batch{}
 	for _, t := range tables.All {
 		if slices.Contains(rules.Extras, t.About().Name) {

@@ -83,7 +83,7 @@ func (f *keyFilter) renew() {
 func namesOfRows() string {
 	var parts []string
 	for _, t := range tables.All {
-		for _, name := range t.About().NameIn {
+		for _, name := range t.About().NameColumns {
 			parts = append(parts, fmt.Sprintf("select %s from %s where %[1]s is not null", name, t.About().Name))
 		}
 	}

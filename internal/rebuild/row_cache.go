@@ -44,7 +44,7 @@ func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.Str
 func newRowCache(expected int) *rowCache {
 	s := &rowCache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
 	for _, t := range tables.All {
-		if t.IsLookedFor() {
+		if t.FoundByName() {
 			s.tables = append(s.tables, newCachedTable(s, t))
 		}
 	}

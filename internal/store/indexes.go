@@ -122,7 +122,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 // missingIndexes lists the statements that make them, those of the largest tables
 // first, and those that make them keys.
 func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (create, keys []string, err error) {
-	all := tables.Indexes()
+	all := tables.Indexes
 	var names, tables []string
 	for _, i := range all {
 		names, tables = append(names, Qualified(schema, i.Name)), append(tables, Qualified(schema, i.Table))
@@ -138,7 +138,7 @@ func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (c
 	}
 	for _, n := range largest {
 		i := all[n]
-		if i.Live && !live {
+		if i.LiveOnly && !live {
 			continue
 		}
 		if !made[n] {

@@ -38,7 +38,7 @@ type WaitingPayment struct {
 // payments there are.
 func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, tables.ByKeys); err != nil {
+		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 			return err
 		}
 		return readWaiting(ctx, tx, &out)

@@ -11,19 +11,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SomeRows appends some of the rows that it has, in COPY's binary format, and
-// nothing when there are no more.
-type SomeRows func(out []byte) []byte
+// RowEncoder appends the next rows to out in COPY's binary format. When all rows were
+// appended, it returns out unchanged.
+type RowEncoder func(out []byte) []byte
 
-// CopyIn writes new rows with COPY. The binary format has no text to escape,
-// and neither side spends time on writing and reading digits. A fresh table was
-// emptied by this transaction; its rows are those of a table that was vacuumed.
-func CopyIn(ctx context.Context, tx pgx.Tx, table string, columns []Column, fresh bool, some SomeRows) error {
-	first := some([]byte(copyHeader))
+// CopyIn inserts rows with COPY in its binary format, in which no text is escaped and no
+// number is written in digits. fresh says that this transaction has emptied the table;
+// the rows are then written as if the table had been vacuumed.
+func CopyIn(ctx context.Context, tx pgx.Tx, table string, columns []Column, fresh bool, encode RowEncoder) error {
+	first := encode([]byte(copyHeader))
 	if len(first) == len(copyHeader) {
 		return nil
 	}
-	r := &copyReader{some: some, next: first}
+	r := &copyReader{encode: encode, unread: first}
 	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary, freeze %t)", table, ColumnNames(columns), fresh)
 	if _, err := tx.Conn().PgConn().CopyFrom(ctx, r, sql); err != nil {
 		return fmt.Errorf("copy into %s: %w", table, err)
@@ -31,49 +31,48 @@ func CopyIn(ctx context.Context, tx pgx.Tx, table string, columns []Column, fres
 	return nil
 }
 
-// CopyAtOnce is about how many bytes of rows are written at once.
-const CopyAtOnce = 48 << 10
+// CopyBufferSize is about how many bytes of rows a RowEncoder appends in one call.
+const CopyBufferSize = 48 << 10
 
-// copyHeader has no flags and no extension.
+// copyHeader begins COPY's binary format: a signature, no flags, no extension.
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
-// copyReader writes rows in COPY's binary format while it is read, so that
-// Postgres takes in some while the next are written.
+// copyReader encodes rows while it is read, so that Postgres inserts some rows while the
+// next are encoded.
 type copyReader struct {
-	some   SomeRows
+	encode RowEncoder
 	buffer []byte
-	next   []byte // of the buffer, not read yet
+	unread []byte // the rest of the buffer
 	ended  bool
 }
 
 func (r *copyReader) Read(p []byte) (int, error) {
-	if len(r.next) == 0 {
+	if len(r.unread) == 0 {
 		if r.ended {
 			return 0, io.EOF
 		}
-		r.buffer = r.some(r.buffer[:0])
+		r.buffer = r.encode(r.buffer[:0])
 		if r.ended = len(r.buffer) == 0; r.ended {
 			r.buffer = binary.BigEndian.AppendUint16(r.buffer, 0xffff)
 		}
-		r.next = r.buffer
+		r.unread = r.buffer
 	}
-	n := copy(p, r.next)
-	r.next = r.next[n:]
+	n := copy(p, r.unread)
+	r.unread = r.unread[n:]
 	return n, nil
 }
 
-// someOf appends rows from the first one on.
-func someOf[R any](columns []Column, rows []R) SomeRows {
+func encodeRows[R any](columns []Column, rows []R) RowEncoder {
 	return func(out []byte) []byte {
-		for end := len(out) + CopyAtOnce; len(rows) > 0 && len(out) < end; rows = rows[1:] {
+		for end := len(out) + CopyBufferSize; len(rows) > 0 && len(out) < end; rows = rows[1:] {
 			out = appendRow(out, columns, &rows[0])
 		}
 		return out
 	}
 }
 
-// InTurn appends the rows of all parts.
-func InTurn(parts []SomeRows) SomeRows {
+// Concat returns an encoder of the rows of all parts, in their order.
+func Concat(parts []RowEncoder) RowEncoder {
 	return func(out []byte) []byte {
 		for ; len(parts) > 0; parts = parts[1:] {
 			if more := parts[0](out); len(more) > len(out) {
@@ -95,8 +94,8 @@ func appendRow[R any](out []byte, columns []Column, row *R) []byte {
 // pgEpoch is where Postgres counts its microseconds from.
 var pgEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// append writes the length and the bytes of the row's value; the zero string and
-// the zero time are null.
+// append appends the length and the bytes of the row's value. The empty string and the
+// zero time are null.
 func (c *Column) append(out []byte, row unsafe.Pointer) []byte {
 	switch c.kind {
 	case kindText:
@@ -130,9 +129,9 @@ func appendInt(out []byte, v int64) []byte {
 // null is the length of a field that is null.
 const null = 0xffff_ffff
 
-// valueOf is the row that appendRow wrote.
-func valueOf[R any](columns []Column, row []byte) (out R) {
-	row, texts := row[2:], string(row[2:]) // which all texts share
+// decodeRow decodes a row that appendRow has encoded.
+func decodeRow[R any](columns []Column, row []byte) (out R) {
+	row, texts := row[2:], string(row[2:]) // one string, of which all text columns are parts
 	for i := range columns {
 		length := binary.BigEndian.Uint32(row)
 		row, texts = row[4:], texts[4:]
@@ -145,11 +144,12 @@ func valueOf[R any](columns []Column, row []byte) (out R) {
 	return out
 }
 
-// set puts a value in Postgres' binary format; same is the same bytes.
-func (c *Column) set(row unsafe.Pointer, value []byte, same string) {
+// set decodes a value in Postgres' binary format into the row's field. text is the same
+// bytes as a string.
+func (c *Column) set(row unsafe.Pointer, value []byte, text string) {
 	switch c.kind {
 	case kindText:
-		*fieldOf[string](row, c) = same
+		*fieldOf[string](row, c) = text
 	case kindTime:
 		*fieldOf[time.Time](row, c) = time.UnixMicro(pgEpoch + int64(binary.BigEndian.Uint64(value))).UTC()
 	case kindNumber:
@@ -162,11 +162,11 @@ func (c *Column) set(row unsafe.Pointer, value []byte, same string) {
 	}
 }
 
-// fieldOf is where a row has the column, whose kind is T. Rebuilds write and read
-// millions of rows: reflection would take five times as long.
+// fieldOf returns a pointer to the column's field, whose type is T. A rebuild encodes and
+// decodes millions of rows; reflection would take five times as long.
 func fieldOf[T any](row unsafe.Pointer, c *Column) *T { return (*T)(unsafe.Add(row, c.offset)) }
 
-// KeyEnd is where the first columns of a row end.
+// KeyEnd returns the offset at which the first columns of an encoded row end.
 func KeyEnd(row []byte, columns int) int {
 	end := 2
 	for range columns {

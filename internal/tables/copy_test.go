@@ -15,8 +15,8 @@ func TestRowsOfSeveralBatchesAreCopiedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	columns := columnsOf[projections.ProcessedEvent]()
 	var want []byte
-	var parts []SomeRows
-	for part, rows := range []int{0, 1, 2000, 0, 700, 0} { // more than is copied at once, and none
+	var parts []RowEncoder
+	for part, rows := range []int{0, 1, 2000, 0, 700, 0} { // more rows than one call encodes, and no rows
 		var events []projections.ProcessedEvent
 		for i := range rows {
 			events = append(events, projections.ProcessedEvent{EventID: fmt.Sprintf("evt_%d_%d", part, i), StreamSeq: int64(i), OccurredAt: time.Unix(int64(i), 0)})
@@ -24,13 +24,13 @@ func TestRowsOfSeveralBatchesAreCopiedInTheirOrder(t *testing.T) {
 		for i := range events {
 			want = appendRow(want, columns, &events[i])
 		}
-		parts = append(parts, someOf(columns, events))
+		parts = append(parts, encodeRows(columns, events))
 	}
-	require.Greater(t, len(want), 2*CopyAtOnce)
-	some := InTurn(parts)
+	require.Greater(t, len(want), 2*CopyBufferSize)
+	encode := Concat(parts)
 	var got []byte
-	for more := some(nil); len(more) > 0; more = some(nil) {
-		require.Less(t, len(more), CopyAtOnce+1000)
+	for more := encode(nil); len(more) > 0; more = encode(nil) {
+		require.Less(t, len(more), CopyBufferSize+1000)
 		got = append(got, more...)
 	}
 	require.Equal(t, want, got)
@@ -54,6 +54,6 @@ func TestARowIsReadAsItWasWritten(t *testing.T) {
 			OccurredAt: moment.Draw(r, "occurred"), ReversedAt: moment.Draw(r, "reversed"), FirstOfOrder: rapid.Bool().Draw(r, "first"),
 		}
 		written := appendRow([]byte("before"), columns, &row)
-		require.Equal(r, row, valueOf[projections.Payment](columns, written[len("before"):]))
+		require.Equal(r, row, decodeRow[projections.Payment](columns, written[len("before"):]))
 	})
 }

@@ -10,12 +10,12 @@ import (
 //go:embed credit_ledger.sql
 var creditLedgerDDL string
 
-// LedgerLines is what credits came and went, and why.
+// LedgerLines has one row for every grant and every reversal of credits.
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
 		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, InsertOnly: true,
 		lookups: []lookup{{
-			step: ofUsers, args: linesOfPayments,
+			step: stepUsers, args: linesOfPayments,
 			where: "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))",
 		}},
 		indexes: []indexOn{
@@ -23,15 +23,15 @@ var LedgerLines = &Table[projections.LedgerLine]{
 			plain("user", "(user_id, provider_payment_id)"),
 		},
 	},
-	rows: func(s *projections.State) rows[projections.LedgerLine] {
-		return addedRows[projections.LedgerLine]{s.Ledger.Lines, s.Ledger.Inserted()}
+	rows: func(s *projections.State) stateRows[projections.LedgerLine] {
+		return insertOnlyRows[projections.LedgerLine]{s.Ledger.Lines, s.Ledger.Inserted()}
 	},
 	put:   func(s *projections.State, r projections.LedgerLine) { s.Ledger.Load(r) },
 	names: func(r *projections.LedgerLine) RowNames { return RowNames{r.ProviderPaymentID} },
 }
 
-// linesOfPayments is the users and ids, in pairs, of the payments that were loaded: a
-// user's lines may be many, and a payment has no index of its own.
+// linesOfPayments returns the pairs of users and payment ids for the payments that were
+// loaded. A user may have many lines, and there is no index of the payment id alone.
 func linesOfPayments(s *projections.State) []any {
 	var users, ids []string
 	for _, p := range s.Payments.Rows() {

@@ -9,13 +9,13 @@ import (
 //go:embed duplicate_event.sql
 var duplicateEventDDL string
 
-// DuplicateEvents is the other messages with the id of an event.
+// DuplicateEvents has the messages whose event id an earlier message has.
 var DuplicateEvents = &Table[projections.DuplicateEvent]{
 	Definition: Definition{
 		Name: "duplicate_event", DDL: duplicateEventDDL, Key: OfMessage, InsertOnly: true,
 		indexes: []indexOn{primary("stream_seq")},
 	},
-	rows: func(s *projections.State) rows[projections.DuplicateEvent] {
-		return addedRows[projections.DuplicateEvent]{added: s.Duplicates}
+	rows: func(s *projections.State) stateRows[projections.DuplicateEvent] {
+		return insertOnlyRows[projections.DuplicateEvent]{added: s.Duplicates}
 	},
 }

@@ -2,21 +2,22 @@ package tables
 
 import "fmt"
 
-// Index is an index of a derived table, maybe that of a key. Tables that a rebuild
-// fills have none of them to begin with: to make one at once is quicker than to keep it
-// up.
+// Index is an index of a derived table. Tables that a rebuild fills get their indexes when
+// they are full: that is faster than to update the indexes with every row.
 type Index struct {
 	Name, Table string
-	Create      string // the statement
-	Key         string // the statement that makes it a key; may be empty
-	Live        bool   // only live work looks for rows by it: explain, noting disorder, and invitations
+	Create      string // the statement that creates the index
+	Key         string // the statement that makes it the index of a key; empty where it is none
+	LiveOnly    bool   // only work on live tables needs it: explain, out-of-order events, invitations
 }
 
 // indexOn declares an index of a table.
 type indexOn func(table string) Index
 
-// Indexes lists those of all tables.
-func Indexes() (all []Index) {
+// Indexes lists the indexes of all tables. It must not be changed.
+var Indexes = listIndexes()
+
+func listIndexes() (all []Index) {
 	for _, t := range All {
 		for _, on := range t.About().indexes {
 			all = append(all, on(t.About().Name))
@@ -46,10 +47,10 @@ func indexOf(kind, suffix, on string) indexOn {
 	}
 }
 
-func onlyLive(on indexOn) indexOn {
+func liveOnly(on indexOn) indexOn {
 	return func(table string) Index {
 		i := on(table)
-		i.Live = true
+		i.LiveOnly = true
 		return i
 	}
 }

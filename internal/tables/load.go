@@ -11,70 +11,72 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Load returns the State that the events can touch, every row of it locked.
-// Rows are locked in sorted order; rows that do not exist yet are guarded by
-// their keys when they are inserted.
+// Load locks all rows that the events can touch, in sorted order, and returns them as a
+// State. A row that does not exist yet is not locked; its key fails the second
+// transaction that inserts it.
 //
-// Each statement sees what was committed before it began, and two events that
-// must see each other always share a row, so whoever waits for a lock here
-// reads the other's work in the statements that follow.
+// Each statement sees what was committed before it began. Two events that must see each
+// other always share a row. So a transaction that waits here for the lock of another one
+// reads the other's changes in the statements that follow.
 func Load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (*projections.State, error) {
 	l := Loader{Schema: schema, State: projections.NewState()}
 	return l.State, l.Load(ctx, tx, batch)
 }
 
-// Loader brings a State to all that the next events can touch.
+// Loader adds to a State the rows that the next events can touch.
 type Loader struct {
 	Schema string
 	State  *projections.State
-	// Ask returns those names that rows are to be looked for by. It is for tables that
-	// nobody else writes; nil: all of them, and the rows are locked.
-	Ask func(kind NameKind, names []string) []string
+	// Filter is for tables that no other process writes. It returns the names by which rows
+	// have to be looked for, and the rows are not locked. Where it is nil, rows are looked
+	// for by all names and locked.
+	Filter func(kind NameKind, names []string) []string
 }
 
-// step is when rows are looked for: the rows of one step have the names for the next.
-type step int
+// loadStep orders the lookups: the rows that one step finds have the names for the next.
+type loadStep int
 
 const (
-	ofEvents step = iota // what the events name themselves
-	ofMerged             // the payments that these turned out to be
-	ofThose              // subscriptions, and the payments that belong to them
-	ofUsers              // what the users have, with the reversals and ledger lines of the payments found before
-	steps
+	stepEvents        loadStep = iota // payments that the events name
+	stepMerged                        // the payments that those were merged into
+	stepSubscriptions                 // subscriptions and their payments
+	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
+	loadSteps
 )
 
-// Sender is a connection or a transaction.
-type Sender interface {
+// BatchSender is a connection or a transaction.
+type BatchSender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// Load adds to the state what the events can touch.
-func (l *Loader) Load(ctx context.Context, from Sender, batch []events.Event) error {
-	want := namesIn(batch)
-	for at := range steps {
-		asked := l.asked(want)
-		questions := &pgx.Batch{}
-		if at == ofEvents {
-			if l.Ask == nil { // else all that is refused came with the new state
-				QueuePoison(questions, l.Schema, l.State, batch[0].Seq, batch[len(batch)-1].Seq)
+// Load adds to the state the rows that the events can touch. batch is not empty and in
+// the order of the log.
+func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
+	wanted := namesIn(batch)
+	for at := range loadSteps {
+		names := l.namesToFind(wanted)
+		queries := &pgx.Batch{}
+		if at == stepEvents {
+			if l.Filter == nil { // a rebuild has loaded all quarantined events before
+				QueueQuarantined(queries, l.Schema, l.State, batch[0].Seq, batch[len(batch)-1].Seq)
 			}
-			l.queueSeen(questions, asked(OfEvent))
+			l.queueSeenEvents(queries, names(OfEvent))
 		}
 		for _, t := range All {
-			t.queueLoad(l, questions, at, asked, want)
+			t.queueLoad(l, queries, at, names, wanted)
 		}
-		if questions.Len() == 0 {
+		if queries.Len() == 0 {
 			continue
 		}
-		if err := from.SendBatch(ctx, questions).Close(); err != nil {
+		if err := from.SendBatch(ctx, queries).Close(); err != nil {
 			return fmt.Errorf("load the rows (step %d): %w", at, err)
 		}
 	}
 	return nil
 }
 
-// queueSeen asks which of the events were seen before.
-func (l *Loader) queueSeen(batch *pgx.Batch, ids []string) {
+// queueSeenEvents queues a query for the event ids that were applied before.
+func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
 	batch.Queue("select event_id from processed_event where event_id = any($1)", ids).Query(func(rows pgx.Rows) error {
 		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, id := range seen {
@@ -84,11 +86,11 @@ func (l *Loader) queueSeen(batch *pgx.Batch, ids []string) {
 	})
 }
 
-// queueLoad asks for the rows that the table's lookups find in this step. What these
-// lead to is wanted in the next.
-func (t *Table[R]) queueLoad(l *Loader, batch *pgx.Batch, at step, asked func(NameKind) []string, want wanted) {
+// queueLoad queues a query for each of the table's lookups in this step. The names of
+// linked rows are added to next.
+func (t *Table[R]) queueLoad(l *Loader, batch *pgx.Batch, at loadStep, names func(NameKind) []string, next wantedNames) {
 	tail := ""
-	if l.Ask == nil && !t.InsertOnly {
+	if l.Filter == nil && !t.InsertOnly {
 		tail = " order by " + keyNames(t.Columns()) + " for update"
 	}
 	for _, lookup := range t.lookups {
@@ -100,9 +102,9 @@ func (t *Table[R]) queueLoad(l *Loader, batch *pgx.Batch, at step, asked func(Na
 			args = lookup.args(l.State)
 		}
 		for _, kind := range lookup.by {
-			args = append(args, asked(kind))
+			args = append(args, names(kind))
 		}
-		if !slices.ContainsFunc(args, func(names any) bool { return len(names.([]string)) > 0 }) {
+		if !slices.ContainsFunc(args, func(arg any) bool { return len(arg.([]string)) > 0 }) {
 			continue
 		}
 		t.query(batch, lookup.where, tail, args, func(row R) {
@@ -111,7 +113,7 @@ func (t *Table[R]) queueLoad(l *Loader, batch *pgx.Batch, at step, asked func(Na
 				return
 			}
 			for _, to := range t.links(&row) {
-				want.add(to.kind, to.Name)
+				next.add(to.kind, to.Name)
 			}
 		})
 	}
@@ -125,7 +127,7 @@ func (t *Table[R]) QueueAll(batch *pgx.Batch, state *projections.State) {
 func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
 	sql := fmt.Sprintf("select %s from %s where %s%s", ColumnNames(t.Columns()), t.Name, where, tail)
 	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scan[R])
+		found, err := pgx.CollectRows(rows, scanRow[R](t.Columns()))
 		for _, row := range found {
 			each(row)
 		}
@@ -133,27 +135,29 @@ func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each 
 	})
 }
 
-// QueuePoison asks for the refused events of a part of the log.
-func QueuePoison(batch *pgx.Batch, schema string, state *projections.State, from, until uint64) {
+// QueueQuarantined queues a query that adds to the state the sequences, from until
+// until, of the events that are quarantined in the schema's log.
+func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State, from, until uint64) {
 	batch.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
 		schema, int64(from), int64(until)).Query(func(rows pgx.Rows) error {
-		poison, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		for _, seq := range poison {
+		quarantined, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		for _, seq := range quarantined {
 			state.Poison[uint64(seq)] = true
 		}
 		return err
 	})
 }
 
-// asked lists the names to look for in one step, by kind.
-func (l *Loader) asked(want wanted) func(NameKind) []string {
+// namesToFind returns a function that lists the names of a kind for one step. It filters
+// each kind once, because the filter remembers the names that it has returned.
+func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
 	lists := map[NameKind][]string{}
 	return func(kind NameKind) []string {
 		list, done := lists[kind]
 		if !done {
-			list = want[kind].List()
-			if l.Ask != nil {
-				list = l.Ask(kind, list)
+			list = wanted[kind].List()
+			if l.Filter != nil {
+				list = l.Filter(kind, list)
 			}
 			lists[kind] = list
 		}
@@ -161,32 +165,32 @@ func (l *Loader) asked(want wanted) func(NameKind) []string {
 	}
 }
 
-// wanted is names, by kind.
-type wanted map[NameKind]Set
+// wantedNames are the names by which rows are looked for, by kind.
+type wantedNames map[NameKind]Set
 
-func (w wanted) add(kind NameKind, name string) {
+func (w wantedNames) add(kind NameKind, name string) {
 	if w[kind] == nil {
 		w[kind] = Set{}
 	}
 	w[kind].Add(name)
 }
 
-// namesIn lists what some events name.
-func namesIn(batch []events.Event) wanted {
-	want := wanted{}
+// namesIn returns the names in some events.
+func namesIn(batch []events.Event) wantedNames {
+	names := wantedNames{}
 	for _, e := range batch {
-		EachName(e, want.add)
+		EachName(e, names.add)
 		if projections.StartsSubscription(e) {
-			want.add(ofStart, e.SubscriptionID)
+			names.add(ofStartedSubscription, e.SubscriptionID)
 		}
 	}
-	return want
+	return names
 }
 
-// Set is texts, each once.
+// Set is a set of texts.
 type Set map[string]struct{}
 
-// Add adds those that are not empty.
+// Add adds the texts that are not empty.
 func (s Set) Add(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
@@ -195,7 +199,7 @@ func (s Set) Add(texts ...string) {
 	}
 }
 
-// List is sorted.
+// List returns the texts, sorted.
 func (s Set) List() []string {
 	out := make([]string, 0, len(s))
 	for text := range s {
@@ -205,7 +209,7 @@ func (s Set) List() []string {
 	return out
 }
 
-// ByKeys is for a transaction that only looks for rows by their keys, many at
-// once. While tables fill, Postgres does not know yet how selective that is and
-// would read them whole, a thousand times.
-const ByKeys = "select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
+// PreferIndexes is a statement for a transaction that looks for many rows by their keys
+// only. While tables fill, the statistics of Postgres are out of date, and it would
+// otherwise read whole tables.
+const PreferIndexes = "select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"

@@ -5,7 +5,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// NameKind is what a name names.
+// NameKind says what a name identifies.
 type NameKind int
 
 const (
@@ -15,14 +15,14 @@ const (
 	OfUser
 	OfMessage // a sequence, as text
 
-	// What rows lead to, but no event names:
-	ofStart  // a subscription that an event starts
-	ofTarget // the payment that another one was merged into
-	itself   // the id that a payment's reversals and ledger lines have
+	// The kinds below are used only in lookups; EachName does not give them.
+	ofStartedSubscription // a subscription that an event of the batch starts
+	ofMergeTarget         // the payment that another one was merged into
+	ofPaymentID           // the payment id in reversals and ledger lines
 )
 
-// EachName calls do with every name under which the fold of an event looks for rows; a
-// name may be empty.
+// EachName calls do with every name by which the fold of an event looks for rows. A name
+// may be empty.
 func EachName(e events.Event, do func(NameKind, string)) {
 	do(OfEvent, e.ID)
 	if !projections.HasEffect(e.Type) {
@@ -37,5 +37,6 @@ func EachName(e events.Event, do func(NameKind, string)) {
 	do(OfUser, e.UserID)
 }
 
-// PaymentsOf is a name of all payments of a subscription, which is no name of anything else.
+// PaymentsOf returns the name that all payments of a subscription have in the row cache.
+// It differs from every name in an event.
 func PaymentsOf(subscription string) string { return "\x00" + subscription }

@@ -12,16 +12,16 @@ import (
 //go:embed payment.sql
 var paymentDDL string
 
-// Payments is every payment and who claimed it.
+// Payments has every payment and the user who claimed it.
 var Payments = &Table[projections.Payment]{
 	Definition: Definition{
 		Name: "payment", DDL: paymentDDL, Key: OfPayment,
-		NameIn: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
+		NameColumns: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
 		lookups: []lookup{
-			{step: ofEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{OfPayment}},
-			{step: ofMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofTarget}},
-			{step: ofThose, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStart}},
-			{step: ofUsers, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfUser}},
+			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{OfPayment}},
+			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
+			{step: stepSubscriptions, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStartedSubscription}},
+			{step: stepUsers, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfUser}},
 		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
@@ -30,10 +30,10 @@ var Payments = &Table[projections.Payment]{
 			plain("unclaimed", "(subscription_id) where user_id is null"),
 			plain("subscription", "(subscription_id) where subscription_id is not null"),
 			plain("pro", "(user_id) where kind = 'pro'"),
-			onlyLive(plain("github_user", "(lower(github_username)) where github_username is not null")),
+			liveOnly(plain("github_user", "(lower(github_username)) where github_username is not null")),
 		},
 	},
-	rows: func(s *projections.State) rows[projections.Payment] { return &s.Payments },
+	rows: func(s *projections.State) stateRows[projections.Payment] { return &s.Payments },
 	put:  (*projections.State).LoadPayment,
 	names: func(r *projections.Payment) RowNames {
 		out := RowNames{r.ProviderPaymentID, r.TransactionID}
@@ -51,13 +51,13 @@ var Payments = &Table[projections.Payment]{
 		}
 		return out
 	},
-	// Its reversals and ledger lines, those of the row that was merged into it, its
-	// subscription and its users.
+	// A payment needs its reversals and ledger lines, those of the payment that was merged
+	// into it, its subscription and its users.
 	links: func(r *projections.Payment) Links {
 		return Links{
-			{itself, r.ProviderPaymentID},
-			{itself, r.MergedID},
-			{ofTarget, r.MergedInto},
+			{ofPaymentID, r.ProviderPaymentID},
+			{ofPaymentID, r.MergedID},
+			{ofMergeTarget, r.MergedInto},
 			{OfSubscription, r.SubscriptionID},
 			{OfUser, r.UserID},
 			{OfUser, r.Buyer},
@@ -66,16 +66,16 @@ var Payments = &Table[projections.Payment]{
 	},
 }
 
-// PaymentsNamed reads the payments with one of these names, or that such a one was
-// merged into, in the order of the log.
+// PaymentsNamed reads the payments that have one of these names, in the order of the log.
+// A payment that was merged into another one is replaced by that one.
 func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
 	return Payments.Rows(ctx, tx, `
 		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
 		order by stream_seq`, names)
 }
 
-// Each condition by its own index: an "or" of them is answered by walking through
-// the whole key when rows are wanted in its order.
+// Each part uses an index of its own. With one "or" of all conditions, Postgres would read
+// the whole index of the key where rows are ordered by it.
 const (
 	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
 		union all select provider_payment_id from payment where transaction_id = any($1)

@@ -9,21 +9,21 @@ import (
 //go:embed processed_event.sql
 var processedEventDDL string
 
-// ProcessedEvents is what became of every event. Whether an event was seen before is
-// asked for by its id; see loader.load.
+// ProcessedEvents has the outcome of every event. The rules need only the ids of earlier
+// events, so Loader loads ids and no rows.
 var ProcessedEvents = &Table[projections.ProcessedEvent]{
 	Definition: Definition{
 		Name: "processed_event", DDL: processedEventDDL, Key: OfEvent, InsertOnly: true,
-		NameIn: []string{"event_id"},
+		NameColumns: []string{"event_id"},
 		indexes: []indexOn{
 			primary("event_id"),
-			onlyLive(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
-			onlyLive(plain("user", "(user_id, stream_seq) where user_id is not null")),
-			onlyLive(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
-			onlyLive(unique("stream_seq", "(stream_seq)")),
+			liveOnly(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+			liveOnly(plain("user", "(user_id, stream_seq) where user_id is not null")),
+			liveOnly(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+			liveOnly(unique("stream_seq", "(stream_seq)")),
 		},
 	},
-	rows: func(s *projections.State) rows[projections.ProcessedEvent] {
-		return addedRows[projections.ProcessedEvent]{added: s.Events.Inserted()}
+	rows: func(s *projections.State) stateRows[projections.ProcessedEvent] {
+		return insertOnlyRows[projections.ProcessedEvent]{added: s.Events.Inserted()}
 	},
 }

@@ -9,9 +9,9 @@ import (
 //go:embed revenue_daily.sql
 var revenueDailyDDL string
 
-// RevenueByDay is few rows, which come whole; see loadExtras.
+// RevenueByDay has the revenue of each day, in few rows. A rebuild loads the whole table.
 var RevenueByDay = &Table[projections.RevenueDay]{
 	Definition: Definition{Name: "revenue_daily", DDL: revenueDailyDDL, Extra: true},
-	rows:       func(s *projections.State) rows[projections.RevenueDay] { return &s.Revenue },
+	rows:       func(s *projections.State) stateRows[projections.RevenueDay] { return &s.Revenue },
 	put:        (*projections.State).LoadRevenue,
 }

@@ -9,18 +9,18 @@ import (
 //go:embed reversal.sql
 var reversalDDL string
 
-// Reversals is every refund and dispute.
+// Reversals has every refund and dispute.
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
 		Name: "reversal", DDL: reversalDDL, Key: OfEvent, InsertOnly: true,
-		lookups: []lookup{{step: ofUsers, where: "provider_payment_id = any($1)", by: []NameKind{itself}}},
+		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("event_id"),
 			plain("payment", "(provider_payment_id)"),
 		},
 	},
-	rows: func(s *projections.State) rows[projections.Reversal] {
-		return addedRows[projections.Reversal]{s.Reversals.Rows, s.Reversals.Inserted()}
+	rows: func(s *projections.State) stateRows[projections.Reversal] {
+		return insertOnlyRows[projections.Reversal]{s.Reversals.Rows, s.Reversals.Inserted()}
 	},
 	put:   (*projections.State).LoadReversal,
 	names: func(r *projections.Reversal) RowNames { return RowNames{r.ProviderPaymentID} },

@@ -4,26 +4,25 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// A row struct of package projections names its columns in db tags, so one
-// piece of code loads and saves every table. The zero string and the zero time
-// stand for null: an empty text is never stored.
+// The row structs of package projections name their columns in db tags, so the same code
+// loads and saves every table. The empty string and the zero time stand for null: an empty
+// text is never stored.
 
-// Column is a column of a table and a field of its row struct.
+// Column is a column of a table, and the field of the row struct that has its value.
 type Column struct {
 	Name, sqlType string
 	kind          kind
-	offset        uintptr // of its field
-	Key           bool
+	offset        uintptr // of the field in the row struct
+	Key           bool    // it is part of the table's key
 }
 
-// kind is what a column's field is.
+// kind is the type of a column's field.
 type kind int
 
 const (
@@ -42,30 +41,25 @@ var (
 	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
 )
 
-var layouts sync.Map // reflect.Type → []column
-
-func columnsOf[R any]() []Column {
+// columnsOf reads the fields of a row struct. It panics where no column can hold a field,
+// which any test of the table meets.
+func columnsOf[R any]() (columns []Column) {
 	t := reflect.TypeFor[R]()
-	if cached, ok := layouts.Load(t); ok {
-		return cached.([]Column)
-	}
-	var columns []Column
 	for i := range t.NumField() {
 		field := t.Field(i)
 		kind, known := kinds[field.Type]
 		if !known {
-			panic(fmt.Sprintf("no column type for %s", field.Type)) // a new row struct meets this in any test
+			panic(fmt.Sprintf("no column type for %s", field.Type))
 		}
 		name, option, _ := strings.Cut(field.Tag.Get("db"), ",")
 		columns = append(columns, Column{
 			Name: name, sqlType: sqlTypes[kind], kind: kind, offset: field.Offset, Key: option == "key",
 		})
 	}
-	layouts.Store(t, columns)
 	return columns
 }
 
-// ColumnNames lists them for a statement.
+// ColumnNames lists the names of columns for a statement.
 func ColumnNames(columns []Column) string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
@@ -74,7 +68,7 @@ func ColumnNames(columns []Column) string {
 	return strings.Join(out, ", ")
 }
 
-// unnest is the rows as a table of the statement, one array a column.
+// unnest is an SQL expression that makes rows of arrays, one array for each column.
 func unnest(columns []Column) string {
 	arrays := make([]string, len(columns))
 	for i, c := range columns {
@@ -83,23 +77,21 @@ func unnest(columns []Column) string {
 	return "unnest(" + strings.Join(arrays, ", ") + ")"
 }
 
-// insert queues one statement for all rows. A row that is there already fails
-// the transaction: another projector wrote it since the batch loaded.
-func insert[R any](batch *pgx.Batch, table string, rows []R) {
+// insert queues one statement for all rows. A row that exists already fails the
+// transaction: another projector has inserted it since the batch was loaded.
+func insert[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
-	columns := columnsOf[R]()
 	batch.Queue(fmt.Sprintf("insert into %s (%s) select * from %s",
 		table, ColumnNames(columns), unnest(columns)), arrays(columns, rows)...)
 }
 
-// update queues one statement for all rows, which the batch has locked.
-func update[R any](batch *pgx.Batch, table string, rows []R) {
+// update queues one statement that overwrites all rows, found by their keys.
+func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
-	columns := columnsOf[R]()
 	var set, match []string
 	for _, c := range columns {
 		if c.Key {
@@ -113,7 +105,7 @@ func update[R any](batch *pgx.Batch, table string, rows []R) {
 		arrays(columns, rows)...)
 }
 
-// arrays is the values of each column, one array a column.
+// arrays returns the arguments of unnest.
 func arrays[R any](columns []Column, rows []R) []any {
 	out := make([]any, len(columns))
 	for i := range columns {
@@ -138,7 +130,7 @@ func arrays[R any](columns []Column, rows []R) []any {
 	return out
 }
 
-// pointers leads to the values of a column, nil for those that stand for null.
+// pointers returns pointers to the values of a column; nil is null.
 func pointers[T, R any](rows []R, c *Column, isNull func(*T) bool) []*T {
 	out := make([]*T, len(rows))
 	for i := range rows {
@@ -149,16 +141,18 @@ func pointers[T, R any](rows []R, c *Column, isNull func(*T) bool) []*T {
 	return out
 }
 
-// scan reads a row whose columns are those of R, in order.
-func scan[R any](row pgx.CollectableRow) (out R, err error) {
-	columns, values, described := columnsOf[R](), row.RawValues(), row.FieldDescriptions()
-	for i, value := range values {
-		if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // a text is the same in both
-			return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
+// scanRow returns a function that reads a row with these columns, in this order.
+func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
+	return func(row pgx.CollectableRow) (out R, err error) {
+		values, described := row.RawValues(), row.FieldDescriptions()
+		for i, value := range values {
+			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // both formats of a text are equal
+				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
+			}
+			if value != nil {
+				columns[i].set(unsafe.Pointer(&out), value, string(value))
+			}
 		}
-		if value != nil {
-			columns[i].set(unsafe.Pointer(&out), value, string(value))
-		}
+		return out, nil
 	}
-	return out, nil
 }

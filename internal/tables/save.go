@@ -8,59 +8,61 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Change is what is to be written to one table.
+// Change is the rows of one table that have to be written.
 type Change interface {
-	// Queue queues one or two statements.
+	// Queue queues one statement for all inserted rows and one for all updated rows. It is
+	// for a batch of live events.
 	Queue(batch *pgx.Batch)
-	// Copy writes many rows at once.
+	// Copy writes the rows with COPY and with as many updates as needed.
 	Copy(ctx context.Context, tx pgx.Tx) error
-	// New are the new ones.
-	New() SomeRows
-	// Layout is the table's name and columns.
+	// EncodeInserted returns the inserted rows for CopyIn.
+	EncodeInserted() RowEncoder
+	// Layout returns the table's name and columns.
 	Layout() (table string, columns []Column)
 }
 
 type changes[R any] struct {
 	table             string
+	columns           []Column
 	inserted, updated []R
 }
 
-func (c changes[R]) Layout() (string, []Column) { return c.table, columnsOf[R]() }
+func (c changes[R]) Layout() (string, []Column) { return c.table, c.columns }
 
-func (c changes[R]) New() SomeRows { return someOf(columnsOf[R](), c.inserted) }
+func (c changes[R]) EncodeInserted() RowEncoder { return encodeRows(c.columns, c.inserted) }
 
 func (c changes[R]) Queue(batch *pgx.Batch) {
-	insert(batch, c.table, c.inserted)
-	update(batch, c.table, c.updated)
+	insert(batch, c.table, c.columns, c.inserted)
+	update(batch, c.table, c.columns, c.updated)
 }
 
 func (c changes[R]) Copy(ctx context.Context, tx pgx.Tx) error {
-	if err := CopyIn(ctx, tx, c.table, columnsOf[R](), false, c.New()); err != nil {
+	if err := CopyIn(ctx, tx, c.table, c.columns, false, c.EncodeInserted()); err != nil {
 		return err
 	}
-	return updateIn(ctx, tx, c.table, slices.Values(c.updated))
+	return updateAll(ctx, tx, c.table, c.columns, slices.Values(c.updated))
 }
 
-// updatesAtOnce bounds the arrays of one statement.
-const updatesAtOnce = 10_000
+// maxUpdateRows bounds the arrays of one statement.
+const maxUpdateRows = 10_000
 
-// updateIn writes changed rows, however many.
-func updateIn[R any](ctx context.Context, tx pgx.Tx, table string, rows iter.Seq[R]) error {
-	var some []R
+// updateAll overwrites any number of rows.
+func updateAll[R any](ctx context.Context, tx pgx.Tx, table string, columns []Column, rows iter.Seq[R]) error {
+	var pending []R
 	write := func() error {
 		batch := &pgx.Batch{}
-		update(batch, table, some)
-		some = some[:0]
+		update(batch, table, columns, pending)
+		pending = pending[:0]
 		return tx.SendBatch(ctx, batch).Close()
 	}
 	for row := range rows {
-		if some = append(some, row); len(some) == updatesAtOnce {
+		if pending = append(pending, row); len(pending) == maxUpdateRows {
 			if err := write(); err != nil {
 				return err
 			}
 		}
 	}
-	if len(some) == 0 {
+	if len(pending) == 0 {
 		return nil
 	}
 	return write()

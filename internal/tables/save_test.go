@@ -20,8 +20,8 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 	defer db.Close(context.WithoutCancel(ctx))
 	_, err = db.Exec(ctx, "create schema portal; "+CreditBalances.DDL)
 	require.NoError(t, err)
-	for _, count := range []int{0, 1, updatesAtOnce, 2*updatesAtOnce + 1} {
-		written := changes[projections.Credits]{table: "credits"}
+	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
+		written := changes[projections.Credits]{table: "credits", columns: CreditBalances.Columns()}
 		for i := range count {
 			user := fmt.Sprint("u_", i)
 			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})

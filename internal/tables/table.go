@@ -13,65 +13,65 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Table declares one derived table: how it is made, how its rows are found, and what
-// belongs to them. All that reads or writes rows follows from it: load, save, the rows
-// that a rebuild keeps, verify and settle.
+// Table declares one derived table, whose rows are of type R: how to create it, how to
+// find its rows, and which other rows belong to them. Load, save, the row cache of a
+// rebuild, verify and settle follow from the declaration. It is safe for concurrent use.
 type Table[R any] struct {
 	Definition
 
-	// rows is what a state has of the table; put adds a row as the database has it.
-	rows func(*projections.State) rows[R]
-	put  func(*projections.State, R)
+	rows func(*projections.State) stateRows[R]
+	put  func(*projections.State, R) // adds a row as the database has it
 
-	// names are those under which a rebuild finds the row, nil: never. links lead to what
-	// has to be loaded with it.
+	// names are the names under which a rebuild finds the row. Where it is nil, a rebuild
+	// never looks for rows of the table.
 	names func(*R) RowNames
+	// links are the names of the rows that have to be loaded together with the row.
 	links func(*R) Links
 
-	once   sync.Once
-	layout []Column
+	columnsOnce sync.Once
+	columns     []Column
 }
 
-// Definition is what does not depend on the type of the rows.
+// Definition is the part of a declaration that does not depend on the type of the rows.
 type Definition struct {
-	Name       string
-	DDL        string    // makes it, without keys and indexes
-	indexes    []indexOn // those that take longest to make first
-	Key        NameKind  // what the first column of its key is
-	InsertOnly bool      // rows never change
-	Extra      bool      // only rebuilds that are asked for it have it
-	lookups    []lookup  // that live work does, in this order
-	NameIn     []string  // the columns with names, under which rows are looked for
+	Name        string
+	DDL         string    // creates the table, without keys and indexes
+	indexes     []indexOn // those that take longest to create come first
+	Key         NameKind  // what the first column of the key names
+	InsertOnly  bool      // rows never change
+	Extra       bool      // only a rebuild with --with has the table
+	lookups     []lookup  // of a batch of live events, in this order
+	NameColumns []string  // the columns by which rows are looked for
 }
 
-// rows is what a state has of one table; see projections.Table.
-type rows[R any] interface {
+// stateRows are the rows that a state has of one table; see projections.Table.
+type stateRows[R any] interface {
 	Rows() []R
 	Inserted() []R
 	Updated() []R
 	EachChanged(do func(row *R, loaded bool, place int))
 }
 
-// addedRows are rows that never change.
-type addedRows[R any] struct {
+// insertOnlyRows are the rows of a table whose rows never change.
+type insertOnlyRows[R any] struct {
 	all   func() []R
 	added []R
 }
 
-func (a addedRows[R]) Rows() []R     { return a.all() }
-func (a addedRows[R]) Inserted() []R { return a.added }
-func (a addedRows[R]) Updated() []R  { return nil }
+func (a insertOnlyRows[R]) Rows() []R     { return a.all() }
+func (a insertOnlyRows[R]) Inserted() []R { return a.added }
+func (a insertOnlyRows[R]) Updated() []R  { return nil }
 
-func (a addedRows[R]) EachChanged(do func(row *R, loaded bool, place int)) {
+func (a insertOnlyRows[R]) EachChanged(do func(row *R, loaded bool, place int)) {
 	for i := range a.added {
 		do(&a.added[i], false, i)
 	}
 }
 
-// Links are names that lead to other rows; empty ones to none.
+// Links are the names of other rows. A link with an empty name leads to no row.
 type Links [7]Link
 
-// Link is one of them.
+// Link is the name of other rows.
 type Link struct {
 	kind NameKind
 	Name string
@@ -79,73 +79,82 @@ type Link struct {
 
 // lookup finds rows of one table.
 type lookup struct {
-	step  step
+	step  loadStep
 	where string
-	by    []NameKind                     // the names that are $1, $2, …
-	args  func(*projections.State) []any // instead of these
+	by    []NameKind                     // the kinds of the names that are $1, $2, …
+	args  func(*projections.State) []any // further arguments, before those names
 }
 
-// All lists all tables but checkpoint. Rows are locked and written in this order:
-// the user's row of subscription comes before the user's subscriptions, because who
-// adds one of these writes that row, too.
+// All lists all derived tables. Rows are locked and written in this order: subscription
+// comes before subscription_state, because a transaction that adds a subscription of a
+// user also writes the user's row of subscription.
 var All = []AnyTable{
 	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, CreditBalances, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
 	RevenueByDay,
 }
 
-// AnyTable is a table, whatever its rows.
+// AnyTable is a Table with rows of any type.
 type AnyTable interface {
 	About() *Definition
-	Columns() []Column // in the order of the row struct's fields; the key comes first
-	// ChangesIn is what the fold changed of the table.
+	// Columns are in the order of the row struct's fields; those of the key come first.
+	// The caller must not change them.
+	Columns() []Column
+	// ChangesIn returns what the fold changed in the table.
 	ChangesIn(s *projections.State) Change
-	queueLoad(l *Loader, batch *pgx.Batch, at step, asked func(NameKind) []string, want wanted)
-	// QueueAll loads the whole table.
+	queueLoad(l *Loader, batch *pgx.Batch, at loadStep, names func(NameKind) []string, next wantedNames)
+	// QueueAll queues a query that loads the whole table into the state.
 	QueueAll(batch *pgx.Batch, state *projections.State)
 
-	// IsLookedFor says whether a rebuild finds rows of the table by name. Else nobody may
-	// call the following. These hand over rows as the bytes that COPY takes in, which are
-	// valid until do returns.
-	IsLookedFor() bool
+	// FoundByName reports whether a rebuild finds rows of the table by their names. The
+	// methods below may be called only where it does. A row is encoded as one row of
+	// COPY's binary format; do must not keep it after it returns.
+	FoundByName() bool
+	// EachRow calls do for every row that the state has of the table.
 	EachRow(state *projections.State, do func(row []byte, names RowNames))
+	// EachChangedRow calls do for every row that the fold inserted or changed, in the order
+	// of the first changes. loaded is false for an inserted row; a loaded row was the
+	// place-th that was loaded, from 0.
 	EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, place int))
-	// PutRow puts a row into the state, as the database has it, and returns what belongs to it.
+	// PutRow adds a row to the state, as the database has it, and returns the names of the
+	// rows that belong to it.
 	PutRow(state *projections.State, row []byte) Links
 	NamesOf(row []byte) RowNames
+	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
 }
 
-// RowNames are up to five. The first is one that the row never loses; rows with the
-// same key have it in common.
+// RowNames are up to five names of one row; the others are empty. The first name never
+// changes, and rows with the same key have the same first name.
 type RowNames [5]string
 
-// About implements AnyTable, as do the methods that follow.
+// About implements AnyTable, as do the other methods with a name of AnyTable.
 func (t *Table[R]) About() *Definition { return &t.Definition }
 
 func (t *Table[R]) Columns() []Column {
-	t.once.Do(func() { t.layout = columnsOf[R]() })
-	return t.layout
+	t.columnsOnce.Do(func() { t.columns = columnsOf[R]() })
+	return t.columns
 }
 
 func (t *Table[R]) ChangesIn(s *projections.State) Change {
 	changed := t.rows(s)
-	return changes[R]{t.Name, changed.Inserted(), changed.Updated()}
+	return changes[R]{t.Name, t.Columns(), changed.Inserted(), changed.Updated()}
 }
 
-// Rows reads the rows that tail (where, order by, limit) says.
+// Rows reads the rows that tail selects, which is SQL from "where" on. Without an
+// "order by" their order is undefined.
 func (t *Table[R]) Rows(ctx context.Context, tx pgx.Tx, tail string, args ...any) ([]R, error) {
 	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", ColumnNames(t.Columns()), t.Name, tail), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
 	}
-	found, err := pgx.CollectRows(rows, scan[R])
+	found, err := pgx.CollectRows(rows, scanRow[R](t.Columns()))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
 	}
 	return found, nil
 }
 
-// Row reads one row, nil where there is none.
+// Row returns the first row that tail selects, nil where there is none; see Rows.
 func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any) (*R, error) {
 	found, err := t.Rows(ctx, tx, tail, args...)
 	if err != nil || len(found) == 0 {
@@ -154,12 +163,12 @@ func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any)
 	return &found[0], nil
 }
 
-// keyNames lists the columns of a table's key.
+// keyNames lists the columns of a key for a statement.
 func keyNames(columns []Column) string {
 	return ColumnNames(slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key }))
 }
 
-// Names lists those that every schema has, but for checkpoint.
+// Names lists the derived tables that every schema has, for a statement.
 func Names() string {
 	var list []string
 	for _, t := range All {
@@ -170,7 +179,7 @@ func Names() string {
 	return strings.Join(list, ", ")
 }
 
-// Changes lists what the fold changed.
+// Changes lists what the fold changed, in the order of All.
 func Changes(s *projections.State) (all []Change) {
 	for _, t := range All {
 		all = append(all, t.ChangesIn(s))

@@ -9,14 +9,14 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// IsLookedFor implements AnyTable, as do the methods that follow.
-func (t *Table[R]) IsLookedFor() bool { return t.names != nil }
+// FoundByName implements AnyTable, as do the other methods of this file.
+func (t *Table[R]) FoundByName() bool { return t.names != nil }
 
 func (t *Table[R]) EachRow(state *projections.State, do func(row []byte, names RowNames)) {
 	var encoded []byte
-	rows := t.rows(state).Rows()
+	columns, rows := t.Columns(), t.rows(state).Rows()
 	for i := range rows {
-		encoded = appendRow(encoded[:0], t.Columns(), &rows[i])
+		encoded = appendRow(encoded[:0], columns, &rows[i])
 		do(encoded, t.names(&rows[i]))
 	}
 }
@@ -30,24 +30,25 @@ func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, 
 	})
 }
 
-func (t *Table[R]) PutRow(state *projections.State, row []byte) (out Links) {
-	value := valueOf[R](t.Columns(), row)
+func (t *Table[R]) PutRow(state *projections.State, row []byte) (links Links) {
+	value := decodeRow[R](t.Columns(), row)
 	t.put(state, value)
 	if t.links != nil {
-		out = t.links(&value)
+		links = t.links(&value)
 	}
-	return out
+	return links
 }
 
 func (t *Table[R]) NamesOf(row []byte) RowNames {
-	value := valueOf[R](t.Columns(), row)
+	value := decodeRow[R](t.Columns(), row)
 	return t.names(&value)
 }
 
 func (t *Table[R]) UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error {
-	return updateIn(ctx, tx, t.Name, func(yield func(R) bool) {
+	columns := t.Columns()
+	return updateAll(ctx, tx, t.Name, columns, func(yield func(R) bool) {
 		for row := range rows {
-			if !yield(valueOf[R](t.Columns(), row)) {
+			if !yield(decodeRow[R](columns, row)) {
 				return
 			}
 		}

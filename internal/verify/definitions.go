@@ -83,7 +83,7 @@ func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]stri
 		return nil, nil, err
 	}
 	var ours []string
-	for _, i := range tables.Indexes() {
+	for _, i := range tables.Indexes {
 		ours = append(ours, i.Name)
 	}
 	rows, err := tx.Query(ctx, describeSQL, schema, ours)
@@ -130,7 +130,7 @@ func differentDefinitions(is, should map[string]string, indexed bool) (out []Def
 // madeLater says whether the object is one of our indexes or keys, which tables that
 // are being filled do not have yet.
 func madeLater(object string) bool {
-	return slices.ContainsFunc(tables.Indexes(), func(i tables.Index) bool {
+	return slices.ContainsFunc(tables.Indexes, func(i tables.Index) bool {
 		return strings.HasPrefix(object, "index "+i.Name+" on ") || strings.HasPrefix(object, "constraint "+i.Name+" on ")
 	})
 }

@@ -55,7 +55,7 @@ func replace(ctx context.Context, s *store.Store, rules projections.Rules, custo
 }
 
 func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, read func(context.Context, map[int]uint64) ([]events.Event, error)) (Settled, error) {
-	if _, err := tx.Exec(ctx, tables.ByKeys); err != nil {
+	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return Settled{}, err
 	}
 	var inForce string
@@ -95,7 +95,7 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 func foldAnew(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, theirs []events.Event) error {
 	state := projections.NewState()
 	writes, removed := &pgx.Batch{}, int64(0)
-	tables.QueuePoison(writes, s.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
+	tables.QueueQuarantined(writes, s.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
 	customers.remove(writes, s.Schema(), &removed)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("remove the rows: %w", err)
