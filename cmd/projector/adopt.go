@@ -17,7 +17,7 @@ type adoptCommand struct {
 // Run is for after a disaster: the log is lost, and the tables are not.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		info, err := s.info(ctx)
+		info, err := s.log.Info(ctx)
 		if err != nil {
 			return err
 		}

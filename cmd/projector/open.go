@@ -35,17 +35,22 @@ type sources struct {
 // logAnswers is how long a command waits for the log; the programs wait for ever.
 const logAnswers = 10 * time.Second
 
-// info waits for the log to answer.
-func (s sources) info(ctx context.Context) (eventlog.Info, error) {
-	for began := time.Now(); ; {
-		info, err := s.log.Info(ctx)
-		if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logAnswers {
-			return info, err
-		}
-		select {
-		case <-ctx.Done():
-			return info, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+// withAnswers calls work when the log answers.
+func withAnswers(work func(context.Context, sources) error) func(context.Context, sources) error {
+	return func(ctx context.Context, s sources) error {
+		for began := time.Now(); ; {
+			_, err := s.log.Info(ctx)
+			if err == nil {
+				return work(ctx, s)
+			}
+			if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logAnswers {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
 	}
 }
@@ -73,13 +78,14 @@ func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logge
 	return f.with(ctx, config, logger, work)
 }
 
-// withSchema is withTables for what works with one set of tables, which must be there.
+// withSchema is withTables for what compares one set of tables, which must be there, with
+// the log, which must answer.
 func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slog.Logger, work func(context.Context, sources) error) error {
 	return f.withTables(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
 			return err
 		}
-		return work(ctx, s)
+		return withAnswers(work)(ctx, s)
 	})
 }
 

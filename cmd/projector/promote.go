@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/promote"
@@ -24,38 +23,25 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 	c.rulesFlags.Check(faults)
 }
 
-// Run brings the schema up to every live position and exchanges the two, unless that
-// is done.
+// Run makes the schema live, unless it is.
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
-		b, err := newBuild(ctx, s, c.Schema, c.rules, report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON), logger)
-		if err != nil {
-			return err
-		}
-		defer b.unlock()
-		done, err := b.before(ctx, false)
-		if err != nil {
-			return err
-		}
-		if !done {
-			if err := b.promotion(ctx, c.AcceptLogLoss, (*promote.Promotion).Run); err != nil {
-				return err
-			}
-		}
-		return b.tell(ctx, streams.Out, c.JSON, done)
-	})
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, withAnswers(func(ctx context.Context, s sources) error {
+		progress := report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
+		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss}
+		return promoteAndTell(ctx, command, progress, streams, c.JSON)
+	}))
 }
 
-// tell says that the schema is live, and notes that it was said.
-func (b *build) tell(ctx context.Context, out io.Writer, asJSON, before bool) error {
-	ctx = context.WithoutCancel(ctx) // what is done is told, also where it was interrupted in the last moment
-	last, err := promote.Last(ctx, b.store)
+// promoteAndTell says that the tables are live, and notes that it was said.
+func promoteAndTell(ctx context.Context, command promote.Command, progress *report.Progress, streams cli.Streams, asJSON bool) error {
+	last, before, err := command.Run(ctx)
+	progress.End()
 	if err != nil {
 		return err
 	}
-	if err := report.Promoted(out, b.schema, last, before, asJSON); err != nil {
+	if err := report.Promoted(streams.Out, command.Store.Schema(), last, before, asJSON); err != nil {
 		return err
 	}
-	return promote.Tell(ctx, b.store)
+	return promote.Tell(context.WithoutCancel(ctx), command.Store)
 }

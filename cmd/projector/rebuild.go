@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -50,76 +50,26 @@ func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZe
 // Run builds the tables and returns when they hold all that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.with(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, s sources) error {
+	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withAnswers(func(ctx context.Context, s sources) error {
 		inBackground()
-		b, err := newBuild(ctx, s, c.Schema, c.rules, report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON), logger)
+		progress := report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
+		fold := s.rebuild(c.rules, progress, logger)
+		if c.Promote {
+			return promoteAndTell(ctx, promote.Command{Rebuild: fold, Build: true}, progress, streams, c.JSON)
+		}
+		built, err := (&rebuild.Command{Rebuild: fold, UntilSeq: c.UntilSeq, Until: c.Until}).Run(ctx)
+		progress.End()
 		if err != nil {
 			return err
 		}
-		defer b.unlock()
-		if c.Promote {
-			if done, err := b.before(ctx, true); err != nil {
-				return err
-			} else if done {
-				return b.tell(ctx, streams.Out, c.JSON, true)
-			}
-		}
-		until, err := c.until(ctx, s.log, b.info)
-		if err != nil {
-			return err
-		}
-		prepare := s.store.Prepare
-		if c.asOf() {
-			prepare = func(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
-				return s.store.PrepareAsOf(ctx, logID, partitions, rules, until)
-			}
-		}
-		if err := prepare(ctx, b.info.LogID, b.info.Partitions, c.rules); err != nil {
-			return err
-		}
-		if c.Promote { // what stands in the way is said before the work, not after
-			if err := b.promotion(ctx, false, (*promote.Promotion).Check); err != nil {
-				return err
-			}
-		}
-		if err := b.run(ctx, until); err != nil {
-			return err
-		}
-		if c.Promote {
-			if err := b.promotion(ctx, false, (*promote.Promotion).Run); err != nil {
-				return err
-			}
-			return b.tell(ctx, streams.Out, c.JSON, false)
-		}
-		return c.report(ctx, s.store, streams)
-	})
+		return report.Built(streams.Out, built, c.With, c.JSON)
+	}))
 }
 
-// until is the last message that counts.
-func (c *rebuildCommand) until(ctx context.Context, log *eventlog.Log, info eventlog.Info) (until uint64, err error) {
-	switch {
-	case !c.Until.IsZero():
-		until, err = log.StoredBy(ctx, info, c.Until)
-	case c.UntilSeq != nil:
-		until = *c.UntilSeq
-	default:
-		return info.Last, nil
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case until > info.Last:
-		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
-	case until < info.First && info.First > 1:
-		return 0, fmt.Errorf("the log begins at seq %d: what was before is in no log any more", info.First)
-	}
-	return until, nil
-}
+// grace is how long a rebuild that is interrupted may take to save what it has folded.
+const grace = 10 * time.Second
 
-func (c *rebuildCommand) report(ctx context.Context, database *store.Store, streams cli.Streams) error {
-	built, err := database.SchemaNamed(ctx, c.Schema)
-	if err != nil {
-		return err
-	}
-	return report.Built(streams.Out, built, c.With, c.JSON)
+// rebuild folds the log into the tables of the store's schema.
+func (s sources) rebuild(rules projections.Rules, progress *report.Progress, logger *slog.Logger) rebuild.Rebuild {
+	return rebuild.Rebuild{Log: s.log, Store: s.store, Rules: rules, Logger: logger, Progress: progress.At, Grace: grace}
 }

@@ -24,9 +24,6 @@ func (c *settleCommand) Check(faults *cli.Faults) {
 // Run settles the out-of-order events that are recorded, while live work goes on.
 func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		if _, err := s.info(ctx); err != nil {
-			return err
-		}
 		unlock, err := s.store.LockSchema(ctx)
 		if err != nil {
 			return err

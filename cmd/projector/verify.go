@@ -58,9 +58,6 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		if _, err := s.info(ctx); err != nil {
-			return err
-		}
 		scratch, err := s.store.Beside(ctx, store.VerifySchema)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -285,38 +286,48 @@ func TestARebuildShowsABarOnATerminal(t *testing.T) {
 	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
-// otherBuild builds a projector with another version of the rules. It reuses the packages
-// that make build compiled.
-func otherBuild(t *testing.T) string {
+// otherBuild builds a projector from files that differ from the repository's: some have one
+// text replaced by another, others are new. It reuses the packages that make build compiled.
+func otherBuild(t *testing.T, changed map[string][2]string, added map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	replace := []string{}
-	for file, change := range map[string][2]string{
-		"internal/projections/fold.go": {`const RulesVersion = "3"`, `const RulesVersion = "4"`},
-	} {
+	dir, root := t.TempDir(), repository(t)
+	replace := map[string]string{}
+	overlay := func(file, text string) {
+		replace[filepath.Join(root, file)] = filepath.Join(dir, fmt.Sprint(len(replace)))
+		require.NoError(t, os.WriteFile(replace[filepath.Join(root, file)], []byte(text), 0o600))
+	}
+	for file, change := range changed {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		require.NoError(t, err)
-		changed := strings.Replace(string(text), change[0], change[1], 1)
-		require.NotEqual(t, string(text), changed, file)
-		copied := filepath.Join(dir, filepath.Base(file))
-		require.NoError(t, os.WriteFile(copied, []byte(changed), 0o600))
-		replace = append(replace, fmt.Sprintf("%q: %q", filepath.Join(root, file), copied))
+		require.Contains(t, string(text), change[0], file)
+		overlay(file, strings.Replace(string(text), change[0], change[1], 1))
 	}
-	overlay := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(overlay, []byte(`{"Replace": {`+strings.Join(replace, ", ")+`}}`), 0o600))
-	build := exec.Command("go", "build", "-trimpath", "-overlay", overlay, "-o", filepath.Join(dir, "projector"), "github.com/payfold/payfold/cmd/projector")
-	output, err := build.CombinedOutput()
+	for file, text := range added {
+		overlay(file, text)
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
+	binary := filepath.Join(dir, "projector")
+	output, err := exec.Command("go", "build", "-trimpath", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "github.com/payfold/payfold/cmd/projector").CombinedOutput()
 	require.NoError(t, err, string(output))
-	return filepath.Join(dir, "projector")
+	return binary
+}
+
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return root
 }
 
 // Projectors with new rules start beside old ones. The promotion stops the old ones, and a
 // promotion back stops the new ones.
 func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	t.Parallel()
-	binary := otherBuild(t)
+	binary := otherBuild(t, map[string][2]string{
+		"internal/projections/fold.go": {`const RulesVersion = "3"`, `const RulesVersion = "4"`},
+	}, nil)
 	w := setup(t)
 	newly := func(args ...string) *testenv.Program {
 		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, shortLease))

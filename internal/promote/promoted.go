@@ -26,11 +26,11 @@ type Promoted struct {
 // the lock back.
 const answerWait = 40 * time.Second
 
-// Before says whether a command that is to promote the store's schema finds that
+// before says whether a command that is to promote the store's schema finds that
 // done. The live tables had that name until they were promoted, and either nothing bears
 // it now, or it is PreviousSchema's, which always leads somewhere, and the command that
 // promoted them may not have said so. A promotion that is being committed is waited for.
-func Before(ctx context.Context, s *store.Store) (Promoted, bool, error) {
+func before(ctx context.Context, s *store.Store) (Promoted, bool, error) {
 	if _, err := s.SchemaNamed(ctx, store.LiveSchema); errors.Is(err, store.ErrNoSchema) {
 		return Promoted{}, false, nil
 	}

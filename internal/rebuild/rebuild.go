@@ -23,6 +23,7 @@ type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
+	StoredBy(ctx context.Context, info eventlog.Info, moment time.Time) (uint64, error)
 }
 
 // Rebuild folds the log into tables that nobody else writes. It holds no lease.

@@ -1,0 +1,95 @@
+package endtoend
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// The two steps that ARCHITECTURE.md describes. The table is the number of reversals of
+// each day.
+func TestATableIsAddedInTwoSteps(t *testing.T) {
+	t.Parallel()
+	binary := otherBuild(t,
+		map[string][2]string{
+			"internal/projections/state.go":  {"\tRevenue       Table[", "\tReversalDays  Table[reversalKey, ReversalDay]\n\tRevenue       Table["},
+			"internal/projections/extras.go": {"\t\"revenue_daily\": countRevenue,", "\t\"revenue_daily\": countRevenue,\n\t\"reversals_daily\": countReversals,"},
+			"internal/tables/table.go":       {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
+		},
+		map[string]string{
+			"internal/projections/reversals_daily.go": `package projections
+
+import "time"
+
+// ReversalDay is how many reversals took effect on one day.
+type ReversalDay struct {
+	Day       time.Time ` + "`db:\"day,key\"`" + `
+	Reversals int64     ` + "`db:\"reversals\"`" + `
+}
+
+type reversalKey struct{ day time.Time }
+
+// LoadReversalDay adds a row of the database.
+func (s *State) LoadReversalDay(row ReversalDay) { s.ReversalDays.Load(reversalKey{row.Day}, row) }
+
+func countReversals(s *State, f *facts, outcome Outcome) {
+	if outcome != Applied || !IsReversal(f.Type) {
+		return
+	}
+	key := reversalKey{f.OccurredAt.Truncate(24 * time.Hour)}
+	row, _ := s.ReversalDays.Get(key)
+	row.Day, row.Reversals = key.day, row.Reversals+1
+	s.ReversalDays.Put(key, row)
+}
+`,
+			"internal/tables/reversals_daily.sql": `create table reversals_daily (
+  day       timestamptz not null primary key,
+  reversals bigint not null
+)
+`,
+			"internal/tables/reversals_daily.go": `package tables
+
+import (
+	_ "embed"
+
+	"github.com/payfold/payfold/internal/projections"
+)
+
+//go:embed reversals_daily.sql
+var reversalsDailyDDL string
+
+// ReversalsByDay is few rows.
+var ReversalsByDay = &Table[projections.ReversalDay]{
+	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
+	rows:       func(s *projections.State) rows[projections.ReversalDay] { return &s.ReversalDays },
+	put:        (*projections.State).LoadReversalDay,
+}
+`,
+		})
+	w := setup(t)
+	command := func(args ...string) string {
+		p := testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret))
+		require.Zero(t, p.Exit(t), p.Output())
+		return p.Output()
+	}
+	refund := func(id, transaction string) string {
+		return `{"id":"` + id + `","eventType":"refund.created","created_at":1767340000000,"object":{"refund_amount":1,"transaction":"` + transaction + `"}}`
+	}
+	reversals := func() int64 {
+		return mustQuery[int64](t, w.database, "select sum(reversals)::bigint from by_day.reversals_daily")
+	}
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10), refund("evt_2", "pay_1"), pack("evt_3", "pay_3", "u_1", 10), refund("evt_2", "pay_1"))
+	command("rebuild", "--schema", "by_day", "--with", "reversals_daily")
+	require.EqualValues(t, 1, reversals())
+	w.deliver(t, refund("evt_5", "pay_3"))
+	command("rebuild", "--schema", "by_day", "--with", "reversals_daily")
+	require.EqualValues(t, 2, reversals(), "the sums are loaded, and continued")
+	require.Contains(t, command("verify", "--schema", "by_day", "--with", "reversals_daily"), "by_day is what the log gives")
+	execute(t, w.database, "update by_day.reversals_daily set reversals = 3")
+	p := testenv.StartCommand(t, exec.Command(binary, "verify", "--schema", "by_day", "--with", "reversals_daily"), append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret))
+	require.Equal(t, 3, p.Exit(t), p.Output())
+	require.Contains(t, p.Output(), "reversals_daily")
+}

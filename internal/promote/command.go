@@ -1,0 +1,79 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/rebuild"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Command makes the tables of a schema the live ones, unless an earlier command did.
+type Command struct {
+	rebuild.Rebuild
+	Build         bool // prepares the tables and folds the log into them first
+	AcceptLogLoss bool // also where the log lacks events that the live tables hold
+}
+
+// Run returns the promotion that made the tables live; before says that an earlier command
+// did. It keeps other commands from the schema until then. After an error the same command
+// continues.
+func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err error) {
+	info, err := c.Log.Info(ctx)
+	if err != nil {
+		return last, false, err
+	}
+	unlock, err := c.Store.LockSchema(ctx)
+	if err != nil {
+		return last, false, err
+	}
+	defer unlock()
+	if before, err = c.done(ctx, info); err != nil {
+		return last, false, err
+	}
+	if !before {
+		if err := c.promote(ctx, info); err != nil {
+			return last, false, c.Interrupted(ctx, err)
+		}
+	}
+	last, err = Last(context.WithoutCancel(ctx), c.Store) // it is live, also where ctx has ended in the last moment
+	return last, before, err
+}
+
+// done says whether the schema was promoted already, under these rules. A promotion that
+// no command has reported counts as well. Where the tables are to be built, no other does.
+func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
+	last, done, err := before(ctx, c.Store)
+	switch {
+	case err != nil || !done || c.Build && last.Told || last.Live.LogID != info.LogID:
+		return false, err
+	case last.Live.FoldID == c.Rules.FoldID():
+		return true, nil
+	case c.Build || c.Store.Schema() == store.PreviousSchema:
+		return false, nil
+	}
+	return false, fmt.Errorf("%s is live already: %w", c.Store.Schema(), store.FoldedOtherwise(store.LiveSchema, last.Live.FoldID, c.Rules.FoldID()))
+}
+
+func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
+	live, err := c.Store.Beside(ctx, store.LiveSchema)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	p := Promotion{Rebuild: c.Rebuild, Live: live, AcceptLogLoss: c.AcceptLogLoss}
+	if c.Build {
+		if err := c.Store.Prepare(ctx, info.LogID, info.Partitions, c.Rules); err != nil {
+			return err
+		}
+		if err := p.Check(ctx); err != nil { // before the work, not after it
+			return err
+		}
+		if err := p.Rebuild.Run(ctx, info.Last); err != nil {
+			return err
+		}
+	}
+	p.Grace = 0 // live projectors may wait
+	return p.Run(ctx)
+}
