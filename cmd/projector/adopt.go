@@ -14,7 +14,7 @@ type adoptCommand struct {
 	JSON bool `name:"json" help:"The result as one JSON object."`
 }
 
-// Run is for after a disaster: the log is lost, and the tables are not.
+// Run makes the tables continue with a new log, after the old one was lost.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		info, err := s.log.Info(ctx)

@@ -7,20 +7,19 @@ import (
 	"syscall"
 )
 
-// gcPercent keeps the heap small: nearly all of it is rows in a form that the
-// collector need not look through, so that a collection costs little, and memory
-// that is touched for the first time costs more.
+// gcPercent keeps the heap small. Nearly all of it is rows as bytes, which the collector need
+// not scan. So a collection costs less than the first access to new memory.
 const gcPercent = 20
 
-// niceness lets live projection go first where both want the same cores, and yet a
-// rebuild ends on a machine that is always busy.
+// niceness gives live projection priority on the same cores. A rebuild still ends on a machine
+// that is always busy.
 const niceness = 5
 
-// inBackground tunes the process for work on a whole log. It comes behind the
-// start of a private Postgres, which is not to be slowed.
+// inBackground tunes the process for work on a whole log. It must run after the start of a
+// private Postgres, which would inherit the priority.
 func inBackground() {
 	debug.SetGCPercent(gcPercent)
-	// Linux counts each thread for itself; new ones take after who starts them.
+	// On Linux each thread has its own niceness, and passes it on to threads that it starts.
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, niceness) // elsewhere: all of it

@@ -35,7 +35,7 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run answers; with exit status 3 where nothing is known.
+// Run prints the answer. The exit status is 3 if nothing is known.
 func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	log, err := c.connect(logger)

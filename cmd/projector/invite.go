@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/invitations"
 )
 
-// inviteFlags say which repository licences give access to, and as whom. All of
-// them may be left out: then invitations wait as pending.
+// inviteFlags are the repository that licences give access to, and the credentials for it.
+// Without them invitations stay pending.
 type inviteFlags struct {
 	InviteRepository     string `name:"invite-repository" env:"INVITE_REPOSITORY" help:"The repository that licences give access to, owner/name."`
 	InviteToken          string `name:"invite-github-token" env:"INVITE_GITHUB_TOKEN" help:"GitHub token that may administer that repository."`

@@ -32,7 +32,7 @@ type sources struct {
 	store *store.Store
 }
 
-// logAnswers is how long a command waits for the log; the programs wait for ever.
+// logAnswers is how long a command waits for the log. projector run waits for ever.
 const logAnswers = 10 * time.Second
 
 // withAnswers calls work when the log answers.
@@ -55,9 +55,8 @@ func withAnswers(work func(context.Context, sources) error) func(context.Context
 	}
 }
 
-// with opens both, calls work and closes them again. The private Postgres runs
-// for as long as work does, in this process where no other one runs it; its
-// fault ends work's context.
+// with opens both, calls work and closes them. The private Postgres runs as long as work, in
+// this process unless another one runs it. If it fails, work's context ends.
 func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
 	log, err := f.connect(logger)
 	if err != nil {
@@ -69,8 +68,7 @@ func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slo
 	})
 }
 
-// withTables is with for what works with tables that are there: where nobody has
-// made a private Postgres yet, it makes none.
+// withTables is with for work on tables that exist. It does not create a private Postgres.
 func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
 	if err := f.expectDatabase(); err != nil {
 		return err
@@ -78,8 +76,8 @@ func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logge
 	return f.with(ctx, config, logger, work)
 }
 
-// withSchema is withTables for what compares one set of tables, which must be there, with
-// the log, which must answer.
+// withSchema is withTables for work on one schema, which must exist, and the log, which must
+// answer.
 func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slog.Logger, work func(context.Context, sources) error) error {
 	return f.withTables(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
@@ -99,7 +97,7 @@ func (f *sourceFlags) expectDatabase() error {
 	return nil
 }
 
-// connect returns at once, also when the log is away.
+// connect returns at once, even if the log does not answer.
 func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 	return eventlog.Connect(eventlog.Config{
 		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Logger: logger,
@@ -138,15 +136,14 @@ func (f *sourceFlags) withPostgres(ctx context.Context, logger *slog.Logger, wor
 	if err == nil {
 		err = work(working, dsn)
 	}
-	stop() // after everything that used it
+	stop() // after everything that uses it
 	if fault := server.Wait(); fault != nil {
 		return fault
 	}
 	return err
 }
 
-// ownerName tells this process apart from every other projector, before and now,
-// and tells an operator where it runs.
+// ownerName is different for every process, and shows an operator where the process runs.
 func ownerName() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -23,7 +23,7 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 	c.rulesFlags.Check(faults)
 }
 
-// Run makes the schema live, unless it is.
+// Run makes the schema live, unless an earlier command did.
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, withAnswers(func(ctx context.Context, s sources) error {
@@ -33,7 +33,7 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}))
 }
 
-// promoteAndTell says that the tables are live, and notes that it was said.
+// promoteAndTell promotes, reports that the tables are live, and records that it was reported.
 func promoteAndTell(ctx context.Context, command promote.Command, progress *report.Progress, streams cli.Streams, asJSON bool) error {
 	last, before, err := command.Run(ctx)
 	progress.End()

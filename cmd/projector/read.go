@@ -10,22 +10,21 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// readFlags are those of a command that works with what the projectors have made.
+// readFlags are those of a command that reads what the projectors have made.
 type readFlags struct {
 	sourceFlags
 	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`
 }
 
-// A reader that freezes must not hold a snapshot for long, nor wait long for a lock.
+// readerTime limits how long a frozen reader holds a snapshot or waits for a lock.
 const readerTime = 10 * time.Second
 
-// databaseWait bounds the wait for a private Postgres that another process runs.
+// databaseWait limits the wait for a private Postgres that another process runs.
 const databaseWait = 15 * time.Second
 
 var errNoAnswer = errors.New("the database does not answer")
 
-// read calls work with the tables. Where nobody has made a private Postgres yet,
-// it makes none.
+// read calls work with the tables. It does not create a private Postgres.
 func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
 	if err := f.expectDatabase(); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 
 func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
-// Run builds the tables and returns when they hold all that was asked for.
+// Run builds the tables, and promotes them if that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withAnswers(func(ctx context.Context, s sources) error {
@@ -66,7 +66,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}))
 }
 
-// grace is how long a rebuild that is interrupted may take to save what it has folded.
+// grace is how long an interrupted rebuild may take to save what it has folded.
 const grace = 10 * time.Second
 
 // rebuild folds the log into the tables of the store's schema.

@@ -8,7 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// rulesFlags are what the fold id depends on.
+// rulesFlags determine the fold id.
 type rulesFlags struct {
 	CatalogueFile string `name:"catalogue-file" env:"CATALOGUE_FILE" help:"YAML file that says what each product grants; empty: the metadata does."`
 	Mode          string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
@@ -34,7 +34,7 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 	}
 }
 
-// extrasFlag asks for projections beside the live tables'.
+// extrasFlag lists the extra projections.
 type extrasFlag struct {
 	With []string `name:"with" placeholder:"NAME" help:"A projection that the live tables do not have: revenue_daily."`
 }

@@ -13,7 +13,7 @@ type schemasCommand struct {
 	JSON bool `name:"json" help:"One JSON object a line."`
 }
 
-// Run lists the sets of tables.
+// Run lists the schemas.
 func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		schemas, err := s.store.Schemas(ctx)
@@ -29,7 +29,7 @@ type dropCommand struct {
 	Schema string `arg:"" help:"A set of tables that is not live."`
 }
 
-// Run drops it, where nobody works on it.
+// Run drops the schema, unless another command works on it.
 func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		unlock, err := s.store.LockSchema(ctx)

@@ -21,7 +21,7 @@ func (c *settleCommand) Check(faults *cli.Faults) {
 	c.rulesFlags.Check(faults)
 }
 
-// Run settles the out-of-order events that are recorded, while live work goes on.
+// Run settles the recorded out-of-order events, while live work continues.
 func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
 		unlock, err := s.store.LockSchema(ctx)

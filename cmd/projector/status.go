@@ -11,7 +11,7 @@ import (
 
 type statusCommand struct{ readFlags }
 
-// Run shows what there is; without the database it fails after that.
+// Run prints the status. Without the database it prints the rest and fails.
 func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	log, err := c.connect(logger)

@@ -53,7 +53,7 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run prints every difference, and ends with status 3 where there is one.
+// Run prints every difference. The exit status is 3 if there is one.
 func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {

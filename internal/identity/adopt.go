@@ -10,19 +10,19 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// ErrNotAdopted says why a log was not taken up; nothing was changed.
+// ErrNotAdopted means that a log was not adopted and nothing has changed.
 var ErrNotAdopted = errors.New("not adopted")
 
-// AdoptLog lets the store's tables go on with another log, which begins at
-// first: right after the newest message they hold. It returns how many
-// partitions stood before that; what they missed of the old log is lost.
+// AdoptLog makes the store's tables continue with another log. That must begin at first,
+// right after the newest message that the tables have. AdoptLog returns how many partitions
+// had an earlier position: what they lack of the old log is lost.
 func AdoptLog(ctx context.Context, s *store.Store, logID string, first uint64, partitions int) (behind int, err error) {
 	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-		// No promotion exchanges the tables meanwhile.
+		// No promotion may replace the tables meanwhile.
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {
 			return fmt.Errorf("wait for a promotion: %w", err)
 		}
-		// Batches under way end first, and those to come find another log.
+		// Batches under way end first. Later ones find that the log is another one.
 		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
 			return fmt.Errorf("lock the checkpoints: %w", err)
 		}
@@ -55,7 +55,7 @@ func AdoptLog(ctx context.Context, s *store.Store, logID string, first uint64, p
 	return behind, err
 }
 
-// HoldsBefore says whether the store's tables hold any message before that one.
+// HoldsBefore reports whether the store's tables have any message before seq.
 func HoldsBefore(ctx context.Context, s *store.Store, seq uint64) (holds bool, err error) {
 	return holds, s.Pool().QueryRow(ctx, "select exists (select from processed_event where stream_seq < $1)", int64(seq)).Scan(&holds)
 }

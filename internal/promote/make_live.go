@@ -11,25 +11,25 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// terms says what to promote a schema with.
+// terms are the conditions of a promotion.
 type terms struct {
-	FoldID string // that of the command; the schema must have it
-	// CatchUp must apply every message up to that sequence to the store's schema.
+	FoldID string // of the command; the schema must have the same
+	// CatchUp must apply every message up to head to the candidate.
 	CatchUp func(ctx context.Context, head uint64) error
-	// First message of the log: a schema folded from it lacks what was before.
+	// First is the first message of the log. The candidate lacks what was before.
 	First uint64
-	// AcceptLogLoss allows a schema of another log, or of one that is shorter
-	// than what the live tables hold.
+	// AcceptLogLoss allows a candidate of another log, or of a log that ends before the
+	// live tables.
 	AcceptLogLoss bool
 }
 
-// makeLive makes the store's schema the live one and keeps the one before as
-// PreviousSchema, which replaces an older one. While no batch can commit it
-// calls CatchUp; then one transaction renames both. Readers see the one or the
-// other, whole. ErrNotPromoted where it must not be; then nothing has changed. Where
-// the connection breaks at the commit, it asks on another one whether that took effect.
+// makeLive makes the store's schema the live one. The former live schema becomes
+// store.PreviousSchema and replaces an older one. While no batch can commit, it calls CatchUp.
+// Then one transaction renames both, so readers always see whole tables. The error
+// ErrNotPromoted means that nothing has changed. If the connection breaks at the commit,
+// makeLive asks on another connection whether the commit took effect.
 func makeLive(ctx context.Context, s *store.Store, p terms) error {
-	// Long readers are waited for before anybody has to wait for them.
+	// Wait for long readers before batches have to wait.
 	if err := check(ctx, s, p); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func makeLive(ctx context.Context, s *store.Store, p terms) error {
 		if err := catchUp(ctx, s, tx, p.CatchUp); err != nil {
 			return err
 		}
-		// A chunk that is open across the renaming would write half into each schema.
+		// A rebuild whose transaction is open meanwhile would write into both schemas.
 		if _, err := tx.Exec(ctx, "lock table "+store.Qualified(s.Schema(), "checkpoint")+" in exclusive mode"); err != nil {
 			return fmt.Errorf("wait for who else works on schema %s: %w", s.Schema(), err)
 		}
@@ -84,7 +84,7 @@ func makeLive(ctx context.Context, s *store.Store, p terms) error {
 	return err
 }
 
-// catchUp brings the candidate up to every live position; nobody moves those now.
+// catchUp brings the candidate up to the live positions, which no batch moves now.
 func catchUp(ctx context.Context, s *store.Store, tx pgx.Tx, to func(context.Context, uint64) error) error {
 	var head int64
 	if err := tx.QueryRow(ctx, "select max(position) from "+store.Qualified(store.LiveSchema, "checkpoint")).Scan(&head); err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Promotion makes the tables of a rebuild the live ones, beside live projectors
-// and readers.
+// Promotion makes the tables of a rebuild the live ones, while projectors and readers
+// continue.
 type Promotion struct {
 	rebuild.Rebuild              // of the tables to be promoted
 	Live            *store.Store // on the same database
 	AcceptLogLoss   bool
 }
 
-// quickRound is a round of folding that leaves so little to the next, for which
-// the live projectors wait, that it is done well within their time.
+// quickRound is how long a round of folding may take so that the next one, for which live
+// projectors wait, is short.
 const quickRound = 2 * time.Second
 
-// mostRounds bounds that where events come more quickly than they are folded.
+// mostRounds is the limit when events come more quickly than they are folded.
 const mostRounds = 10
 
-// Check says what is in the way already now, as Run would: ErrNotPromoted. It
-// makes empty live tables where there are none and there is something to promote.
+// Check returns ErrNotPromoted if Run would refuse the promotion now. If the candidate exists
+// and there are no live tables, it makes empty ones.
 func (p *Promotion) Check(ctx context.Context) error {
 	info, err := p.Log.Info(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *Promotion) Check(ctx context.Context) error {
 	}
 	err = check(ctx, p.Store, p.terms(info))
 	if errors.Is(err, store.ErrNotPrepared) {
-		// There are no live tables: a database that was lost can be filled by a rebuild.
+		// A rebuild can fill a database that was lost.
 		if err := p.Live.Prepare(ctx, info.LogID, info.Partitions, p.Rules); err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func (p *Promotion) Check(ctx context.Context) error {
 	return p.checkLive(ctx, info)
 }
 
-// Run brings the tables up to the head and makes them live. After an error the
-// live tables are as they were; the others may have come further.
+// Run brings the candidate up to the head and makes it live. After an error the live tables
+// have not changed; the candidate may have a later position.
 func (p *Promotion) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (p *Promotion) catchUp(ctx context.Context, head uint64) error {
 	return p.Rebuild.Run(ctx, min(head, info.Last))
 }
 
-// checkLive: what the live tables hold must be in the log still, for the
+// checkLive makes sure that the log still has what the live tables have, because the
 // candidate has nothing else.
 func (p *Promotion) checkLive(ctx context.Context, info eventlog.Info) error {
 	if p.AcceptLogLoss {

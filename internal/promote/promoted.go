@@ -11,25 +11,25 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Promoted is the promotion that made the live tables live.
+// Promoted is the promotion that made the current live tables live.
 type Promoted struct {
 	Live store.Schema
 	At   time.Time // by the database's clock
-	Told bool      // the command that did it has said so; else it may have been killed before
+	Told bool      // its command has reported it; otherwise the command may have been killed
 
-	from   string // the name before; empty: they were made live
+	from   string // the former name of the schema; empty: it was live from the beginning
 	tables store.TablesID
 }
 
 // answerWait is how long a command asks whether its promotion was committed, after the
-// connection broke. It covers the promotion's own time-outs, after which Postgres gives
-// the lock back.
+// connection broke. It is longer than the promotion's time-outs, after which Postgres
+// releases the lock.
 const answerWait = 40 * time.Second
 
-// before says whether a command that is to promote the store's schema finds that
-// done. The live tables had that name until they were promoted, and either nothing bears
-// it now, or it is PreviousSchema's, which always leads somewhere, and the command that
-// promoted them may not have said so. A promotion that is being committed is waited for.
+// before reports whether an earlier command has promoted the store's schema. Then the live
+// tables had its name before, and the name is free now. The name store.PreviousSchema is
+// never free; there it counts that no command has reported the promotion. before waits for a
+// promotion that is being committed.
 func before(ctx context.Context, s *store.Store) (Promoted, bool, error) {
 	if _, err := s.SchemaNamed(ctx, store.LiveSchema); errors.Is(err, store.ErrNoSchema) {
 		return Promoted{}, false, nil
@@ -51,7 +51,7 @@ func before(ctx context.Context, s *store.Store) (Promoted, bool, error) {
 	return Promoted{}, false, err
 }
 
-// Tell notes that the command which promoted the live tables has said so.
+// Tell records that a command has reported the last promotion.
 func Tell(ctx context.Context, s *store.Store) error {
 	return answered(ctx, s, func(ctx context.Context) error {
 		_, err := s.Pool().Exec(ctx, "update payfold.schema_state set told_at = now() where schema_name = $1 and told_at is null", store.LiveSchema)
@@ -62,8 +62,8 @@ func Tell(ctx context.Context, s *store.Store) error {
 	})
 }
 
-// becameLive finds out whether the commit of a promotion of these tables, which broke
-// off with that cause, took effect. It returns nil where it did.
+// becameLive returns nil if the commit that made these tables live took effect, although
+// its connection broke with that cause.
 func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, cause error) error {
 	last, err := Last(context.WithoutCancel(ctx), s)
 	switch {
@@ -75,7 +75,7 @@ func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, caus
 	return nil
 }
 
-// answered asks again on another connection, as long as connections break.
+// answered repeats ask on another connection while connections break.
 func answered(ctx context.Context, s *store.Store, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -92,7 +92,8 @@ func answered(ctx context.Context, s *store.Store, ask func(context.Context) err
 	}
 }
 
-// Last waits until no promotion is under way. ErrNoSchema where nothing is live.
+// Last returns the last promotion, when none is under way. The error is store.ErrNoSchema if
+// there are no live tables.
 func Last(ctx context.Context, s *store.Store) (last Promoted, err error) {
 	err = answered(ctx, s, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return readPromotion(ctx, tx, &last) })

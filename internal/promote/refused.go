@@ -11,10 +11,10 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// ErrNotPromoted says why a promotion was refused; nothing was changed.
+// ErrNotPromoted means that a promotion was refused and nothing has changed.
 var ErrNotPromoted = errors.New("not promoted")
 
-// check says what stands in the way already now: ErrNotPromoted.
+// check returns ErrNotPromoted if the candidate must not become live.
 func check(ctx context.Context, s *store.Store, p terms) error {
 	candidate, err := s.SchemaNamed(ctx, s.Schema())
 	if err != nil {
@@ -46,7 +46,7 @@ func (p terms) fit(candidate, live store.Schema) error {
 	return nil
 }
 
-// checkBeginning: a candidate folded from a log that was adopted lacks the past.
+// checkBeginning refuses a candidate of an adopted log, which lacks the events before it.
 func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64) error {
 	var lacking bool
 	err := tx.QueryRow(ctx, fmt.Sprintf(`select exists (select from %s where stream_seq < $1) and not exists (select from %s where stream_seq < $1)`,
@@ -60,7 +60,7 @@ func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64
 	return nil
 }
 
-// checkPositions: a promotion never goes back in time.
+// checkPositions refuses a candidate that is behind the live tables.
 func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	var behind int
 	err := tx.QueryRow(ctx, fmt.Sprintf(`select count(*) from %s live left join %s candidate using (partition)
@@ -75,8 +75,9 @@ func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	return nil
 }
 
-// checkObjects: what others made of the live tables would stay with the old
-// ones, and what they made of the ones before would be dropped with those.
+// checkObjects refuses a promotion if there are objects that are not payfold's and depend on
+// the tables. Those of the live tables would stay with the former ones, and those of the
+// former ones would be dropped.
 func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 	theirs, err := store.OthersObjects(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 //go:embed copy_rights.sql
 var copyRightsSQL string
 
-// copyRights gives the candidate the owner and the grants of the live tables, so
-// that whoever works with the ones can work with the others.
+// copyRights gives the candidate the owner and the grants of the live tables. So the same
+// roles can use it.
 func copyRights(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, copyRightsSQL, store.LiveSchema, s.Schema())
 	if err != nil {

@@ -19,11 +19,11 @@ const snapshotWait = 5 * time.Second
 //go:embed snapshots.sql
 var oldSnapshots string
 
-// waitForSnapshots waits until no transaction is left that could not see the
-// candidate's rows, and so would read empty tables after the renaming; but is the
-// promotion's own session, which reads no more. It asks outside the promotion's
-// transaction: within one, Postgres goes on to show the sessions as they were at
-// the first look.
+// waitForSnapshots waits for the transactions whose snapshot is older than the candidate's
+// rows: after the renaming they would read empty tables. The process id but is that of the
+// promotion's own session, which reads no more. The queries run outside the promotion's
+// transaction, because within a transaction Postgres shows the sessions as they were at the
+// first query.
 func waitForSnapshots(ctx context.Context, s *store.Store, but uint32) error {
 	var marker int64
 	var since time.Time

@@ -1,6 +1,6 @@
 package rebuild
 
-// arena is bytes in segments, so that it grows without being copied.
+// arena stores bytes in segments. It grows without copying them.
 type arena struct {
 	segments [][]byte
 	from     *memory
@@ -30,8 +30,8 @@ func (a *arena) replace(p place, b []byte) place {
 	return p
 }
 
-// memory gives out segments. The next is made ready beside the fold: to touch memory
-// for the first time may take as long as to fill it.
+// memory returns segments. It prepares the next one beside the fold, because the first access
+// to new memory can take as long as filling it.
 type memory struct{ ready chan []byte }
 
 const (
@@ -45,7 +45,7 @@ func newMemory() *memory {
 	return m
 }
 
-// segment has room for that many bytes at least.
+// segment has room for at least that many bytes.
 func (m *memory) segment(least int) []byte {
 	if least > segmentSize {
 		return make([]byte, 0, least)
@@ -63,7 +63,7 @@ func (m *memory) prepare() {
 	m.ready <- segment[:0]
 }
 
-// segmented is a slice that grows without being copied.
+// segmented is a slice that grows without copying its elements.
 type segmented[T any] struct {
 	segments [][]T
 	length   uint32

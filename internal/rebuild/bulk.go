@@ -18,13 +18,12 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Bulk folds long chunks of the log into tables that nobody else writes. The
-// rows are those that Apply would leave; the way there differs: what a chunk has
-// seen stays in memory, rows that are only ever added go out while the fold goes
-// on, and all of a chunk is one transaction.
+// Bulk folds long chunks of the log into tables that no other process writes. The result is
+// that of live.Apply. But a chunk keeps the rows that it has loaded or changed in memory, it
+// writes rows that never change while it folds, and it is one transaction.
 //
-// Not for concurrent use. After an error only Close may be called, and the tables are
-// as the last Save left them.
+// Bulk is not safe for concurrent use. After an error only Close may be called, and the
+// tables are as the last Save left them.
 type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
@@ -40,8 +39,8 @@ type Bulk struct {
 	together      int // batches are written
 }
 
-// NewBulk prepares for folding about up to that message; beyond it is slower. Nobody
-// may change refused until Close.
+// NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
+// slowly. The caller must not change refused until Close.
 func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.Refused) (_ *Bulk, err error) {
 	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: newKeyFilter()}
 	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask}
@@ -74,7 +73,7 @@ func (b *Bulk) check(ctx context.Context) error {
 	return err
 }
 
-// StandAt says whether the tables stood there, partition by partition, when the
+// StandAt reports whether these were the positions of the tables, by partition, when the
 // Bulk was made.
 func (b *Bulk) StandAt(positions []uint64) bool {
 	for partition, position := range positions {
@@ -93,7 +92,7 @@ func (b *Bulk) least() uint64 {
 	return least
 }
 
-// Close gives up what is not saved.
+// Close discards what is not saved.
 func (b *Bulk) Close() {
 	if b.chunk != nil {
 		_ = b.chunk.flush()
@@ -106,9 +105,9 @@ func (b *Bulk) Close() {
 	}
 }
 
-// Fold folds events of the log that the tables don't hold yet, in order, batch by
-// batch. Small batches are quicker, as long as there are several at once: what the
-// tables have of them is read in one go. The error may be a RefusedError.
+// Fold folds events that the tables do not have yet, in the order of the log. Several small
+// batches in one call are quicker than a large one: their rows are read together. The error
+// may be a store.RefusedError.
 func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	if err := b.begin(ctx); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	}
 	seen := b.rows.seen(batches)
 	defer func() {
-		for range seen { // until it has ended
+		for range seen { // until it ends
 		}
 	}()
 	for _, batch := range batches {
@@ -131,7 +130,7 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	return nil
 }
 
-// load puts what the tables have of the events into the row cache.
+// load reads the rows of these events from the tables into the row cache.
 func (b *Bulk) load(ctx context.Context, some []events.Event) error {
 	if len(some) == 0 {
 		return nil
@@ -164,7 +163,7 @@ func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 	return store.Refusal(b.chunk.write(addedIn(b.state)))
 }
 
-// expected is how many events a long first chunk comes to, for the size of its maps.
+// expected is the number of events in a long first chunk, for the size of its maps.
 func (b *Bulk) expected() int {
 	if b.filter.any {
 		return 0
@@ -173,29 +172,27 @@ func (b *Bulk) expected() int {
 	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
 }
 
-// Full says that a chunk has come to the memory that it may take, and is to be saved.
+// Full reports whether the chunk has reached its limit of memory and must be saved.
 func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.size()+b.filter.size > b.memory }
 
-// mostMemory is more than a million events of a real shop come to, which are each about
-// eventMemory.
+// mostMemory is more than a million events of a real shop need, with about eventMemory each.
 const (
 	mostMemory  = 512 << 20
 	eventMemory = 512
 )
 
-// chunkMemory is what the rows of a chunk may take: half of GOMEMLIMIT where that is
-// less, for reading ahead and writing take some, too.
+// chunkMemory is the limit for the rows of a chunk: mostMemory, or half of GOMEMLIMIT if that
+// is less, because reading ahead and writing need memory, too.
 func chunkMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
 
-// Save commits everything folded and moves the partitions that are not there yet
-// on to position, whose message has that digest. ErrFenced where somebody else
-// moved them.
+// Save commits everything folded, and moves the partitions before position to it. digest is
+// that of the message there. The error is store.ErrFenced if another process has moved them.
 func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
 	chunk, rows := b.chunk, b.rows
-	var learning sync.WaitGroup // while Postgres has the work
+	var learning sync.WaitGroup // while Postgres writes
 	learning.Go(func() { b.filter.learn(rows, position) })
 	defer learning.Wait()
 	if err := chunk.flush(); err != nil {
@@ -232,8 +229,8 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
-// Finish makes the indexes that are missing; with live those that only live work needs,
-// too. Before that the tables are complete, but slow to read.
+// Finish makes the missing indexes. If live is true, it also makes those that only live work
+// needs. Before that the tables are complete, but slow to read.
 func (b *Bulk) Finish(ctx context.Context, live bool) error {
 	return store.MakeIndexes(ctx, b.loader.Schema, live, b.writes, b.reads)
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// cachedTable is the rows of one table in a rowCache, as the bytes that COPY takes in:
-// less than half of what they are as values, and nothing that the garbage collector
-// has to look through. Not for concurrent use.
+// cachedTable has the rows of one table in a rowCache, in COPY's binary format: that takes
+// less than half of the memory of the structs, and the garbage collector need not scan it.
+// It is not safe for concurrent use.
 type cachedTable struct {
 	tables.AnyTable
 	in     *rowCache
-	number uint32 // there
-	keys   int    // how many of the columns are the key; they come first
+	number uint32 // of this table in the row cache
+	keys   int    // the number of key columns, which come first
 	rows   segmented[cachedRow]
 	bytes  arena
-	loaded []uint32 // the rows that were loaded for this batch, in order
+	loaded []uint32 // the rows that this batch has loaded, in order
 }
 
-// cachedRow is where a row is.
+// cachedRow is the place and the state of a row.
 type cachedRow struct {
 	place
-	batch   uint32 // for which it was loaded last
-	stored  bool   // the table has it, or gets it beside save
-	changed bool   // save writes it: as a new row, or where it is stored as an update
+	batch   uint32 // that loaded it last
+	stored  bool   // the table has it, or gets it without save
+	changed bool   // save writes it: as an update if it is stored, otherwise as a new row
 }
 
 func newCachedTable(in *rowCache, t tables.AnyTable) *cachedTable {
@@ -39,7 +39,7 @@ func newCachedTable(in *rowCache, t tables.AnyTable) *cachedTable {
 	}
 }
 
-// load puts a row that was found by name into the state, and all that belongs to it.
+// load adds a row that was found by its name to the state, with all rows that it leads to.
 func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	row := c.rows.at(at)
 	if row.batch == c.in.batch {
@@ -54,7 +54,7 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	}
 }
 
-// take adds the rows that the table has. Those that are here already stay.
+// take adds the rows that were read from the table. Rows that are already here stay.
 func (c *cachedTable) take(state *projections.State) {
 	c.EachRow(state, func(row []byte, names tables.RowNames) {
 		if !c.has(row, names) {
@@ -63,8 +63,8 @@ func (c *cachedTable) take(state *projections.State) {
 	})
 }
 
-// keep adds what the fold changed. Rows that never change are written to the table
-// without being saved from here.
+// keep stores the rows that the fold has added or changed. save skips the rows of a table
+// whose rows never change: write has them already.
 func (c *cachedTable) keep(state *projections.State) {
 	insertOnly := c.About().InsertOnly
 	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, place int) {
@@ -95,7 +95,7 @@ func (c *cachedTable) add(row []byte, names tables.RowNames, as cachedRow) {
 	}
 }
 
-// rename lists a row under the names that it did not have before.
+// rename lists a row under its new names.
 func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 	if now == (tables.RowNames{now[0]}) {
 		return
@@ -108,7 +108,7 @@ func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 	}
 }
 
-// has says whether a row with the same key is here.
+// has reports whether a row with the same key is here.
 func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	key := c.keyOf(row)
 	for e := c.in.byName[hashOf(names[0])]; e != 0; e = c.in.entry(e).next {
@@ -120,7 +120,7 @@ func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	return false
 }
 
-// save writes what the table has not got.
+// save writes the rows that the table does not have.
 func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	if c.About().InsertOnly {
 		return nil
@@ -140,7 +140,7 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	return c.UpdateRows(ctx, tx, c.changed)
 }
 
-// changed yields the rows that the table has in another form.
+// changed yields the rows that differ from those of the table.
 func (c *cachedTable) changed(yield func(row []byte) bool) {
 	for at := range c.rows.length {
 		if row := c.rows.at(at); row.changed && row.stored && !yield(c.bytes.at(row.place)) {
@@ -149,5 +149,5 @@ func (c *cachedTable) changed(yield func(row []byte) bool) {
 	}
 }
 
-// size is the memory that it takes, about.
+// size is about the memory that it uses.
 func (c *cachedTable) size() int { return segmentSize*len(c.bytes.segments) + 20*int(c.rows.length) }

@@ -11,14 +11,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// chunk is what one transaction of a Bulk is about to commit.
+// chunk writes the rows of one transaction of a Bulk.
 type chunk struct {
 	tx      pgx.Tx
-	fresh   bool                 // the tables are empty and nobody's but this transaction's
-	rows    chan []tables.Change // of batches; as many as are written at once may wait meanwhile
-	writing *errgroup.Group      // of one goroutine, which alone uses tx until it has ended
-	ended   <-chan struct{}      // closed when writing failed or the caller's context ended
-	cause   func() error         // of that
+	fresh   bool                 // this transaction has emptied the tables, and no other can see them
+	rows    chan []tables.Change // of each batch; as many batches may wait as are written at once
+	writing *errgroup.Group      // one goroutine, the only user of tx until it ends
+	ended   <-chan struct{}      // closed when writing fails or the caller's context ends
+	cause   func() error         // why ended is closed
 	closed  bool
 }
 
@@ -49,7 +49,7 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 	return s, nil
 }
 
-// empty gives the empty tables new files, so that copyIn may take them for fresh.
+// empty gives the empty tables new files. So COPY can write frozen rows.
 func (s *chunk) empty(ctx context.Context) error {
 	if _, err := s.tx.Exec(ctx, "truncate "+tables.Names()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
@@ -67,8 +67,8 @@ func addedIn(s *projections.State) (all []tables.Change) {
 	return all
 }
 
-// write hands rows over; those of a table are written in this order. After an error there
-// is only flush.
+// write queues rows, which are written in this order. After an error only flush may be
+// called.
 func (s *chunk) write(rows []tables.Change) error {
 	select {
 	case s.rows <- rows:
@@ -81,7 +81,7 @@ func (s *chunk) write(rows []tables.Change) error {
 	}
 }
 
-// flush waits until all rows are written. There can be no more.
+// flush waits until all rows are written. After it write must not be called.
 func (s *chunk) flush() error {
 	if !s.closed {
 		s.closed = true
@@ -90,8 +90,7 @@ func (s *chunk) flush() error {
 	return s.writing.Wait()
 }
 
-// copiedTogether is how many batches are written at once: what a COPY costs beside
-// its rows is little then.
+// copiedTogether is how many batches one COPY writes, which makes its fixed cost small.
 const copiedTogether = 40
 
 // copyTogether writes the new rows of several batches, table by table.

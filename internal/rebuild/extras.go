@@ -11,8 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// loadExtras puts what the next chunk of a rebuild adds to. Sums by day are
-// few and come whole; rows by user would have a lookup.
+// loadExtras loads the whole extra tables, to which the next chunk adds. They have few rows,
+// such as sums by day. A table with a row for each user would need a lookup.
 func loadExtras(ctx context.Context, from tables.BatchSender, rules projections.Rules, state *projections.State) error {
 	batch := &pgx.Batch{}
 	for _, t := range tables.All {

@@ -12,32 +12,32 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// keyFilter says which names a loader has to look for in tables that nobody else
-// writes. It leaves out names that no row has, by a Bloom filter, and names whose rows
-// are in the row cache already.
+// keyFilter chooses the names that a loader must look for in tables that no other process
+// writes. It leaves out names that no row has, by a Bloom filter, and names whose rows are
+// already in the row cache.
 type keyFilter struct {
 	any     bool                                    // whether the tables have any rows
-	written *bloom.BloomFilter                      // the names of all their rows; may say yes to others. nil: not known
-	until   uint64                                  // where the tables will stand in the end
-	asked   map[tables.NameKind]map[string]struct{} // by kind, the names looked for since the row cache was empty
-	size    int                                     // of asked, about
+	written *bloom.BloomFilter                      // the names of all their rows, with false positives; nil: not known
+	until   uint64                                  // the position at which the rebuild ends
+	asked   map[tables.NameKind]map[string]struct{} // the names that this chunk has looked for, by kind
+	size    int                                     // about the memory of asked
 }
 
-// falsePositives is the share of the names without a row that are looked for anyway.
+// falsePositives is the fraction of the names without a row that are looked for anyway.
 const falsePositives = 0.01
 
-// namesPerEvent is about that of a real shop. With more names the filter is too small,
-// and more of them are looked for without need.
+// namesPerEvent is about the number of new names per event in a real shop. With more names
+// the filter has more false positives.
 const namesPerEvent = 3
 
-// readPerLook: reading the names of eight events takes about as long as looking for
-// those of one.
+// readPerLook is how many events' names can be read in the time that looking for the names of
+// one event takes.
 const readPerLook = 8
 
 func newKeyFilter() *keyFilter { return &keyFilter{asked: map[tables.NameKind]map[string]struct{}{}} }
 
-// ask returns those of the names that the tables may have and that were not asked for
-// before, in their order.
+// ask returns the names that the tables may have and that this chunk has not asked for yet,
+// in their order.
 func (f *keyFilter) ask(kind tables.NameKind, names []string) (fresh []string) {
 	if !f.any {
 		return nil
@@ -61,8 +61,8 @@ func (f *keyFilter) mayHave(name string) bool {
 	return f.written == nil || f.written.Test(hashBytes(hashOf(name)))
 }
 
-// learn notes the names of rows that are being written into the tables, which then
-// stand at position.
+// learn adds the names of the rows that a chunk writes. position is that of the tables after
+// it.
 func (f *keyFilter) learn(rows *rowCache, position uint64) {
 	switch {
 	case position >= f.until:
@@ -74,12 +74,12 @@ func (f *keyFilter) learn(rows *rowCache, position uint64) {
 
 func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
 
-// renew: a chunk was saved. The tables have some rows, and the row cache is empty.
+// renew begins the next chunk: the tables have rows, and the row cache is empty.
 func (f *keyFilter) renew() {
 	f.any, f.asked, f.size = true, map[tables.NameKind]map[string]struct{}{}, 0
 }
 
-// namesOfRows is the statement that reads every name under which rows are looked for.
+// namesOfRows is the statement that reads all names of all rows.
 func namesOfRows() string {
 	var parts []string
 	for _, t := range tables.All {
@@ -90,9 +90,9 @@ func namesOfRows() string {
 	return strings.Join(parts, " union all ")
 }
 
-// resume looks at what is in the tables, which stand at position and are to be
-// brought up to until. The names of their rows are read where that pays: a
-// promotion that adds the last few events keeps others waiting.
+// resume prepares the filter for tables at position that a rebuild brings up to until. It
+// reads the names of their rows only if there is much to fold: live work waits for a
+// promotion that adds the last few events.
 func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, until uint64) error {
 	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&f.any); err != nil {
 		return fmt.Errorf("look for rows: %w", err)

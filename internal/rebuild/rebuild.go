@@ -26,29 +26,29 @@ type Log interface {
 	StoredBy(ctx context.Context, info eventlog.Info, moment time.Time) (uint64, error)
 }
 
-// Rebuild folds the log into tables that nobody else writes. It holds no lease.
+// Rebuild folds the log into tables that no other process writes. It holds no lease.
 type Rebuild struct {
 	Log      Log
 	Store    *store.Store // of the tables' schema, prepared
 	Rules    projections.Rules
 	Logger   *slog.Logger
-	Progress func(position, until uint64) // called now and then with what is folded
-	Chunk    uint64                       // how many messages are committed at once, if memory allows; 0: as many as are quickest
-	Grace    time.Duration                // how long Run may go on after its context has ended, to save what it has folded
+	Progress func(position, until uint64) // called now and then with the position
+	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
+	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
-	UpTo        identity.Positions                 // what lies beyond is left out; nil: nothing does
-	Look        func(events.Message, events.Event) // called once with every message, by several at a time; may be nil
-	Scratch     bool                               // the tables are to be compared and dropped: no poison is recorded, no index made at the end
-	LiveIndexes bool                               // the tables are to be live: the indexes that only live work needs are made, too
+	UpTo        identity.Positions                 // later messages are left out; nil: none are
+	Look        func(events.Message, events.Event) // called once with every message, concurrently; may be nil
+	Scratch     bool                               // for tables that are compared and dropped: no refused event is recorded, no index is made at the end
+	LiveIndexes bool                               // for tables that become live: the indexes that only live work needs are made, too
 	quarantine  store.Quarantine
 }
 
-// chunkEvents is how much of the log is folded in memory before it is committed,
-// and what a rebuild that is killed does again: about ten seconds of work.
+// chunkEvents is how many events are folded in memory before they are committed. A rebuild
+// that is killed repeats at most these: about ten seconds of work.
 const chunkEvents = 1_000_000
 
-// Run goes on from where the tables stand up to that message of the log. After
-// an error they stand at some message before it, whole, and Run goes on there.
+// Run folds the messages from the position of the tables up to until. After an error the
+// tables are whole at an earlier position, and Run continues from there.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 	size := r.atOnce()
 	for {
@@ -57,17 +57,17 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		switch {
 		case r.Scratch:
 			return err
-		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: on from where that left off
+		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: continue from its position
 			continue
 		case !errors.As(err, &refused):
 			return err
 		case refused.Seq == 0 && size > 1:
-			size = max(1, size/10) // until it is found which event is refused
+			size = max(1, size/10) // until the refused event is found
 			continue
 		case refused.Seq == 0:
 			refused.Seq = begin + 1
 		}
-		if len(r.Rules.Extras) > 0 { // others may well fold it
+		if len(r.Rules.Extras) > 0 { // other rules may fold it
 			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
 		}
 		if err := r.quarantine.Add(refused); err != nil {
@@ -79,7 +79,7 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 
 func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, chunkEvents) }
 
-// decode leaves out what the tables hold, and what lies beyond upto.
+// decode leaves out the messages that the tables have, and those after UpTo.
 func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
 	return func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(at) {
@@ -96,8 +96,8 @@ func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
 	}
 }
 
-// run commits chunk after chunk of that many messages and returns where the
-// last one began.
+// run commits chunks of size messages and returns the position at which the last one
+// began.
 func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, err error) {
 	info, err := r.Log.Info(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	s := folded{bulk: bulk, begin: max(at.Least(), info.First-1)} // a log that was adopted begins late
+	s := folded{bulk: bulk, begin: max(at.Least(), info.First-1)} // a log that was adopted does not begin at 1
 	r.Progress(min(s.begin, until), until)
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
@@ -137,18 +137,18 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	case err == nil:
 		err = bulk.Finish(ctx, r.LiveIndexes)
 	default:
-		_ = r.save(work, &s) // what is folded need not be folded again
+		_ = r.save(work, &s) // so that it need not be folded again
 	}
 	return s.begin, err
 }
 
-// folded is what was folded since the last commit.
+// folded is the part of the log that was folded since the last commit.
 type folded struct {
 	bulk   *Bulk
-	begin  uint64 // up to where the tables stand
+	begin  uint64 // the position of the tables
 	end    uint64 // the last message that was folded; 0 before the first
 	digest []byte // of that message
-	failed error  // of bulk, which is of no use after one
+	failed error  // of bulk, which cannot be used after it
 }
 
 func (s *folded) fold(ctx context.Context, some []*pipeline.Batch) error {
@@ -180,7 +180,7 @@ func (r *Rebuild) save(ctx context.Context, s *folded) error {
 	return nil
 }
 
-// withGrace returns a context that ends that long after ctx.
+// withGrace returns a context that ends grace after ctx.
 func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	if grace == 0 {
 		return ctx, func() {}

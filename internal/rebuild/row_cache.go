@@ -11,9 +11,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// rowCache is the rows that a chunk of a rebuild has seen, as it leaves them, with one
-// index of all their names. To a Bulk it is what the tables are to Apply; the tables
-// get the rows at the chunk's end.
+// rowCache has the rows that a chunk has loaded or changed, and one index of all their names.
+// A Bulk folds into it as live.Apply folds into the tables. The tables get its rows when the
+// chunk ends.
 type rowCache struct {
 	tables []*cachedTable
 
@@ -31,7 +31,7 @@ type entry struct {
 	next  uint32 // the entry before it under that name, counted from 1
 }
 
-// eventHash is as good as an event's id: 128 bits that nobody can foresee.
+// eventHash stands for an event's id: 128 bits that nobody can predict.
 type eventHash [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -40,7 +40,7 @@ func hashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
 func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.String(seeds[1], id)} }
 
-// newRowCache expects about that many events.
+// newRowCache has room for about that many events.
 func newRowCache(expected int) *rowCache {
 	s := &rowCache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
 	for _, t := range tables.All {
@@ -51,8 +51,8 @@ func newRowCache(expected int) *rowCache {
 	return s
 }
 
-// seen tells, batch after batch, which of the events' ids came before that batch.
-// It works beside the fold; nobody else may touch s.events until it is closed.
+// seen sends, for each batch, the ids of its events that came in an earlier one. It runs
+// beside the fold. Until the channel is closed, only seen may use s.events.
 func (s *rowCache) seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
@@ -77,7 +77,8 @@ func (s *rowCache) seen(batches [][]events.Event) <-chan []string {
 	return told
 }
 
-// load puts what the events can touch but their ids, and maybe more: see projections.State.
+// load adds to the state all rows that the events can touch, except events by their ids, and
+// possibly more: see projections.State.
 func (s *rowCache) load(state *projections.State, batch []events.Event) {
 	s.batch++
 	for _, one := range s.tables {
@@ -100,8 +101,8 @@ func (s *rowCache) load(state *projections.State, batch []events.Event) {
 	}
 }
 
-// loadNamed puts the rows of that name and what belongs to them; now and then
-// another one, which had this name before or one with the same hash.
+// loadNamed adds the rows of that name and all that they lead to. It may add others, too: a
+// row that had this name before, or has a name with the same hash.
 func (s *rowCache) loadNamed(state *projections.State, name string) {
 	if name == "" {
 		return
@@ -113,7 +114,7 @@ func (s *rowCache) loadNamed(state *projections.State, name string) {
 	}
 }
 
-// take puts what the tables have, where it is not here yet.
+// take adds the rows that were read from the tables and are not here yet.
 func (s *rowCache) take(state *projections.State) {
 	for _, id := range state.Events.Seen() {
 		s.events[hashOfEvent(id)] = struct{}{}
@@ -123,14 +124,14 @@ func (s *rowCache) take(state *projections.State) {
 	}
 }
 
-// keep puts what the fold changed.
+// keep stores what the fold has changed.
 func (s *rowCache) keep(state *projections.State) {
 	for _, one := range s.tables {
 		one.keep(state)
 	}
 }
 
-// list puts a row under a name.
+// list adds a row to the index under a name.
 func (s *rowCache) list(name string, table, row uint32) {
 	if name == "" {
 		return
@@ -139,10 +140,10 @@ func (s *rowCache) list(name string, table, row uint32) {
 	s.byName[hash] = 1 + s.entries.add(entry{table, row, s.byName[hash]})
 }
 
-// entry is the one of that number, counted from 1.
+// entry returns an entry by its number, counted from 1.
 func (s *rowCache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
-// save writes what the tables have not got.
+// save writes the rows that the tables do not have.
 func (s *rowCache) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	for _, one := range s.tables {
 		if err := one.save(ctx, tx, fresh); err != nil {
@@ -152,7 +153,7 @@ func (s *rowCache) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	return nil
 }
 
-// size is what all of it takes, about.
+// size is about the memory of all of it.
 func (s *rowCache) size() int {
 	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
 	for _, one := range s.tables {
