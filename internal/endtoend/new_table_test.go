@@ -64,7 +64,7 @@ var reversalsDailyDDL string
 // ReversalsByDay is few rows.
 var ReversalsByDay = &Table[projections.ReversalDay]{
 	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
-	rows:       func(s *projections.State) rows[projections.ReversalDay] { return &s.ReversalDays },
+	rows:       func(s *projections.State) stateRows[projections.ReversalDay] { return &s.ReversalDays },
 	put:        (*projections.State).LoadReversalDay,
 }
 `,
