@@ -58,7 +58,7 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		scratch, err := s.store.Beside(ctx, store.VerifySchema)
+		scratch, err := s.store.OpenSchema(ctx, store.VerifySchema)
 		if err != nil {
 			return err
 		}

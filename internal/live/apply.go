@@ -31,7 +31,7 @@ func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch [
 		if store.IsConflict(err) && attempt < maxConflicts {
 			continue
 		}
-		return result, store.Refusal(err)
+		return result, store.AsRefused(err)
 	}
 }
 
@@ -52,7 +52,7 @@ func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections
 	inBatch := func(seq uint64) bool {
 		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
 	}
-	if err := advance.Refused.Record(ctx, tx, advance.LogID, inBatch); err != nil {
+	if err := advance.Quarantined.Record(ctx, tx, advance.LogID, inBatch); err != nil {
 		return Result{}, err
 	}
 	state, err := tables.Load(ctx, tx, s.Schema(), batch)
@@ -70,7 +70,7 @@ func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 	}
 	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 	writes := &pgx.Batch{}
-	store.NoteDisorder(writes, s.Schema(), state, &result.Disorder)
+	store.RecordOutOfOrder(writes, s.Schema(), state, &result.Disorder)
 	s.QueueChanges(writes, state)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)

@@ -241,20 +241,20 @@ func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	batch := []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 5)), fixture.Event(t, 2, fixture.Pack("e2", "p2", "u1", 7))}
-	refused := store.Refused{2: errors.New("refused"), 9: errors.New("refused")}
-	_, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-2", From: fixture.From(0, 0), To: 2, Refused: refused})
+	refused := store.QuarantinedEvents{2: errors.New("refused"), 9: errors.New("refused")}
+	_, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-2", From: fixture.From(0, 0), To: 2, Quarantined: refused})
 	require.ErrorIs(t, err, store.ErrFenced)
 	require.Zero(t, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"))
-	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2, Refused: refused})
+	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2, Quarantined: refused})
 	require.NoError(t, err)
 	require.EqualValues(t, 5, fixture.Number(ctx, t, s, "select balance from credits"))
 	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.poison where log_id = 'log-1'"))
 
-	next, err := s.Beside(ctx, "portal_next")
+	next, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.Refused{1: errors.New("refused")})
+	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.QuarantinedEvents{1: errors.New("refused")})
 	require.NoError(t, err)
 	defer bulk.Close()
 	require.NoError(t, bulk.Fold(ctx, batch))

@@ -167,13 +167,13 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 	}
 	if len(from) > 0 {
 		result, err := Apply(ctx, p.Store, p.Rules, fresh, store.Advance{
-			LogID: f.logID, From: from, To: delivered, Digest: digest, Refused: p.quarantine.Refused,
+			LogID: f.logID, From: from, To: delivered, Digest: digest, Quarantined: p.quarantine.Pending,
 		})
 		if err != nil {
 			return err
 		}
 		for _, event := range fresh {
-			if p.quarantine.Folded(ctx, p.Logger, event.Seq) {
+			if p.quarantine.Committed(ctx, p.Logger, event.Seq) {
 				p.metrics.poison.Inc()
 			}
 		}

@@ -30,7 +30,7 @@ func TestAnImplicitSubscriptionIsFoundAgainWhenItWasMerged(t *testing.T) {
 			require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from subscription_state where subscription_id = 'implicit:u1' and status = 'merged'"))
 		}
 	}
-	next := fixture.Beside(ctx, t, s, 0)
+	next := fixture.Candidate(ctx, t, s, 0)
 	for i, body := range log {
 		bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, uint64(len(log)), nil)
 		require.NoError(t, err)

@@ -262,7 +262,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 func (p *Projector) inForce(ctx context.Context) (store.TablesID, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return p.Store.InForce(ctx, p.Rules)
+	return p.Store.CurrentTables(ctx, p.Rules)
 }
 
 // unlessReplaced: a batch that has waited for a promotion finds the checkpoints of other

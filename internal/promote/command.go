@@ -53,11 +53,11 @@ func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
 	case c.Build || c.Store.Schema() == store.PreviousSchema:
 		return false, nil
 	}
-	return false, fmt.Errorf("%s is live already: %w", c.Store.Schema(), store.FoldedOtherwise(store.LiveSchema, last.Live.FoldID, c.Rules.FoldID()))
+	return false, fmt.Errorf("%s is live already: %w", c.Store.Schema(), store.CommandRulesError(store.LiveSchema, last.Live.FoldID, c.Rules.FoldID()))
 }
 
 func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
-	live, err := c.Store.Beside(ctx, store.LiveSchema)
+	live, err := c.Store.OpenSchema(ctx, store.LiveSchema)
 	if err != nil {
 		return err
 	}

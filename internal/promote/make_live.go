@@ -90,8 +90,8 @@ func catchUp(ctx context.Context, s *store.Store, tx pgx.Tx, to func(context.Con
 	if err := tx.QueryRow(ctx, "select max(position) from "+store.Qualified(store.LiveSchema, "checkpoint")).Scan(&head); err != nil {
 		return fmt.Errorf("read the live checkpoints: %w", err)
 	}
-	slow := fmt.Errorf("%w: the last events were not folded within %s", ErrNotPromoted, store.CatchUpWait)
-	ctx, cancel := context.WithTimeoutCause(ctx, store.CatchUpWait, slow)
+	slow := fmt.Errorf("%w: the last events were not folded within %s", ErrNotPromoted, store.CatchUpTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, slow)
 	defer cancel()
 	err := to(ctx, uint64(head))
 	if err != nil && errors.Is(context.Cause(ctx), slow) {

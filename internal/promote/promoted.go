@@ -87,7 +87,7 @@ func answered(ctx context.Context, s *store.Store, ask func(context.Context) err
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(store.LockTry):
+		case <-time.After(store.LockRetryInterval):
 		}
 	}
 }

@@ -79,7 +79,7 @@ func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 // the tables. Those of the live tables would stay with the former ones, and those of the
 // former ones would be dropped.
 func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
-	theirs, err := store.OthersObjects(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
+	theirs, err := store.ExternalDependencies(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 	case !ours:
 		return fmt.Errorf("%w: schema %s is there and is not payfold's", ErrNotPromoted, store.PreviousSchema)
 	}
-	if theirs, err = store.OthersObjects(ctx, q, store.PreviousSchema, s.Schema(), store.Outside, store.Inside); err != nil {
+	if theirs, err = store.ExternalDependencies(ctx, q, store.PreviousSchema, s.Schema(), store.Outside, store.Inside); err != nil {
 		return err
 	}
 	if len(theirs) > 0 {

@@ -66,7 +66,7 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 		require.NoError(t, err, sql)
 	}
 	want := rightsOf(ctx, t, s, store.LiveSchema)
-	next := fixture.Beside(ctx, t, s, 0)
+	next := fixture.Candidate(ctx, t, s, 0)
 	_, err := s.Pool().Exec(ctx, "grant all on all tables in schema portal_next to "+analyst+"; grant usage on schema portal_next to "+portal)
 	require.NoError(t, err)
 	_, err = s.Pool().Exec(ctx, "create table portal_next.of_a_new_build (x int)")

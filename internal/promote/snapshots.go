@@ -31,9 +31,9 @@ func waitForSnapshots(ctx context.Context, s *store.Store, but uint32) error {
 	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
-	ticker := time.NewTicker(store.LockTry)
+	ticker := time.NewTicker(store.LockRetryInterval)
 	defer ticker.Stop()
-	for waited := time.Duration(0); ; waited += store.LockTry {
+	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
 		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(but))
 		if err != nil {
 			return fmt.Errorf("look for old snapshots: %w", err)

@@ -17,7 +17,7 @@ func swap(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 			return err
 		}
 	}
-	for _, step := range [][2]string{{store.LiveSchema, store.AsideSchema}, {s.Schema(), store.LiveSchema}, {store.AsideSchema, store.PreviousSchema}} {
+	for _, step := range [][2]string{{store.LiveSchema, store.TransientSchema}, {s.Schema(), store.LiveSchema}, {store.TransientSchema, store.PreviousSchema}} {
 		if _, err := tx.Exec(ctx, "alter schema "+store.Quoted(step[0])+" rename to "+store.Quoted(step[1])); err != nil {
 			return fmt.Errorf("rename schema %s: %w", step[0], err)
 		}

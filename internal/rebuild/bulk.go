@@ -34,14 +34,14 @@ type Bulk struct {
 	state         *projections.State // of the last batch
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
-	refused       store.Refused
+	refused       store.QuarantinedEvents
 	memory        int // for the rows of a chunk
 	together      int // batches are written
 }
 
 // NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
 // slowly. The caller must not change refused until Close.
-func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.Refused) (_ *Bulk, err error) {
+func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.QuarantinedEvents) (_ *Bulk, err error) {
 	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: newKeyFilter()}
 	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask}
 	defer func() {
@@ -67,7 +67,7 @@ func (b *Bulk) check(ctx context.Context) error {
 		return fmt.Errorf("read the schema's state: %w", err)
 	}
 	if inForce != b.rules.FoldID() {
-		return store.OtherRules(b.loader.Schema, inForce, b.rules.FoldID())
+		return store.OtherRulesError(b.loader.Schema, inForce, b.rules.FoldID())
 	}
 	b.positions, err = store.PositionsIn(ctx, b.reads)
 	return err
@@ -160,7 +160,7 @@ func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 		}
 	}
 	b.rows.keep(b.state)
-	return store.Refusal(b.chunk.write(addedIn(b.state)))
+	return store.AsRefused(b.chunk.write(addedIn(b.state)))
 }
 
 // expected is the number of events in a long first chunk, for the size of its maps.
@@ -196,17 +196,17 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	learning.Go(func() { b.filter.learn(rows, position) })
 	defer learning.Wait()
 	if err := chunk.flush(); err != nil {
-		return store.Refusal(err)
+		return store.AsRefused(err)
 	}
 	if err := rows.save(ctx, chunk.tx, chunk.fresh); err != nil {
-		return store.Refusal(err)
+		return store.AsRefused(err)
 	}
 	for _, t := range tables.All {
 		if !t.About().Extra {
 			continue
 		}
 		if err := t.ChangesIn(b.state).Copy(ctx, chunk.tx); err != nil {
-			return store.Refusal(err)
+			return store.AsRefused(err)
 		}
 	}
 	behind := maps.Clone(b.positions)

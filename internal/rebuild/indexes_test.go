@@ -20,7 +20,7 @@ func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
 	for round := range 10 {
-		s, err := live.Beside(ctx, fmt.Sprintf("candidate_%d", round))
+		s, err := live.OpenSchema(ctx, fmt.Sprintf("candidate_%d", round))
 		require.NoError(t, err)
 		defer s.Close()
 		require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
@@ -40,7 +40,7 @@ func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
 func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
-	s := fixture.Beside(ctx, t, live, 0)
+	s := fixture.Candidate(ctx, t, live, 0)
 	left, err := s.Pool().Begin(ctx)
 	require.NoError(t, err)
 	_, err = left.Exec(ctx, "create index reversal_payment on reversal (provider_payment_id)")
@@ -68,7 +68,7 @@ func awaitWaiting(ctx context.Context, t *testing.T, s *store.Store, lock string
 func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
-	s := fixture.Beside(ctx, t, live, 0)
+	s := fixture.Candidate(ctx, t, live, 0)
 	// What holds the index up, and with it its lock, until all else waits for that.
 	writer, err := s.Pool().Begin(ctx)
 	require.NoError(t, err)

@@ -107,7 +107,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if err != nil {
 		return 0, err
 	}
-	bulk, err := NewBulk(ctx, r.Store, r.Rules, until, maps.Clone(r.quarantine.Refused))
+	bulk, err := NewBulk(ctx, r.Store, r.Rules, until, maps.Clone(r.quarantine.Pending))
 	if err != nil {
 		return 0, err
 	}
@@ -172,9 +172,9 @@ func (r *Rebuild) save(ctx context.Context, s *folded) error {
 		return s.failed
 	}
 	s.begin = s.end
-	for seq := range r.quarantine.Refused {
+	for seq := range r.quarantine.Pending {
 		if seq <= s.begin {
-			r.quarantine.Folded(ctx, r.Logger, seq)
+			r.quarantine.Committed(ctx, r.Logger, seq)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 func TestACandidateBecomesTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
-	s, err := live.Beside(ctx, "candidate")
+	s, err := live.OpenSchema(ctx, "candidate")
 	require.NoError(t, err)
 	defer s.Close()
 	want := fixture.KeysAndIndexes(ctx, t, live)

@@ -122,7 +122,7 @@ func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (er
 			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
 		}},
 		{"the payments that wait for their user", func() error {
-			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingIn(ctx, tx, maxShown)
+			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown)
 			return err
 		}},
 		{"the disorder", func() error {

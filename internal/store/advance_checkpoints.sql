@@ -1,4 +1,4 @@
--- moves checkpoints on, only from where the batch began, and in the same log; the rows are locked in order
+-- moves checkpoints from where the batch began, in the same log; rows are locked by partition
 with locked as (
   select c.partition
   from checkpoint c

@@ -10,15 +10,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrFenced: another projector has moved a checkpoint of the batch, or the tables
-// have taken up another log; nothing was written.
+// ErrFenced means that another projector has moved a checkpoint of the batch, or that the
+// tables now belong to another log. Nothing was written.
 var ErrFenced = errors.New("another projector has applied these messages")
 
 // Checkpoint says that every message of a partition up to Position is applied.
 type Checkpoint struct {
 	Partition int
 	Position  uint64
-	Digest    []byte // of the message at Position, of whatever partition; nil at 0
+	Digest    []byte // of the message at Position, which may be of any partition; nil at 0
 	LogID     string
 }
 
@@ -26,28 +26,28 @@ type Checkpoint struct {
 // one new position of the same log.
 type Advance struct {
 	LogID  string
-	From   map[int]uint64 // partition → the position the batch began at
+	From   map[int]uint64 // partition → the position where the batch begins
 	To     uint64
-	Digest []byte
+	Digest []byte // of the message at To
 
-	Refused Refused // those of the batch are rejected; others don't matter
+	Quarantined QuarantinedEvents // those of the batch are rejected; others are not used
 }
 
 //go:embed advance_checkpoints.sql
 var advanceCheckpoints string
 
-// Queue queues the statement, which locks the rows: a second projector on a partition
-// waits there and then finds it moved. moved says, in the end, whether all partitions
-// were where they ought to have been.
+// Queue queues the statement. It locks the rows, so a second projector on a partition
+// waits and then finds that the checkpoint has moved. When the batch has been sent, moved
+// says whether every partition was at its expected position and all have moved.
 func (a Advance) Queue(batch *pgx.Batch, moved *bool) {
-	partitions, expected := inColumns(a.From)
+	partitions, expected := partitionsAndPositions(a.From)
 	batch.Queue(advanceCheckpoints, partitions, expected, int64(a.To), a.Digest, a.LogID).Exec(func(tag pgconn.CommandTag) error {
 		*moved = tag.RowsAffected() == int64(len(a.From))
 		return nil
 	})
 }
 
-// Move moves the checkpoints at once; ErrFenced where one of them is elsewhere.
+// Move moves the checkpoints, or returns ErrFenced where one is at another position.
 func (a Advance) Move(ctx context.Context, tx pgx.Tx) error {
 	batch, moved := &pgx.Batch{}, false
 	a.Queue(batch, &moved)
@@ -63,11 +63,12 @@ func (a Advance) Move(ctx context.Context, tx pgx.Tx) error {
 //go:embed lock_checkpoints.sql
 var lockCheckpoints string
 
-// LockPositions comes first in a transaction of a command that fills tables: another one
-// that works on them must not do the same. Where they do not stand at these positions of
-// that log, ErrFenced. What another one is about to commit is waited for.
+// LockPositions locks the checkpoints until the transaction ends, or returns ErrFenced
+// where they are not at these positions of this log. A command that fills tables calls it
+// first in each transaction, so that no other command fills the same tables. It waits for
+// a transaction that has locked them.
 func LockPositions(ctx context.Context, tx pgx.Tx, logID string, at map[int]uint64) error {
-	partitions, expected := inColumns(at)
+	partitions, expected := partitionsAndPositions(at)
 	var locked int
 	if err := tx.QueryRow(ctx, lockCheckpoints, partitions, expected, logID).Scan(&locked); err != nil {
 		return fmt.Errorf("lock the checkpoints: %w", err)
@@ -78,8 +79,8 @@ func LockPositions(ctx context.Context, tx pgx.Tx, logID string, at map[int]uint
 	return nil
 }
 
-// inColumns is positions by partition as the statements on checkpoints take them.
-func inColumns(at map[int]uint64) (partitions []int32, positions []int64) {
+// partitionsAndPositions returns the map as two arrays for a statement.
+func partitionsAndPositions(at map[int]uint64) (partitions []int32, positions []int64) {
 	partitions, positions = make([]int32, 0, len(at)), make([]int64, 0, len(at))
 	for partition, position := range at {
 		partitions, positions = append(partitions, int32(partition)), append(positions, int64(position))
@@ -87,7 +88,7 @@ func inColumns(at map[int]uint64) (partitions []int32, positions []int64) {
 	return partitions, positions
 }
 
-// Checkpoints returns all checkpoints, by partition.
+// Checkpoints returns all checkpoints, ordered by partition.
 func (s *Store) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	rows, err := s.pool.Query(ctx,
 		"select partition, position, position_digest, log_id from checkpoint order by partition")
@@ -101,12 +102,12 @@ func (s *Store) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	return checkpoints, nil
 }
 
-// Positions is up to where the tables hold each partition.
+// Positions returns the position of each partition's checkpoint.
 func (s *Store) Positions(ctx context.Context) (map[int]uint64, error) {
 	return PositionsIn(ctx, s.pool)
 }
 
-// PositionsIn is Positions of the schema that search_path leads to.
+// PositionsIn is Positions, read by q from the schema of its search_path.
 func PositionsIn(ctx context.Context, q Querier) (map[int]uint64, error) {
 	rows, err := q.Query(ctx, "select partition, position from checkpoint")
 	if err != nil {

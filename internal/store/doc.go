@@ -1,4 +1,4 @@
-// Package store is what all work on Postgres shares: connections, the schemas of derived
-// tables (portal, or a candidate beside it) and the durable schema payfold, checkpoints,
-// locks, and what the database refuses.
+// Package store has what all work on Postgres shares: connections, the live and candidate
+// schemas of derived tables, the durable schema payfold, checkpoints, locks, and the
+// quarantine of events that the database refuses.
 package store

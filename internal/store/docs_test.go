@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestPostgresTakesTheSQLOfTheDocuments(t *testing.T) {
+func TestPostgresExecutesTheSQLOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	repository, err := docs.Open("../..")

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Migrated is migrated.
-func (s *Store) Migrated(ctx context.Context, then func(pgx.Tx) error) error {
-	return s.migrated(ctx, then)
+// MigrateThen is migrateThen.
+func (s *Store) MigrateThen(ctx context.Context, then func(pgx.Tx) error) error {
+	return s.migrateThen(ctx, then)
 }

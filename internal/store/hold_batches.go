@@ -8,20 +8,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long a transaction waits, at most, that batches wait for. Together it is less than a
-// batch waits (live.applyTimeout), and one that freezes loses its session, and so its
-// lock, not much later.
+// These timeouts bound a transaction for which live batches wait. Their sum is less than
+// the time that a batch waits (live.applyTimeout). Where the process freezes, Postgres
+// ends its session, and so its lock, after twice the CatchUpTimeout.
 const (
-	batchWait = 5 * time.Second // for the batches under way, and for readers of what it drops
+	// batchTimeout bounds the wait for batches under way and for readers of dropped tables.
+	batchTimeout = 5 * time.Second
 
-	// CatchUpWait is for the last events to be folded.
-	CatchUpWait = 10 * time.Second
+	// CatchUpTimeout bounds the fold of the last events.
+	CatchUpTimeout = 10 * time.Second
 )
 
-// HoldBatches keeps batches from the live tables until the transaction ends.
+// HoldBatches makes all batches on the live tables wait until the transaction ends. It
+// waits for the batches under way; see TimedOut.
 func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
-		Milliseconds(batchWait), Milliseconds(2*CatchUpWait))
+		Milliseconds(batchTimeout), Milliseconds(2*CatchUpTimeout))
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -31,8 +33,8 @@ func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// WaitForPromotion queues what makes a batch wait until nobody holds batches. That is
-// bounded by itself, and to wait for it is no fault.
+// WaitForPromotion queues statements that wait until no transaction holds the batches. The
+// wait has no timeout, because the other transaction has one.
 func WaitForPromotion(batch *pgx.Batch) {
 	batch.Queue("set local lock_timeout = 0")
 	batch.Queue("select pg_advisory_xact_lock_shared($1)", int64(PromoteLock))

@@ -12,8 +12,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// MakeIndexes makes what is missing, on all of the connections at once; with live those
-// that only live work needs, too. What was made stays when it fails.
+// MakeIndexes creates the missing indexes and keys of a schema, in parallel on all of the
+// connections. live adds the indexes that only live tables need. After an error the
+// indexes that were created remain, and the call can be repeated.
 func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.Conn) error {
 	if create, keys, err := missingIndexes(ctx, on[0], schema, live); err != nil || len(create)+len(keys) == 0 {
 		return err
@@ -36,7 +37,7 @@ func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 	for _, connection := range on {
 		making.Go(func() error {
 			for sql := range next {
-				if err := WhenFree(makes, connection, sql); err != nil {
+				if err := execWithRetry(makes, connection, sql); err != nil {
 					return err
 				}
 			}
@@ -46,30 +47,31 @@ func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 	if err := making.Wait(); err != nil {
 		return err
 	}
-	for _, sql := range keys { // these exclude each other
-		if err := WhenFree(ctx, on[0], sql); err != nil {
+	for _, sql := range keys { // each locks its whole table
+		if err := execWithRetry(ctx, on[0], sql); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forIndexes: memory for a million rows to be sorted without files. There are as many
-// connections as cores, so Postgres' own workers would be in the way. Of locks see whenFree.
-const forIndexes = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
+// indexSettings gives enough memory to sort a million rows without files. There are as
+// many connections as cores, so Postgres needs no workers of its own. For the timeout of
+// locks see execWithRetry.
+const indexSettings = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
 	set local lock_timeout = '300ms'`
 
-// WhenFree runs a statement that locks tables, and tries again as long as somebody else
-// has them. Whoever waits for a lock keeps a snapshot, for which an index that an operator
-// makes concurrently waits in its turn; so no wait is as long as Postgres takes to look
-// for deadlocks (1 s).
-func WhenFree(ctx context.Context, on interface {
+// execWithRetry runs a statement that locks tables, and tries again while other sessions
+// hold the locks. A session that waits for a lock keeps a snapshot, and "create index
+// concurrently" of an operator waits for that snapshot. So every wait is shorter than the
+// time after which Postgres looks for deadlocks (1 s).
+func execWithRetry(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, sql string,
 ) error {
 	for {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, forIndexes); err != nil {
+			if _, err := tx.Exec(ctx, indexSettings); err != nil {
 				return err
 			}
 			_, err := tx.Exec(ctx, sql)
@@ -84,12 +86,13 @@ func WhenFree(ctx context.Context, on interface {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(LockTry):
+		case <-time.After(LockRetryInterval):
 		}
 	}
 }
 
-// EnsureIndexes makes what is missing within the transaction.
+// EnsureIndexes creates the missing indexes and keys within the transaction; see
+// MakeIndexes.
 func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, live bool) error {
 	create, keys, err := missingIndexes(ctx, tx, schema, live)
 	if err != nil {
@@ -103,8 +106,8 @@ func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, live bool) err
 	return nil
 }
 
-// lockIndexes waits until nobody else makes indexes of the schema: neither another
-// command, nor a session that a killed one has left behind on one of its tables.
+// lockIndexes waits until no other session creates indexes of the schema. That may be the
+// session of another command, or one that a killed command has left behind.
 func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (unlock func(), err error) {
 	if _, err := connection.Exec(ctx, "select pg_advisory_lock($1, hashtext($2))", indexLock, schema); err != nil {
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
@@ -112,15 +115,15 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	if err := WhenFree(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
+	if err := execWithRetry(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
 	return unlock, nil
 }
 
-// missingIndexes lists the statements that make them, those of the largest tables
-// first, and those that make them keys.
+// missingIndexes lists the statements that create the missing indexes, those of the
+// largest tables first, and the statements that make keys of indexes.
 func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (create, keys []string, err error) {
 	all := tables.Indexes
 	var names, tables []string
@@ -151,8 +154,7 @@ func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (c
 	return create, keys, nil
 }
 
-// Analyze tells Postgres how the tables are filled, so that those who read them have
-// good plans at once.
+// Analyze updates the statistics of the tables, so that queries have good plans at once.
 func (s *Store) Analyze(ctx context.Context) error {
-	return WhenFree(ctx, s.pool, "analyze "+tables.Names())
+	return execWithRetry(ctx, s.pool, "analyze "+tables.Names())
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// LicensesChanged is the channel of the database on which a batch that changed
-// purchases of licences names their users, when it commits: a list in JSON, or nothing
-// where they are too many.
+// LicensesChanged is the notification channel for changed purchases of licences. When such
+// a batch commits, the channel receives the users as a list in JSON, or an empty payload
+// where the list is too long.
 const LicensesChanged = "payfold_licenses"
 
-// NotifyLicenses takes a payload of LicensesPayload.
+// NotifyLicenses is the statement that notifies. $1 is the result of LicensesPayload.
 const NotifyLicenses = "select pg_notify('" + LicensesChanged + "', $1)"
 
-// maxNotification is what Postgres takes.
+// Postgres accepts payloads of less than 8000 bytes.
 const maxNotification = 7999
 
-// LicensesPayload is what to notify of these users.
+// LicensesPayload returns the payload for these users.
 func LicensesPayload(users []string) string {
 	text, err := json.Marshal(users)
 	if err != nil || len(text) > maxNotification {
@@ -29,8 +29,9 @@ func LicensesPayload(users []string) string {
 	return string(text)
 }
 
-// LicensesIn is the users of a payload, nil: any.
-func LicensesIn(payload string) []string {
+// ParseLicensesPayload returns the users of a payload. nil means that any user may have
+// changed.
+func ParseLicensesPayload(payload string) []string {
 	var users []string
 	if json.Unmarshal([]byte(payload), &users) != nil {
 		return nil
@@ -38,7 +39,8 @@ func LicensesIn(payload string) []string {
 	return users
 }
 
-// queueLicensesChanged wakes the inviter where the fold has changed a licence's payment.
+// queueLicensesChanged notifies the inviter where the fold has changed a payment of a
+// licence.
 func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 	users := tables.Set{}
 	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
@@ -53,7 +55,8 @@ func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 	}
 }
 
-// QueueChanges queues what the fold changed, and wakes the inviter where that concerns it.
+// QueueChanges queues the statements that write what the fold changed. Those of the live
+// schema also notify the inviter.
 func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
 	for _, c := range tables.Changes(state) {
 		c.Queue(writes)

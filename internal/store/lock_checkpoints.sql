@@ -1,4 +1,4 @@
--- locks the checkpoints that stand where they are expected, in that log, and counts them
+-- locks the checkpoints of that log that are at the expected positions, and counts them
 select count(*)
 from (
   select from checkpoint c

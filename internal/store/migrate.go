@@ -14,26 +14,26 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationTimeout is when Postgres ends the session of a process that froze while it
-// kept others from preparing anything.
+// migrationTimeout is the time after which Postgres ends the idle session of a process that
+// holds the schema lock and has frozen.
 const migrationTimeout = 5 * time.Minute
 
 // Migrate brings schema payfold to this build's version.
 func (s *Store) Migrate(ctx context.Context) error {
-	return s.migrated(ctx, func(pgx.Tx) error { return nil })
+	return s.migrateThen(ctx, func(pgx.Tx) error { return nil })
 }
 
-// migrated calls then when schema payfold is that of this build, in a transaction that
-// keeps others from preparing anything.
-func (s *Store) migrated(ctx context.Context, then func(pgx.Tx) error) error {
+// migrateThen brings schema payfold to this build's version and calls then, in a transaction
+// that holds the schema lock.
+func (s *Store) migrateThen(ctx context.Context, then func(pgx.Tx) error) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer connection.Release()
 	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		// This session is idle while another one migrates, which may take longer than a
-		// lease on a busy database.
+		// This session is idle while another connection migrates. On a busy database that may
+		// take longer than a lease.
 		if _, err := tx.Exec(ctx, "select set_config('idle_in_transaction_session_timeout', $1, true)", Milliseconds(migrationTimeout)); err != nil {
 			return fmt.Errorf("begin: %w", err)
 		}
@@ -69,7 +69,7 @@ func (s *Store) migrateSchema(ctx context.Context) error {
 	if err := migrator.LoadMigrations(steps); err != nil {
 		return fmt.Errorf("load the migrations: %w", err)
 	}
-	// Migrations only ever add, so this build can work on what a newer one made.
+	// Migrations only add, so this build also works with the schema of a newer build.
 	have, err := migrator.GetCurrentVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("read the version of schema payfold: %w", err)

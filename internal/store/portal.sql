@@ -1,5 +1,5 @@
--- What a schema has beside the derived tables. No types, sequences or functions, and
--- no now() in a row: a schema is made by folding the log and can be made again.
+-- The objects of a schema that are not derived tables. A schema has no types, sequences or
+-- functions, and no now() in a row, so a fold of the log can make the same schema again.
 
 create table checkpoint (
   partition       integer primary key,

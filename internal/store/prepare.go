@@ -14,29 +14,30 @@ import (
 )
 
 //go:embed portal.sql
-var besideTables string
+var portalDDL string
 
-// ErrOtherLog: the tables were folded from another log.
+// ErrOtherLog means that the tables were folded from another log.
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
-// Prepare creates what is missing of both schemas, and refuses tables that were
-// folded from another log (ErrOtherLog) or under other rules (ErrFoldID).
+// Prepare creates what is missing in schema payfold and in the store's schema. It returns an
+// error for tables that were folded from another log or under other rules; for the live
+// schema that is ErrOtherLog or ErrFoldID.
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
 	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
 }
 
-// PrepareAsOf is Prepare for tables that are to end at a message and stay so.
+// PrepareAsOf is Prepare for tables that end at message until and do not follow the log.
 func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, rules projections.Rules, until uint64) error {
 	seq := int64(until)
 	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID(), UntilSeq: &seq}, partitions, rules.Extras)
 }
 
 func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras []string) error {
-	return s.migrated(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
+	return s.migrateThen(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
 }
 
 func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
-	// A schema that somebody dropped by hand is made anew.
+	// Where somebody has dropped the schema by hand, it is created again.
 	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1 and to_regclass($2) is null",
 		s.schema, Qualified(s.schema, "checkpoint")); err != nil {
 		return fmt.Errorf("forget schema %s: %w", s.schema, err)
@@ -55,13 +56,13 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
-		return OtherRules(s.schema, have.FoldID, want.FoldID)
+		return OtherRulesError(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
 		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
 	case s.schema != LiveSchema:
 		return nil
 	}
-	return EnsureIndexes(ctx, tx, s.schema, false) // what keeps two projectors from writing one row twice is always there
+	return EnsureIndexes(ctx, tx, s.schema, false) // a batch relies on the keys
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
@@ -83,13 +84,13 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return fmt.Errorf("note schema %s: %w", s.schema, err)
 	}
 	if s.schema != LiveSchema {
-		return nil // they are filled first
+		return nil // a rebuild fills the tables first
 	}
 	return EnsureIndexes(ctx, tx, s.schema, true)
 }
 
-// MakeTables makes the empty tables. Within the transaction search_path is their
-// schema from then on.
+// MakeTables creates the schema with empty tables and without indexes. search_path is that
+// schema until the transaction ends.
 func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) error {
 	name := Quoted(schema)
 	statements := []string{"create schema if not exists " + name, "set local search_path = " + name}
@@ -98,7 +99,7 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 			statements = append(statements, t.DDL)
 		}
 	}
-	statements = append(statements, besideTables)
+	statements = append(statements, portalDDL)
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", schema, err)
@@ -107,8 +108,8 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 	return nil
 }
 
-// checkEmpty: a schema that somebody else filled would be promoted and dropped
-// with what is in it. The live one may be there, with grants.
+// checkEmpty returns an error where the schema has objects of others: a promotion would
+// make them live, and later drop them. The live schema may have objects.
 func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
 	var used bool
 	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid

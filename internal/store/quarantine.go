@@ -6,39 +6,40 @@ import (
 	"log/slog"
 )
 
-// maxQuarantined bounds what one process takes for bad events. With more of them the
-// database is at fault, such as one with a constraint that is not payfold's.
+// maxQuarantined bounds how many events one process quarantines. If the database refuses
+// more, its cause is the database: for example a constraint that somebody added.
 const maxQuarantined = 100
 
-// Quarantine is the events that this process has found to be refused by the database.
-// The zero value is empty. Not for concurrent use.
+// Quarantine has the events that the database has refused in this process. The zero value
+// is empty. It is not safe for concurrent use.
 type Quarantine struct {
-	Refused  Refused // not recorded yet: the next fold of each does that
+	Pending  QuarantinedEvents // their rejections are not committed yet
 	recorded int
 }
 
-// Add quarantines a refused event. Where the database refuses its rejection as well, the
-// event is not at fault, and Add returns why.
+// Add quarantines the event of a RefusedError. It returns an error where the cause is the
+// database and not the event: the database refuses also the rejection, or too many events.
 func (q *Quarantine) Add(refused *RefusedError) error {
-	if q.Refused == nil {
-		q.Refused = Refused{}
+	if q.Pending == nil {
+		q.Pending = QuarantinedEvents{}
 	}
-	if _, again := q.Refused[refused.Seq]; again {
-		delete(q.Refused, refused.Seq)
+	if _, again := q.Pending[refused.Seq]; again {
+		delete(q.Pending, refused.Seq)
 		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so it is not the events: %w", refused.Seq, refused.Cause)
 	}
-	if q.recorded+len(q.Refused) >= maxQuarantined {
+	if q.recorded+len(q.Pending) >= maxQuarantined {
 		return fmt.Errorf("the database refuses more than %d events, so it is not the events: %w", maxQuarantined, refused.Cause)
 	}
-	q.Refused[refused.Seq] = refused.Cause
+	q.Pending[refused.Seq] = refused.Cause
 	return nil
 }
 
-// Folded says that an event was folded for good, and whether that was its rejection.
-func (q *Quarantine) Folded(ctx context.Context, logger *slog.Logger, seq uint64) bool {
-	cause, rejected := q.Refused[seq]
+// Committed notes that the fold of an event was committed, and reports whether the event
+// was rejected because it is quarantined.
+func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uint64) bool {
+	cause, rejected := q.Pending[seq]
 	if rejected {
-		delete(q.Refused, seq)
+		delete(q.Pending, seq)
 		q.recorded++
 		logger.ErrorContext(ctx, "an event is refused by the database and was rejected", "seq", seq, "error", cause)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// RefusedError: the database refuses what the batch would write, and would
-// again; or the rules panicked. Nothing was written.
+// RefusedError means that the database refuses the rows of a batch and would refuse them
+// again, or that the rules have panicked. Nothing was written.
 type RefusedError struct {
 	Seq   uint64 // of the event; 0 where any of the batch may be the cause
 	Cause error
@@ -21,17 +21,17 @@ func (e *RefusedError) Error() string { return "refused: " + e.Cause.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.Cause }
 
-// Refused are events that the database has refused, by their sequences, each with
-// the cause. The fold that is given them rejects them and records them in
-// payfold.poison, in its own transaction: from then on every fold of the log does.
-type Refused map[uint64]error
+// QuarantinedEvents are the causes for which the database has refused events, by the
+// events' sequences. The batch that has them rejects the events and records them in
+// payfold.poison, in the same transaction. From then on every fold of the log rejects them.
+type QuarantinedEvents map[uint64]error
 
-// Record writes those that are folded in this transaction, of that log.
-func (r Refused) Record(ctx context.Context, tx pgx.Tx, logID string, folded func(seq uint64) bool) error {
+// Record records the events for which inBatch returns true.
+func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, inBatch func(seq uint64) bool) error {
 	var seqs []int64
 	var causes []string
-	for seq, cause := range r {
-		if folded(seq) {
+	for seq, cause := range q {
+		if inBatch(seq) {
 			seqs, causes = append(seqs, int64(seq)), append(causes, cause.Error())
 		}
 	}
@@ -46,15 +46,17 @@ func (r Refused) Record(ctx context.Context, tx pgx.Tx, logID string, folded fun
 	return nil
 }
 
-// Refusal is err, as a RefusedError where the database would refuse it again.
-func Refusal(err error) error {
-	if isRefusal(err) {
+// AsRefused returns err, wrapped in a RefusedError where the database would refuse the
+// same rows again.
+func AsRefused(err error) error {
+	if isRefused(err) {
 		return &RefusedError{Cause: err}
 	}
 	return err
 }
 
-// Fold turns a panic of the rules into a refusal of that event.
+// Fold folds one event into the state. It turns a panic of the rules into a RefusedError
+// of that event.
 func Fold(rules projections.Rules, state *projections.State, event events.Event) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

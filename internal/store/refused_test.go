@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-func TestAPanicOfTheRulesIsARefusalOfThatEvent(t *testing.T) {
+func TestAPanicOfTheRulesIsARefusedErrorOfThatEvent(t *testing.T) {
 	t.Parallel()
 	err := Fold(projections.Rules{Mode: projections.ModeAny}, nil, events.Event{Seq: 7})
 	var refused *RefusedError

@@ -12,51 +12,52 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Schema is one set of derived tables: live, candidate, previous or as of a message.
+// Schema describes one set of derived tables: the live tables, a candidate, the previous
+// tables, or tables that end at a message.
 type Schema struct {
 	Name      string    `json:"name"`
 	FoldID    string    `json:"fold_id"`
 	LogID     string    `json:"log_id"`
-	UntilSeq  *int64    `json:"until_seq"` // nil: it follows the log
+	UntilSeq  *int64    `json:"until_seq"` // the message at which the tables end; nil: they follow the log
 	CreatedAt time.Time `json:"created_at"`
-	Position  int64     `json:"position"` // every message up to it is applied
+	Position  int64     `json:"position"` // every message up to this sequence is applied
 }
 
 const (
-	// PreviousSchema is what the live one was before the last promotion.
+	// PreviousSchema has the tables that were live before the last promotion.
 	PreviousSchema = "portal_prev"
-	// VerifySchema is where a verification folds the log once more.
+	// VerifySchema is the schema into which verify folds the log.
 	VerifySchema = "portal_verify"
-	// AsideSchema exists within one transaction only: of a promotion, or of a comparison
+	// TransientSchema exists only within one transaction, of a promotion or of a comparison
 	// of definitions.
-	AsideSchema = "portal_aside"
+	TransientSchema = "portal_aside"
 )
 
 var (
-	// ErrNoSchema: there is no such set of derived tables.
+	// ErrNoSchema means that there are no derived tables in a schema of that name.
 	ErrNoSchema = errors.New("there is no such schema")
-	// ErrLive: the schema is being served.
+	// ErrLive means that the operation is not allowed on the live schema.
 	ErrLive = errors.New("the schema is live")
 )
 
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,59}$`)
 
-// CheckName says why tables cannot be built under that name; nil where they can.
+// CheckName returns an error where a candidate schema may not have that name.
 func CheckName(name string) error {
 	switch {
 	case !schemaName.MatchString(name):
 		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
 	case name == LiveSchema:
 		return fmt.Errorf("schema %s: %w; build beside it and promote", name, ErrLive)
-	case name == PreviousSchema, name == AsideSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
+	case name == PreviousSchema, name == TransientSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("schema %s: the name is taken", name)
 	}
 	return nil
 }
 
-// Schemas lists the sets of derived tables, by name.
+// Schemas lists all sets of derived tables, ordered by name.
 func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
-	for range maxMoves { // one of them may go or be renamed meanwhile
+	for range maxReads { // a schema may be dropped or renamed during a read
 		if list, err = SchemasIn(ctx, s.pool); !NotPrepared(err) {
 			break
 		}
@@ -64,13 +65,14 @@ func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
 	return list, err
 }
 
-// Querier is a pool or a transaction.
+// Querier is a pool, a connection or a transaction.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// SchemasIn is Schemas in a transaction; one that goes or is renamed meanwhile is an error.
+// SchemasIn is Schemas in a transaction. It returns an error where a schema is dropped or
+// renamed during the call; see NotPrepared.
 func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
 	var none bool
 	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
@@ -98,7 +100,7 @@ func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
 	return schemas, nil
 }
 
-// SchemaNamed returns one of them, or ErrNoSchema.
+// SchemaNamed returns the schema of that name, or ErrNoSchema.
 func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 	schemas, err := s.Schemas(ctx)
 	if err != nil {
@@ -107,7 +109,7 @@ func (s *Store) SchemaNamed(ctx context.Context, name string) (Schema, error) {
 	return SchemaIn(schemas, name)
 }
 
-// SchemaIn is the one of that name; ErrNoSchema.
+// SchemaIn returns the schema of that name, or ErrNoSchema.
 func SchemaIn(schemas []Schema, name string) (Schema, error) {
 	for _, schema := range schemas {
 		if schema.Name == name {
@@ -117,7 +119,7 @@ func SchemaIn(schemas []Schema, name string) (Schema, error) {
 	return Schema{}, NoSchema(name)
 }
 
-// NoSchema is ErrNoSchema with what to do.
+// NoSchema is ErrNoSchema with advice what to do.
 func NoSchema(name string) error {
 	if name == LiveSchema {
 		return fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
@@ -125,9 +127,8 @@ func NoSchema(name string) error {
 	return fmt.Errorf("%w: %s; projector schemas lists what there is", ErrNoSchema, name)
 }
 
-// Drop removes the store's set of derived tables, which must not be live.
-// Whatever else lies in the schema goes with it; what depends on it from outside
-// is a reason to refuse.
+// Drop removes the store's schema with everything in it. It returns ErrLive for the live
+// schema, and an error where objects of other schemas depend on it.
 func (s *Store) Drop(ctx context.Context) error {
 	if s.schema == LiveSchema {
 		return fmt.Errorf("%w: %s", ErrLive, s.schema)
@@ -136,7 +137,7 @@ func (s *Store) Drop(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		others, err := OthersObjects(ctx, tx, s.schema, s.schema, Outside)
+		others, err := ExternalDependencies(ctx, tx, s.schema, s.schema, Outside)
 		if err != nil {
 			return err
 		}
@@ -147,14 +148,14 @@ func (s *Store) Drop(ctx context.Context) error {
 	})
 }
 
-// DropSchema drops a schema if it is payfold's.
+// DropSchema drops a schema with everything in it. A schema that payfold has not made stays.
 func DropSchema(ctx context.Context, tx pgx.Tx, name string) error {
-	gone, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name)
+	deleted, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name)
 	if err != nil {
 		return fmt.Errorf("forget schema %s: %w", name, err)
 	}
-	if gone.RowsAffected() == 0 {
-		return nil // whatever bears that name is not ours
+	if deleted.RowsAffected() == 0 {
+		return nil
 	}
 	if _, err := tx.Exec(ctx, "drop schema if exists "+Quoted(name)+" cascade"); err != nil {
 		return fmt.Errorf("drop schema %s: %w", name, err)
@@ -162,14 +163,15 @@ func DropSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	return nil
 }
 
-// Quoted is a name in a statement.
+// Quoted returns a name, quoted for a statement.
 func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// Qualified is the name of a schema's table in a statement.
+// Qualified returns the name of a schema's table, quoted for a statement.
 func Qualified(schema, table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 
-// LockSchema keeps other commands from working on the schema. It waits up to
-// ten seconds: the session of a killed one may hold it for a moment.
+// LockSchema takes the lock that one command at a time has on the schema, until unlock. It
+// waits up to ten seconds, because the session of a killed command may hold the lock for
+// some seconds. After that it returns an error.
 func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -179,9 +181,9 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		connection.Release()
 		return nil, fmt.Errorf("keep the session: %w", err)
 	}
-	ticker := time.NewTicker(LockTry)
+	ticker := time.NewTicker(LockRetryInterval)
 	defer ticker.Stop()
-	for range lockWait / LockTry {
+	for range lockTimeout / LockRetryInterval {
 		var locked bool
 		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
 			connection.Release()
@@ -201,11 +203,13 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	return nil, fmt.Errorf("another command works on schema %s", s.schema)
 }
 
-// keepSession: who set a limit on idle sessions for a database did not mean one that
-// holds a lock. (PostgreSQL 13 has none.)
+// keepSession removes the timeout of idle sessions from the session that holds the lock.
+// (PostgreSQL 13 has no such setting.)
 const keepSession = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
 
 const (
-	lockWait = 10 * time.Second
-	LockTry  = 100 * time.Millisecond
+	lockTimeout = 10 * time.Second
+
+	// LockRetryInterval is the pause between two tries to take a lock.
+	LockRetryInterval = 100 * time.Millisecond
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
+func TestASchemaDroppedByHandCanBeMadeAgain(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	next, err := s.Beside(ctx, "portal_next")
+	next, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
@@ -38,12 +38,12 @@ func TestASchemaDroppedByHandIsInNobodysWay(t *testing.T) {
 	require.Equal(t, "log-2", again.LogID)
 }
 
-// Another session migrates meanwhile, which may take longer than a lease.
-func TestPreparingIsNotEndedForBeingIdle(t *testing.T) {
+// The session is idle while another connection migrates, which may take longer than a lease.
+func TestTheSessionThatPreparesMayBeIdleForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	var within, usual string
-	require.NoError(t, s.Migrated(ctx, func(tx pgx.Tx) error {
+	require.NoError(t, s.MigrateThen(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&within)
 	}))
 	require.NoError(t, s.Pool().QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&usual))
@@ -81,18 +81,18 @@ func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTheLockOnASchemasNameOutlivesALimitOnIdleSessions(t *testing.T) {
+func TestTheLockOnASchemaOutlivesTheTimeoutOfIdleSessions(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	_, err := s.Pool().Exec(ctx, "do $$ begin execute format('alter database %I set idle_session_timeout = 8000', current_database()); end $$")
 	require.NoError(t, err)
-	one, err := s.Beside(ctx, "portal_next")
+	one, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
 	defer one.Close()
 	unlock, err := one.LockSchema(ctx)
 	require.NoError(t, err)
 	defer unlock()
-	two, err := s.Beside(ctx, "portal_next")
+	two, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
 	defer two.Close()
 	both, err := two.LockSchema(ctx)

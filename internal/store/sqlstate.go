@@ -7,8 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What Postgres says with a refusal, by its SQLSTATE.
-
+// sqlState returns the SQLSTATE of an error of Postgres, empty for any other error.
 func sqlState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -17,18 +16,19 @@ func sqlState(err error) string {
 	return ""
 }
 
-// UndefinedColumn: the tables lack a column that a later build has.
+// UndefinedColumn reports whether the tables lack a column, because another build made
+// them.
 func UndefinedColumn(err error) bool { return sqlState(err) == "42703" }
 
-// NotPrepared says whether an error is that of tables which are not there: not yet,
-// or a moment ago under another name.
+// NotPrepared reports whether a table or its schema does not exist. It may have been
+// renamed or dropped during a read.
 func NotPrepared(err error) bool {
 	code := sqlState(err)
 	return code == "42P01" || code == "3F000" // undefined_table, invalid_schema_name
 }
 
-// IsConflict: another transaction won, and the same batch can be folded again
-// on what it committed.
+// IsConflict reports whether another transaction has changed the same rows. The same batch
+// can be folded again on what that transaction has committed.
 func IsConflict(err error) bool {
 	switch sqlState(err) {
 	case "23505", // unique_violation: a row that did not exist when we loaded
@@ -39,8 +39,9 @@ func IsConflict(err error) bool {
 	return false
 }
 
-// isRefusal: the values are at fault, not the database's state.
-func isRefusal(err error) bool {
+// isRefused reports whether the cause of the error is the values of the rows, not the state
+// of the database.
+func isRefused(err error) bool {
 	code := sqlState(err)
 	if code == "" {
 		return false
@@ -51,19 +52,20 @@ func isRefusal(err error) bool {
 		"54": // program limit exceeded, such as the size of an index row
 		return true
 	}
-	return code == "P0001" // raise_exception, of a trigger someone added
+	return code == "P0001" // raise_exception, by a trigger that an operator added
 }
 
-// TimedOut: somebody holds a lock for longer than lock_timeout.
+// TimedOut reports whether another session held a lock for longer than lock_timeout.
 func TimedOut(err error) bool {
 	return sqlState(err) == "55P03" // lock_not_available
 }
 
-// ConnectionLost: the same question may have an answer on another connection.
+// ConnectionLost reports whether the cause of the error is the connection or a stopping
+// server, so that the same call may succeed on another connection.
 func ConnectionLost(err error) bool {
 	if errors.Is(err, ErrNoSchema) {
 		return false
 	}
-	code := sqlState(err) // of a server that answered, but for operator intervention and connection exceptions
-	return code == "" || strings.HasPrefix(code, "57") || strings.HasPrefix(code, "08")
+	code := sqlState(err)
+	return code == "" || strings.HasPrefix(code, "57") || strings.HasPrefix(code, "08") // operator intervention, connection exception
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// LiveSchema holds the tables that are served.
+// LiveSchema is the schema of the live tables.
 const LiveSchema = "portal"
 
-// Store is one schema of derived tables. Safe for concurrent use.
+// Store is a pool of connections whose search_path is one schema of derived tables. It is
+// safe for concurrent use.
 type Store struct {
 	config    Config
 	pool      *pgxpool.Pool
@@ -24,25 +25,26 @@ type Store struct {
 	leaseTime time.Duration
 }
 
-// Config says which database, and who asks.
+// Config configures a Store.
 type Config struct {
 	DSN       string
-	Schema    string        // of the derived tables; empty: the live one
+	Schema    string        // of the derived tables; empty: the live schema
 	Owner     string        // unique among the projectors of this database; at most 40 plain characters
-	LeaseTime time.Duration // after which a member that says nothing is gone
+	LeaseTime time.Duration // a member without a heartbeat for so long is evicted
 
-	ConnectTimeout time.Duration // 0: two seconds, with which recovery takes no longer once the database is back
+	ConnectTimeout time.Duration // 0: two seconds, so that a projector soon tries again
 }
 
-// ApplicationName is how Postgres lists a projector's sessions; its owner follows.
+// ApplicationName is the prefix of application_name of a projector's sessions; the owner
+// follows it.
 const ApplicationName = "payfold-projector "
 
-// mostConnections is what a promotion needs, which holds two locks while it
-// reads and writes, and some to spare.
-const mostConnections = 8
+// A promotion holds two locks while it reads and writes, each on a connection of its own.
+// The pool allows more connections than it needs.
+const minPoolSize = 8
 
-// Open returns a store whose connections use one schema. It does not wait
-// for the database: the first call does.
+// Open returns a store on the schema of the configuration. It does not connect: the first
+// call of a method does.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c.Schema = cmp.Or(c.Schema, LiveSchema)
 	config, err := pgxpool.ParseConfig(c.DSN)
@@ -57,21 +59,21 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"application_name": ApplicationName + c.Owner,
 		"search_path":      Quoted(c.Schema),
 		"timezone":         "UTC",
-		// A projector that freezes inside a transaction must not hold its rows for
-		// longer than a lease.
+		// A projector that freezes within a transaction must release its rows before its lease
+		// expires.
 		"lock_timeout":                        Milliseconds(c.LeaseTime / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(c.LeaseTime * 4 / 5),
-		// Calls have deadlines of their own where they need one; a rebuild has none.
+		// Calls that need a timeout set a deadline; a rebuild has none.
 		"statement_timeout": "0",
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
-		// A batch looks for a thousand keys in pages that are mostly in memory. With
-		// the default, made for disks that spin, Postgres reads whole tables instead.
+		// A batch looks for a thousand keys in pages that are mostly in memory. With the
+		// default, which is for magnetic disks, Postgres would read whole tables.
 		"random_page_cost": "1.1",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	config.MaxConns = max(config.MaxConns, mostConnections)
+	config.MaxConns = max(config.MaxConns, minPoolSize)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
@@ -85,14 +87,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
 }
 
-// Beside opens a store on another schema of the same database.
-func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
+// OpenSchema opens a store with the same configuration on another schema. Its pool is a
+// separate one.
+func (s *Store) OpenSchema(ctx context.Context, schema string) (*Store, error) {
 	config := s.config
 	config.Schema = schema
 	return Open(ctx, config)
 }
 
-// Milliseconds is a duration as Postgres reads it in a setting.
+// Milliseconds returns a duration as the value of a setting of Postgres.
 func Milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Close waits for calls under way and closes the connections.
@@ -107,8 +110,8 @@ func (s *Store) Owner() string { return s.owner }
 // LeaseTime is how long a lease lasts.
 func (s *Store) LeaseTime() time.Duration { return s.leaseTime }
 
-// Pool is the connections to the database; search_path is the schema.
+// Pool returns the connections. Their search_path is the schema.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// Ping says whether the database answers.
+// Ping returns an error where the database does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Modes that answer in the text format would be read wrongly.
+// These modes answer in the text format, which scanRow cannot read.
 func TestAQueryModeWithoutTheBinaryFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"exec", "simple_protocol"} {

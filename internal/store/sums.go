@@ -11,15 +11,16 @@ import (
 //go:embed sums.sql
 var sumsSQL string
 
-// Sum is a rule that holds within the tables, and how many rows break it.
-type Sum struct {
+// SumCheck is a rule about the rows of one schema, and the number of rows that break it.
+type SumCheck struct {
 	Rule  string `json:"rule"`
 	Wrong int64  `json:"wrong"`
 }
 
-// SumsIn checks the tables of a transaction against themselves.
-func SumsIn(ctx context.Context, tx pgx.Tx) ([]Sum, error) {
-	// They are read whole; where Postgres has not counted them yet it would look up row by row.
+// CheckSums counts the rows that break each rule of sums.sql, in the schema of the
+// transaction's search_path.
+func CheckSums(ctx context.Context, tx pgx.Tx) ([]SumCheck, error) {
+	// Every table is read whole. Without statistics Postgres would look up row by row.
 	if _, err := tx.Exec(ctx, "set local enable_nestloop = off"); err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}
@@ -27,7 +28,7 @@ func SumsIn(ctx context.Context, tx pgx.Tx) ([]Sum, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}
-	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Sum])
+	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SumCheck])
 	if err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}

@@ -1,4 +1,4 @@
--- what must hold within the tables, whatever the log: each rule, and how many rows break it
+-- the rules that hold in the tables of any log, each with the number of rows that break it
 with of_payment as (
   select coalesce(p.merged_into, l.provider_payment_id) as provider_payment_id,
     l.user_id,

@@ -9,21 +9,22 @@ import (
 )
 
 var (
-	// ErrNotPrepared: no projector of this build has made its tables here yet.
+	// ErrNotPrepared means that no projector of this build has prepared the schema yet.
 	ErrNotPrepared = errors.New("the database has no tables of payfold yet; a projector makes them when it starts")
-	// ErrUnknown: the tables have nothing of what was asked for.
+	// ErrUnknown means that the tables have no event, payment or user of that name.
 	ErrUnknown = errors.New("nothing is known of it")
-
-	ErrMoved = errors.New("the tables were replaced while they were read, and what was found means nothing: ask again")
+	// ErrReplaced means that a promotion or a drop has replaced the tables during a read, so
+	// its result is of two sets of tables.
+	ErrReplaced = errors.New("the tables were replaced during the read; retry")
 )
 
-// maxMoves bounds the readings of one view: a promotion is one moment, and two
-// in a row are rare.
-const maxMoves = 3
+// maxReads limits the retries after concurrent promotions.
+const maxReads = 3
 
-// View calls read in a read-only transaction of which every statement sees the
-// same moment. Where a promotion or a drop comes between two statements, which
-// would show two sets of tables, all is read again; so read begins anew each time.
+// View calls read in a read-only transaction in which all statements see the database at
+// the same moment. A promotion or a drop between two statements would show two sets of
+// tables; View then calls read again, at most maxReads times in all. So read must discard
+// what an earlier call has found.
 func (s *Store) View(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
 	for attempt := 1; ; attempt++ {
 		err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -34,32 +35,32 @@ func (s *Store) View(ctx context.Context, read func(context.Context, pgx.Tx) err
 			if err := read(ctx, tx); err != nil {
 				return err
 			}
-			return s.Unmoved(ctx, tx, before)
+			return s.CheckTables(ctx, tx, before)
 		})
-		if (errors.Is(err, ErrMoved) || NotPrepared(err)) && attempt < maxMoves {
+		if (errors.Is(err, ErrReplaced) || NotPrepared(err)) && attempt < maxReads {
 			continue
 		}
 		return err
 	}
 }
 
-// Unmoved is errMoved where the schema's name does not lead to these tables any more.
-func (s *Store) Unmoved(ctx context.Context, tx pgx.Tx, tables TablesID) error {
-	// Taking a lock is what makes a session hear of renamings.
+// CheckTables returns ErrReplaced where other tables have the schema's name by now.
+func (s *Store) CheckTables(ctx context.Context, tx pgx.Tx, tables TablesID) error {
+	// A session notices that a table was renamed when it takes a lock.
 	if _, err := tx.Exec(ctx, "lock table "+Qualified(s.schema, "processed_event")+" in access share mode"); err != nil {
 		return fmt.Errorf("find the tables again: %w", err)
 	}
 	if now, err := s.FindTables(ctx, tx); err != nil || now != tables {
-		return errors.Join(err, ErrMoved)
+		return errors.Join(err, ErrReplaced)
 	}
 	return nil
 }
 
-// TablesID tells the sets of tables apart that bear a schema's name one after the other.
+// TablesID identifies the set of tables that has a schema's name at one moment.
 type TablesID uint32
 
-// FindTables says which tables the schema's name leads to now, whatever the
-// transaction's moment.
+// FindTables returns the tables that have the schema's name now, also in a transaction that
+// sees an earlier moment. It returns ErrNotPrepared where there are none.
 func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err error) {
 	var ready bool
 	err = q.QueryRow(ctx, `select coalesce(to_regclass($1)::oid, 0),

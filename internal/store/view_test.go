@@ -11,7 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestAnAnswerIsOfOneSetOfTables(t *testing.T) {
+func TestAViewIsOfOneSetOfTables(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1))
 	const promoted = "alter schema portal rename to portal_prev; create schema portal; create table portal.processed_event ()"
@@ -29,7 +29,7 @@ func TestAnAnswerIsOfOneSetOfTables(t *testing.T) {
 	}
 }
 
-func TestTablesThatVanishWhileTheyAreReadAreReadAgain(t *testing.T) {
+func TestAReadIsRepeatedWhereItsTablesDisappear(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1))
 	readings := 0

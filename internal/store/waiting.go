@@ -15,17 +15,17 @@ import (
 var waitingSQL string
 
 //go:embed list_waiting.sql
-var listWaiting string
+var listWaitingSQL string
 
-// Waiting is the payments that are paid and not granted, because no event has named
+// Waiting counts the payments that are paid and not granted, because no event has named
 // their user yet.
 type Waiting struct {
 	Payments int64      `json:"payments"`
-	Since    *time.Time `json:"oldest_occurred_at"` // by the provider's time; null where none waits
+	Since    *time.Time `json:"oldest_occurred_at"` // of the oldest payment, by the provider's time; nil where none waits
 	Seconds  float64    `json:"seconds"`            // since then, by the database's clock
 }
 
-// WaitingPayment is one of them.
+// WaitingPayment is a payment that waits for its user.
 type WaitingPayment struct {
 	ProviderPaymentID string    `json:"provider_payment_id"`
 	Kind              string    `json:"kind"`
@@ -34,8 +34,8 @@ type WaitingPayment struct {
 	OccurredAt        time.Time `json:"occurred_at"`
 }
 
-// Waiting counts them. It takes as long as there are some that wait, however many
-// payments there are.
+// Waiting counts the payments that wait for their user. Its time depends on their number,
+// not on the number of all payments.
 func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
@@ -49,12 +49,13 @@ func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
 	return out, nil
 }
 
-// WaitingIn counts them within a transaction, and lists the oldest, the oldest first.
-func WaitingIn(ctx context.Context, tx pgx.Tx, atMost int) (counted Waiting, oldest []WaitingPayment, err error) {
+// WaitingPayments counts the payments that wait for their user, and lists up to limit of
+// them, the oldest first.
+func WaitingPayments(ctx context.Context, tx pgx.Tx, limit int) (counted Waiting, oldest []WaitingPayment, err error) {
 	if err := readWaiting(ctx, tx, &counted); err != nil {
 		return counted, nil, err
 	}
-	rows, err := tx.Query(ctx, listWaiting, atMost)
+	rows, err := tx.Query(ctx, listWaitingSQL, limit)
 	if err != nil {
 		return counted, nil, err
 	}

@@ -28,7 +28,7 @@ func TestAPaymentThatWaitsForItsUserIsCountedWithItsAge(t *testing.T) {
 	var list []store.WaitingPayment
 	var now time.Time
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		if waits, list, err = store.WaitingIn(ctx, tx, 10); err != nil {
+		if waits, list, err = store.WaitingPayments(ctx, tx, 10); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, "select now()").Scan(&now)

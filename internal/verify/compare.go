@@ -118,7 +118,7 @@ func (s *Snapshot) Compare(ctx context.Context, right *store.Store, rules projec
 			return fmt.Errorf("compare %s: %w", name, err)
 		}
 	}
-	return s.store.Unmoved(ctx, s.tx, s.tables)
+	return s.store.CheckTables(ctx, s.tx, s.tables)
 }
 
 type comparison struct {
@@ -244,10 +244,10 @@ func keyText(columns []tables.Column, row [][]byte) string {
 }
 
 // Sums checks the tables against themselves.
-func (s *Snapshot) Sums(ctx context.Context) ([]store.Sum, error) {
-	sums, err := store.SumsIn(ctx, s.tx)
+func (s *Snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
+	sums, err := store.CheckSums(ctx, s.tx)
 	if err != nil {
 		return nil, err
 	}
-	return sums, s.store.Unmoved(ctx, s.tx, s.tables)
+	return sums, s.store.CheckTables(ctx, s.tx, s.tables)
 }

@@ -19,11 +19,11 @@ func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
 	ctx, s := fixture.Tables(t)
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
 	require.NoError(t, err)
-	next, err := s.Beside(ctx, "portal_next")
+	next, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	before, err := s.Beside(ctx, store.PreviousSchema)
+	before, err := s.OpenSchema(ctx, store.PreviousSchema)
 	require.NoError(t, err)
 	defer before.Close()
 
@@ -33,10 +33,10 @@ func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
 	_, err = s.Pool().Exec(ctx, "alter schema portal rename to portal_prev; alter schema portal_next rename to portal")
 	require.NoError(t, err)
 	found := 0
-	require.ErrorIs(t, frozen.Compare(ctx, before, fixture.AnyMode, func(Difference) { found++ }), store.ErrMoved)
+	require.ErrorIs(t, frozen.Compare(ctx, before, fixture.AnyMode, func(Difference) { found++ }), store.ErrReplaced)
 	require.NotZero(t, found, "without the error they would count")
 	_, err = frozen.Sums(ctx)
-	require.ErrorIs(t, err, store.ErrMoved)
+	require.ErrorIs(t, err, store.ErrReplaced)
 }
 
 // Each rule, broken by hand, is found broken; mended, it holds.

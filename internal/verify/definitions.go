@@ -51,7 +51,7 @@ func (s *Snapshot) Definitions(ctx context.Context, rules projections.Rules, fou
 	for _, difference := range differences {
 		found(difference)
 	}
-	return s.store.Unmoved(ctx, s.tx, s.tables)
+	return s.store.CheckTables(ctx, s.tx, s.tables)
 }
 
 // definitionDifferences makes the model within the transaction, which has to be
@@ -61,13 +61,13 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	if err := store.MakeTables(ctx, tx, store.AsideSchema, rules.Extras); err != nil {
+	if err := store.MakeTables(ctx, tx, store.TransientSchema, rules.Extras); err != nil {
 		return nil, err
 	}
-	if err := store.EnsureIndexes(ctx, tx, store.AsideSchema, true); err != nil {
+	if err := store.EnsureIndexes(ctx, tx, store.TransientSchema, true); err != nil {
 		return nil, err
 	}
-	should, _, err := definitions(ctx, tx, store.AsideSchema)
+	should, _, err := definitions(ctx, tx, store.TransientSchema)
 	if err != nil {
 		return nil, err
 	}

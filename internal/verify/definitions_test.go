@@ -100,7 +100,7 @@ func TestWhatThisBuildMakesHasNoOtherDefinitions(t *testing.T) {
 	require.NoError(t, s.Pool().QueryRow(ctx, "select count(*) from pg_namespace where nspname = 'portal_aside'").Scan(&left))
 	require.Zero(t, left)
 
-	next := fixture.Beside(ctx, t, s, 0)
+	next := fixture.Candidate(ctx, t, s, 0)
 	require.Empty(t, definitionsOf(ctx, t, next), "a rebuild has no keys yet")
 	_, err = s.Pool().Exec(ctx, "create index payment_pro on portal_next.payment (kind); alter table portal_next.credits drop balance cascade")
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func replace(ctx context.Context, s *store.Store, rules projections.Rules, custo
 		if err := store.HoldBatches(ctx, tx); err != nil {
 			return err
 		}
-		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpWait, fmt.Errorf("%w: it took longer than %s, for which live work waits", ErrNotSettled, store.CatchUpWait))
+		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", ErrNotSettled, store.CatchUpTimeout))
 		defer cancel()
 		done, err = replaceLocked(working, s, tx, rules, customers, read)
 		if err != nil && working.Err() != nil && ctx.Err() == nil {
@@ -63,7 +63,7 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 		return Settled{}, fmt.Errorf("read the schema's state: %w", err)
 	}
 	if inForce != rules.FoldID() {
-		return Settled{}, store.OtherRules(s.Schema(), inForce, rules.FoldID())
+		return Settled{}, store.OtherRulesError(s.Schema(), inForce, rules.FoldID())
 	}
 	recorded, err := store.OutOfOrder(ctx, tx, s.Schema())
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	if older, err := identity.HoldsBefore(ctx, s.Tables, info.First); err != nil || older {
 		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold what was before", ErrNotSettled, info.First))
 	}
-	if _, err := s.Tables.InForce(ctx, s.Rules); err != nil {
+	if _, err := s.Tables.CurrentTables(ctx, s.Rules); err != nil {
 		return Settled{}, err
 	}
 	s.folded = map[uint64]events.Event{}
@@ -64,7 +64,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 }
 
 func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *customers) (Settled, error) {
-	seeds, err := s.Tables.OutOfOrder(ctx)
+	seeds, err := store.OutOfOrder(ctx, s.Tables.Pool(), s.Tables.Schema())
 	if err != nil || len(seeds) == 0 {
 		return Settled{}, err
 	}

@@ -32,20 +32,20 @@ type Verify struct {
 
 // Verdict is what was looked at and found.
 type Verdict struct {
-	Schema       string      `json:"schema"`
-	Position     uint64      `json:"position"`     // the newest message that the tables hold
-	Faults       int         `json:"faults"`       // of messages
-	Unverifiable int         `json:"unverifiable"` // messages signed with a secret that was not given; faults too where strict
-	Strict       bool        `json:"strict"`
-	Differences  int         `json:"differences"`  // of rows, but for those counted in OutOfOrder
-	OutOfOrder   int         `json:"out_of_order"` // rows of customers whose events were applied out of the log's order
-	Definitions  int         `json:"definitions"`  // of objects that are not what this build makes, and of rights
-	Sums         []store.Sum `json:"sums"`
+	Schema       string           `json:"schema"`
+	Position     uint64           `json:"position"`     // the newest message that the tables hold
+	Faults       int              `json:"faults"`       // of messages
+	Unverifiable int              `json:"unverifiable"` // messages signed with a secret that was not given; faults too where strict
+	Strict       bool             `json:"strict"`
+	Differences  int              `json:"differences"`  // of rows, but for those counted in OutOfOrder
+	OutOfOrder   int              `json:"out_of_order"` // rows of customers whose events were applied out of the log's order
+	Definitions  int              `json:"definitions"`  // of objects that are not what this build makes, and of rights
+	Sums         []store.SumCheck `json:"sums"`
 }
 
 // Holds says whether nothing is wrong.
 func (v Verdict) Holds() bool {
-	return v.Faults == 0 && v.Differences == 0 && v.OutOfOrder == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.Sum) bool { return s.Wrong > 0 })
+	return v.Faults == 0 && v.Differences == 0 && v.OutOfOrder == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.SumCheck) bool { return s.Wrong > 0 })
 }
 
 // Run looks at everything once. Most is folded before the tables are frozen, so
@@ -80,7 +80,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 	}
 	defer frozen.Close()
 	if frozen.Schema.FoldID != v.Rules.FoldID() {
-		return Verdict{}, store.FoldedOtherwise(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
+		return Verdict{}, store.CommandRulesError(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
 	}
 	positions, err := frozen.Positions(ctx)
 	if err != nil {

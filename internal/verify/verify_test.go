@@ -48,7 +48,7 @@ func setupVerifiedOf(t *testing.T, events int) (context.Context, *verified) {
 	v.tables, err = store.Open(ctx, store.Config{DSN: w.DSN, Owner: "verify"})
 	require.NoError(t, err)
 	t.Cleanup(v.tables.Close)
-	v.scratch, err = v.tables.Beside(ctx, store.VerifySchema)
+	v.scratch, err = v.tables.OpenSchema(ctx, store.VerifySchema)
 	require.NoError(t, err)
 	t.Cleanup(v.scratch.Close)
 	return ctx, v

@@ -1,4 +1,4 @@
--- what a promotion leaves behind, for whoever did not hear that it was done
+-- what a promotion records, for a command that did not receive the answer of its commit
 alter table payfold.schema_state
   add column promoted_from text,        -- the name it had before it was made live; null: it never was
   add column promoted_at   timestamptz,

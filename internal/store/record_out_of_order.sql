@@ -1,5 +1,5 @@
--- notes events of this batch that come after a later event of the log was applied
--- which shares a name with them: another projector was ahead in another partition
+-- records the out-of-order events of this batch: a later event of the log that shares a
+-- name with them was applied before, by a projector that was ahead in another partition
 insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at)
 select state.log_id, n.seq, later.stream_seq, later.shared, state.created_at
 from payfold.schema_state state
@@ -21,5 +21,5 @@ cross join lateral (
   limit 1
 ) later
 where state.schema_name = $1
-  and (select max(stream_seq) from processed_event) > $2 -- "exists" may read all of it where there is none
+  and (select max(stream_seq) from processed_event) > $2 -- "exists" would read the whole table where there is no such row
 on conflict do nothing

@@ -1,6 +1,6 @@
--- what others made that schema $1 would take along or leave behind: 'outside' it,
--- 'attached' to its tables, or 'inside' it, where schema $2 has nothing of that name.
--- Indexes and constraints of the tables themselves do not count.
+-- the objects of others that depend on schema $1 or lie in it: 'outside' it, 'attached' to
+-- its tables, or 'inside' it. A table or view inside counts only where schema $2 has none
+-- of that name. Indexes and constraints of the tables do not count.
 with own as (
   select c.oid, c.relname, c.relkind, c.reltype
   from pg_class c

@@ -11,23 +11,24 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-//go:embed note_disorder.sql
-var noteDisorderSQL string
+//go:embed record_out_of_order.sql
+var recordOutOfOrderSQL string
 
-// NoteDisorder queues the note of every event of the batch that comes after a
-// later event it shares a name with. It must run after the rows are locked and
-// before the batch's own records are there. Events without an effect have no
-// order to keep.
+// RecordOutOfOrder queues a statement that records the out-of-order events of the batch:
+// those for which a later event of the log, with a name in common, was applied before. It
+// must run when the rows are locked and before the batch's own rows of processed_event are
+// written. Events without an effect have no order. When the batch has been sent, recorded
+// has the number of new records.
 //
-// It cannot see a later event that another transaction is about to commit
-// unless the two share a row; those that do wait for each other.
-func NoteDisorder(batch *pgx.Batch, schema string, state *projections.State, noted *int) {
+// It does not see a later event that another transaction has not committed. Where the two
+// events share a row, one transaction waits for the other.
+func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State, recorded *int) {
 	var seqs []int64
 	var ids, users, subscriptions, payments []*string
 	add := func(e projections.ProcessedEvent) {
-		seqs, ids = append(seqs, e.StreamSeq), append(ids, optional(e.EventID))
-		users, subscriptions = append(users, optional(e.UserID)), append(subscriptions, optional(e.SubscriptionID))
-		payments = append(payments, optional(e.ProviderPaymentID))
+		seqs, ids = append(seqs, e.StreamSeq), append(ids, nullable(e.EventID))
+		users, subscriptions = append(users, nullable(e.UserID)), append(subscriptions, nullable(e.SubscriptionID))
+		payments = append(payments, nullable(e.ProviderPaymentID))
 	}
 	for _, e := range state.Events.Inserted() {
 		if e.Outcome != string(projections.Ignored) {
@@ -44,15 +45,15 @@ func NoteDisorder(batch *pgx.Batch, schema string, state *projections.State, not
 	for _, seq := range seqs {
 		first = min(first, seq)
 	}
-	batch.Queue(noteDisorderSQL, schema, first, seqs, ids, users, subscriptions, payments).
-		Exec(func(tag pgconn.CommandTag) error { *noted = int(tag.RowsAffected()); return nil })
+	batch.Queue(recordOutOfOrderSQL, schema, first, seqs, ids, users, subscriptions, payments).
+		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 
 //go:embed out_of_order.sql
 var outOfOrderSQL string
 
-// OutOfOrder lists the messages of the records that noteDisorder made for the schema's
-// tables, each with the later one.
+// OutOfOrder lists the sequences of the out-of-order events of the schema's tables. Each
+// is followed by the sequence of the later event that was applied before it.
 func OutOfOrder(ctx context.Context, q Querier, schema string) ([]uint64, error) {
 	rows, err := q.Query(ctx, outOfOrderSQL, schema)
 	if err != nil {
@@ -70,21 +71,15 @@ func OutOfOrder(ctx context.Context, q Querier, schema string) ([]uint64, error)
 	return out, nil
 }
 
-// CountOutOfOrder is how many such records there are.
+// CountOutOfOrder counts the out-of-order events of the schema's tables.
 func CountOutOfOrder(ctx context.Context, tx pgx.Tx, schema string) (count int64, err error) {
 	err = tx.QueryRow(ctx, "select count(*) from ("+outOfOrderSQL+") d", schema).Scan(&count)
 	return count, err
 }
 
-func optional(text string) *string {
+func nullable(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
-}
-
-// OutOfOrder lists the messages that were applied out of the log's order to the tables,
-// and the later ones that were applied before.
-func (s *Store) OutOfOrder(ctx context.Context) ([]uint64, error) {
-	return OutOfOrder(ctx, s.pool, s.schema)
 }
