@@ -13,14 +13,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// maxConflicts bounds the retries of one batch against other projectors: far
-// more than chance makes, few enough to notice what no retry cures.
+// maxConflicts bounds the tries of one batch that conflicts with other projectors. That is
+// far more than happen by chance, and few enough to notice a conflict that never ends.
 const maxConflicts = 20
 
-// Apply folds the events (in the order of the log) and moves the checkpoints,
-// in one transaction; all of it takes effect or nothing. Conflicts with other
-// projectors are retried on what they have committed. What the database will
-// never take is a RefusedError.
+// Apply folds the events, which are in the order of the log, and moves the checkpoints, in
+// one transaction. After a conflict with another projector it tries again on what that one
+// has committed. The error is a store.RefusedError where the database would refuse the same
+// rows again, store.ErrFenced or store.ErrFoldID.
 func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	for attempt := 1; ; attempt++ {
 		var result Result
@@ -35,15 +35,15 @@ func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch [
 	}
 }
 
-// Result says what a batch did.
+// Result is what a committed batch did.
 type Result struct {
 	Events     []projections.ProcessedEvent
 	Duplicates int
-	Disorder   int // events that came after a later one they share a name with
+	OutOfOrder int // out-of-order events that were recorded
 }
 
 func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
-	if err := advanceFirst(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
+	if err := advanceCheckpoints(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
 		return Result{}, err
 	}
 	if len(batch) == 0 {
@@ -70,7 +70,7 @@ func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 	}
 	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 	writes := &pgx.Batch{}
-	store.RecordOutOfOrder(writes, s.Schema(), state, &result.Disorder)
+	store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
 	s.QueueChanges(writes, state)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return Result{}, fmt.Errorf("write the rows: %w", err)
@@ -78,10 +78,10 @@ func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 	return result, nil
 }
 
-// advanceFirst comes first in the transaction, so that a second projector on a
+// advanceCheckpoints comes first in the transaction, so that a second projector on a
 // partition waits before it reads a row.
-func advanceFirst(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) error {
-	var inForce string
+func advanceCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) error {
+	var current string
 	var moved bool
 	statements := &pgx.Batch{}
 	if schema == store.LiveSchema {
@@ -89,12 +89,12 @@ func advanceFirst(ctx context.Context, tx pgx.Tx, foldID, schema string, advance
 	}
 	statements.Queue(tables.PreferIndexes)
 	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&inForce) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&current) })
 	advance.Queue(statements, &moved)
 	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
 		return fmt.Errorf("move the checkpoints: %w", err)
 	}
-	if inForce != foldID {
+	if current != foldID {
 		return store.ErrFoldID
 	}
 	if !moved {

@@ -77,9 +77,9 @@ func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// Two partitions that meet for the first time on a row that does not exist yet
-// cannot lock it. Both transactions are made to have loaded before either writes.
-func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
+// Two transactions cannot lock a row that does not exist yet. Both load before one of them
+// writes.
+func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 	t.Parallel()
 	for name, race := range map[string]struct {
 		a, b  string
@@ -140,7 +140,7 @@ func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
 					e := fixture.Event(t, uint64(i+1), body)
 					for {
 						err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-							if err := live.AdvanceFirst(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
+							if err := live.AdvanceCheckpoints(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
 								return err
 							}
 							state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
@@ -164,7 +164,7 @@ func TestTwoPartitionsThatMeetOnANewRow(t *testing.T) {
 	}
 }
 
-func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
+func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	long := strings.Repeat("é", 126) // 252 bytes
@@ -202,8 +202,8 @@ func TestWhatABodyCanHoldTheTablesCanHold(t *testing.T) {
 	require.Equal(t, int64(4), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
 }
 
-// The three events of a first payment, each at its own projector at the same moment.
-func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
+// Three projectors apply the three events of a first payment at the same moment.
+func TestTheEventsOfAFirstPaymentMayBeAppliedConcurrently(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	for sale := range uint64(25) {
@@ -236,7 +236,7 @@ func TestTheEventsOfAFirstPaymentAtOnce(t *testing.T) {
 	require.EqualValues(t, 75, fixture.Number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
 
-// What is recorded of a refused event is recorded with its rejection, or not at all.
+// The record of a refused event is written in the transaction of its rejection.
 func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

@@ -1,10 +1,10 @@
-// Package live is the loop that keeps the live tables up with the log.
+// Package live has the projector, which follows the log and applies it to the live tables.
 //
 //	check identity ─▶ read ─▶ batch ─▶ decode ─▶ Apply (load, fold, save, checkpoints: one transaction)
 //	      ▲                                             │
 //	      └────────── any fault: back off ──────────────┘
 //
-// The position lives with the rows it produced: there are no acknowledgements
-// and no consumer state in the broker. Whatever fails, the loop starts again
-// from the checkpoints, so nothing is lost and nothing is applied twice.
+// The checkpoints are in the same database as the rows. The log keeps no acknowledgements
+// and no positions of projectors. After any fault the loop starts again from the
+// checkpoints, so no event is lost and none is applied twice.
 package live

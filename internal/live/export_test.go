@@ -2,13 +2,13 @@ package live
 
 import "context"
 
-// The steps of Apply, for a test that stops between them.
+// The two steps of Apply, for a test that stops between them.
 var (
-	AdvanceFirst = advanceFirst
-	FoldAndSave  = foldAndSave
+	AdvanceCheckpoints = advanceCheckpoints
+	FoldAndSave        = foldAndSave
 )
 
 // HeartbeatOnce is heartbeat.
-func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, over []int, err error) {
+func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	return p.heartbeat(ctx, partitions)
 }

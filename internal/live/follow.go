@@ -14,15 +14,15 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// waitingBytes bounds the bodies read ahead, whatever their size.
-const waitingBytes = 32 << 20
+// maxPendingBytes bounds the bodies that are read ahead and not applied yet.
+const maxPendingBytes = 32 << 20
 
-// idleInterval is how often the positions of partitions without messages move
-// on, so that a restart does not read the log again.
+// idleInterval is how often the checkpoints of partitions without messages move, so that a
+// restart does not read the log again.
 const idleInterval = time.Second
 
-// follow reads on from the least position of the share and applies batch after
-// batch, until ctx ends (nil) or something fails.
+// follow reads the log from the least position of the share and applies batch after batch.
+// It returns nil when ctx ends, and an error at the first fault.
 func (p *Projector) follow(ctx context.Context, logID string, share []int, at identity.Positions) error {
 	if len(share) == 0 {
 		<-ctx.Done()
@@ -30,7 +30,7 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 	}
 	f := &follower{
 		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.LeastOf(share),
-		messages: make(chan events.Message, p.BatchSize), room: semaphore.NewWeighted(waitingBytes),
+		messages: make(chan events.Message, p.BatchSize), budget: semaphore.NewWeighted(maxPendingBytes),
 		partitions: len(at),
 	}
 	for _, partition := range share {
@@ -57,19 +57,20 @@ type follower struct {
 	logID      string
 	partitions int // of the log
 	messages   chan events.Message
-	room       *semaphore.Weighted
+	budget     *semaphore.Weighted
 
-	at        map[int]uint64 // positions of the share; of the apply goroutine, like the rest below
-	delivered uint64         // the newest message applied or dropped
-	digest    []byte         // of that message
-	swept     time.Time      // when all positions last moved
+	// Only the goroutine of apply uses these.
+	at          map[int]uint64 // positions of the share
+	delivered   uint64         // the newest message applied or dropped
+	digest      []byte         // of that message
+	advancedAll time.Time      // when all positions last moved
 }
 
 func (f *follower) receive(ctx context.Context, m events.Message) error {
 	if m.Partition < 0 || m.Partition >= f.partitions {
 		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, f.partitions)
 	}
-	if err := f.room.Acquire(ctx, int64(len(m.Body))); err != nil {
+	if err := f.budget.Acquire(ctx, int64(len(m.Body))); err != nil {
 		return err
 	}
 	select {
@@ -89,21 +90,21 @@ func (f *follower) apply(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case m := <-f.messages:
-			batch = f.waiting(m)
+			batch = f.collect(m)
 		case <-ticker.C:
 		}
 		if err := f.applyBatch(ctx, batch); err != nil {
 			return err
 		}
 		for _, m := range batch {
-			f.room.Release(int64(len(m.Body)))
+			f.budget.Release(int64(len(m.Body)))
 		}
 	}
 }
 
-// waiting is the first message and whatever else is there already: a message
-// alone is not held back for others.
-func (f *follower) waiting(first events.Message) []events.Message {
+// collect returns the first message with the messages that have arrived already. It does
+// not wait for more.
+func (f *follower) collect(first events.Message) []events.Message {
 	batch := []events.Message{first}
 	for len(batch) < f.projector.BatchSize {
 		select {
@@ -116,9 +117,9 @@ func (f *follower) waiting(first events.Message) []events.Message {
 	return batch
 }
 
-// applyBatch applies the messages of the share and drops the others. A batch
-// the database refuses is halved until the event at fault is found; that one is
-// rejected, the others go on.
+// applyBatch applies the messages of the share and drops the others. A batch that the
+// database refuses is halved until the event at fault is found. That event is quarantined
+// and rejected; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error {
 	err := f.write(ctx, batch)
 	var refused *store.RefusedError
@@ -136,7 +137,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error
 	}
 	middle := len(batch) / 2
 	if middle == 0 {
-		return err // no message, and yet refused
+		return err // refused without any message
 	}
 	if err := f.applyBatch(ctx, batch[:middle]); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error
 	return f.applyBatch(ctx, batch[middle:])
 }
 
-// applyTimeout bounds one transaction; a frozen database must not hold the loop.
+// applyTimeout bounds one transaction, so that a frozen database does not block the loop.
 const applyTimeout = 30 * time.Second
 
 func (f *follower) write(ctx context.Context, batch []events.Message) error {
@@ -157,7 +158,7 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 		last := batch[len(batch)-1]
 		delivered, digest = last.Seq, last.Digest()
 	}
-	sweep := began.Sub(f.swept) >= idleInterval
+	sweep := began.Sub(f.advancedAll) >= idleInterval
 	if sweep {
 		for partition, position := range f.at {
 			if position < delivered {
@@ -174,7 +175,7 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 		}
 		for _, event := range fresh {
 			if p.quarantine.Committed(ctx, p.Logger, event.Seq) {
-				p.metrics.poison.Inc()
+				p.metrics.quarantined.Inc()
 			}
 		}
 		p.observe(ctx, result, began, delivered)
@@ -184,13 +185,13 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 	}
 	f.delivered, f.digest = delivered, digest
 	if sweep {
-		f.swept = began
+		f.advancedAll = began
 	}
 	return nil
 }
 
-// fresh decodes what is of the share and not applied yet, and says from where
-// its partitions move on.
+// fresh decodes the messages of the share that are not applied yet. It returns them with
+// the positions of their partitions.
 func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64) {
 	fresh, from := make([]events.Event, 0, len(batch)), map[int]uint64{}
 	for _, m := range batch {
@@ -204,8 +205,8 @@ func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64
 
 func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
 	p.metrics.observe(result, began, position)
-	if result.Disorder > 0 {
+	if result.OutOfOrder > 0 {
 		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; to settle them: projector settle; see payfold.disorder",
-			"events", result.Disorder)
+			"events", result.OutOfOrder)
 	}
 }

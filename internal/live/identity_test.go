@@ -135,8 +135,7 @@ func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
 	require.EqualValues(t, 4, w.Number(ctx, t, "select count(*) from portal.processed_event"))
 }
 
-// A stream that is deleted and made anew under a reader, on a connection that
-// never breaks.
+// The stream is deleted and created again while a reader's connection stays open.
 func TestALogThatIsReplacedUnderAReaderIsNoticed(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
@@ -158,7 +157,7 @@ func TestALogThatIsReplacedUnderAReaderIsNoticed(t *testing.T) {
 	require.EqualValues(t, 1, w.Number(context.Background(), t, "select count(*) from portal.processed_event"))
 }
 
-// waitRun runs a projector until ctx ends or it gives up by itself.
+// waitRun runs a projector until ctx ends or Run returns an error.
 func waitRun(ctx context.Context, w *world.World, t *testing.T, log *eventlog.Log) error {
 	t.Helper()
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "on-another-log", LeaseTime: world.LeaseTime})

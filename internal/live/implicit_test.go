@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// A user's implicit subscription whose payment turned out to be another one's is
-// not shown, and found again when the user buys again.
+// The implicit subscription of a user is not shown where its payment was merged into
+// another one. It is found again when the user buys again.
 func TestAnImplicitSubscriptionIsFoundAgainWhenItWasMerged(t *testing.T) {
 	t.Parallel()
 	log := []string{

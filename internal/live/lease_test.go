@@ -52,8 +52,8 @@ func TestProjectorsShareThePartitions(t *testing.T) {
 	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.disorder"))
 }
 
-// Else the database could do it later, and undo that the projector has left.
-func TestAHeartbeatIsNotCutOffByAStop(t *testing.T) {
+// The database could execute a canceled heartbeat later, after the projector has left.
+func TestAStopDoesNotCancelAHeartbeat(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	p, database := w.Projector(ctx, t, 100)
@@ -66,8 +66,8 @@ func TestAHeartbeatIsNotCutOffByAStop(t *testing.T) {
 	require.Len(t, share, 4)
 }
 
-// A projector that froze in the middle of a transaction holds checkpoint rows
-// and says nothing any more; its session lives on.
+// A projector that freezes within a transaction holds checkpoint rows and sends no
+// heartbeats; its session stays open.
 func TestAFrozenProjectorBlocksNobody(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
@@ -100,8 +100,8 @@ func TestAFrozenProjectorBlocksNobody(t *testing.T) {
 	require.Error(t, err, "its session was ended with its lease")
 }
 
-// Also where no event tells it.
-func TestAProjectorNoticesThatOtherRulesAreInForce(t *testing.T) {
+// It notices them also where there is no event to apply.
+func TestAProjectorNoticesTablesOfOtherRules(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	p, database := w.Projector(ctx, t, 10)
@@ -116,7 +116,7 @@ func TestAProjectorNoticesThatOtherRulesAreInForce(t *testing.T) {
 	wait.Until(t, func() bool { return w.Number(ctx, t, "select count(*) from payfold.member") == 0 })
 }
 
-func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {
+func TestAProjectorWithOtherRulesHoldsNoLeaseAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	w.Start(ctx, t, 10)
@@ -138,9 +138,8 @@ func TestOtherRulesHoldNoLeaseAndSayWhatToDo(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// The database refuses what the rules did not foresee: one event is at fault,
-// those around it are not.
-func TestAPoisonousEventIsRejectedAndTheOthersGoOn(t *testing.T) {
+// A constraint that the rules do not know refuses two events.
+func TestAQuarantinedEventIsRejectedAndTheOthersAreApplied(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	stop := w.Start(ctx, t, 100)
@@ -160,7 +159,7 @@ func TestAPoisonousEventIsRejectedAndTheOthersGoOn(t *testing.T) {
 		"select count(*) from portal.processed_event where outcome = 'rejected' and reason = 'internal' and event_id in ('e13', 'e14')"))
 	require.EqualValues(t, 2, w.Number(ctx, t, "select count(*) from payfold.poison where stream_seq in (14, 15) and error like '%unforeseen%'"))
 
-	// A fold from the start refuses the same, also where the database would not.
+	// A fold from the start rejects the same events, also without the constraint.
 	_, err = w.DB.Exec(ctx, "drop schema portal cascade; delete from payfold.schema_state")
 	require.NoError(t, err)
 	w.Start(ctx, t, 7)
@@ -174,7 +173,7 @@ func TestAPoisonousEventIsRejectedAndTheOthersGoOn(t *testing.T) {
 	require.EqualValues(t, 40*41/2, w.Number(ctx, t, "select balance from pardoned.credits where user_id = 'u1'"))
 }
 
-func TestADatabaseThatRefusesEverythingIsNotTheEvents(t *testing.T) {
+func TestADatabaseThatRefusesEverythingIsTheCauseAndNotTheEvents(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	stop := w.Start(ctx, t, 100)

@@ -13,7 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestABatchThatChangesAPurchaseOfALicenceTellsTheInviter(t *testing.T) {
+func TestABatchThatChangesAPurchaseOfALicenceNotifiesTheInviter(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	listener, err := pgx.ConnectConfig(ctx, s.Pool().Config().ConnConfig)

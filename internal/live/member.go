@@ -11,34 +11,34 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-//go:embed bury_members.sql
-var buryMembers string
+//go:embed evict_members.sql
+var evictMembersSQL string
 
 //go:embed take_leases.sql
-var takeLeases string
+var takeLeasesSQL string
 
-// Standing is who shares the work at present, by the database's clock.
-type Standing struct {
-	Members []string       // sorted; among them this store's owner
-	Leases  map[int]string // partition → owner, of the leases that have not expired
+// Membership is the members and their leases at one moment of the database's clock.
+type Membership struct {
+	Members []string       // sorted; this store's owner is one of them
+	Leases  map[int]string // partition → owner; without expired leases
 }
 
-// HeartbeatEvery is how often a member must say that it lives.
-func HeartbeatEvery(leaseTime time.Duration) time.Duration { return min(leaseTime/5, time.Second) }
+// HeartbeatInterval is how often a member must send a heartbeat.
+func HeartbeatInterval(leaseTime time.Duration) time.Duration { return min(leaseTime/5, time.Second) }
 
-// Heartbeat says that this member lives, renews its leases, and buries members
-// that are gone. The first one joins. All of it is one implicit transaction,
-// sent at once: a process that freezes cannot leave it half open.
+// Heartbeat renews this member and its leases, and evicts expired members. The first
+// heartbeat makes the store's owner a member. All statements are one implicit transaction,
+// sent at once, so a process that freezes cannot leave a transaction open.
 //
-// Leases make sharing efficient; the checkpoints make it safe. Whatever this
-// says may be outdated when it returns.
-func Heartbeat(ctx context.Context, s *store.Store) (Standing, error) {
-	now := Standing{Leases: map[int]string{}}
+// Leases make sharing efficient; the checkpoints make it safe. The result may be outdated
+// when the call returns.
+func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
+	now := Membership{Leases: map[int]string{}}
 	batch := &pgx.Batch{}
 	batch.Queue(`insert into payfold.member (owner, last_seen) values ($1, clock_timestamp())
 		on conflict (owner) do update set last_seen = excluded.last_seen`, s.Owner())
 	batch.Queue("update payfold.lease set expires_at = clock_timestamp() + $2::interval where owner = $1", s.Owner(), s.LeaseTime())
-	batch.Queue(buryMembers, s.Owner(), store.ApplicationName, s.LeaseTime(), HeartbeatEvery(s.LeaseTime()))
+	batch.Queue(evictMembersSQL, s.Owner(), store.ApplicationName, s.LeaseTime(), HeartbeatInterval(s.LeaseTime()))
 	batch.Queue("select owner from payfold.member order by owner").Query(func(rows pgx.Rows) (err error) {
 		now.Members, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
@@ -53,14 +53,14 @@ func Heartbeat(ctx context.Context, s *store.Store) (Standing, error) {
 		return err
 	})
 	if err := s.Pool().SendBatch(ctx, batch).Close(); err != nil {
-		return Standing{}, fmt.Errorf("send a heartbeat: %w", err)
+		return Membership{}, fmt.Errorf("send a heartbeat: %w", err)
 	}
 	return now, nil
 }
 
-// TakeLeases takes those of the partitions that are free, and says which.
+// TakeLeases takes the leases of those partitions that are free, and returns them.
 func TakeLeases(ctx context.Context, s *store.Store, partitions []int) ([]int, error) {
-	rows, err := s.Pool().Query(ctx, takeLeases, s.Owner(), s.LeaseTime(), partitions)
+	rows, err := s.Pool().Query(ctx, takeLeasesSQL, s.Owner(), s.LeaseTime(), partitions)
 	if err != nil {
 		return nil, fmt.Errorf("take leases: %w", err)
 	}
@@ -71,7 +71,7 @@ func TakeLeases(ctx context.Context, s *store.Store, partitions []int) ([]int, e
 	return taken, nil
 }
 
-// ReleaseLeases gives up leases, for others to take.
+// ReleaseLeases gives up the leases of these partitions.
 func ReleaseLeases(ctx context.Context, s *store.Store, partitions []int) error {
 	if _, err := s.Pool().Exec(ctx, "delete from payfold.lease where owner = $1 and partition = any($2)", s.Owner(), partitions); err != nil {
 		return fmt.Errorf("release leases: %w", err)
@@ -79,7 +79,7 @@ func ReleaseLeases(ctx context.Context, s *store.Store, partitions []int) error 
 	return nil
 }
 
-// Leave gives up all leases and the membership.
+// Leave gives up all leases of this member and its membership.
 func Leave(ctx context.Context, s *store.Store) error {
 	batch := &pgx.Batch{}
 	batch.Queue("delete from payfold.lease where owner = $1", s.Owner())

@@ -33,11 +33,11 @@ func others(ctx context.Context, t *testing.T, s *store.Store, count int) []*sto
 func TestAPartitionHasOneOwner(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	members := others(ctx, t, s, 6)
+	stores := others(ctx, t, s, 6)
 	everything := []int{0, 1, 2, 3}
 	var group errgroup.Group
-	taken := make([][]int, len(members))
-	for i, member := range members {
+	taken := make([][]int, len(stores))
+	for i, member := range stores {
 		group.Go(func() (err error) {
 			if _, err = live.Heartbeat(ctx, member); err == nil {
 				taken[i], err = live.TakeLeases(ctx, member, everything)
@@ -52,13 +52,13 @@ func TestAPartitionHasOneOwner(t *testing.T) {
 	}
 	require.ElementsMatch(t, everything, all)
 
-	standing, err := live.Heartbeat(ctx, s)
+	membership, err := live.Heartbeat(ctx, s)
 	require.NoError(t, err)
-	require.Len(t, standing.Members, 7)
-	require.Len(t, standing.Leases, 4)
+	require.Len(t, membership.Members, 7)
+	require.Len(t, membership.Leases, 4)
 }
 
-func TestWhoLeavesHandsOverAtOnce(t *testing.T) {
+func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	other := others(ctx, t, s, 1)[0]
@@ -77,12 +77,12 @@ func TestWhoLeavesHandsOverAtOnce(t *testing.T) {
 	require.Equal(t, []int{0}, taken)
 }
 
-func TestASilentMemberIsBuriedWithItsSessions(t *testing.T) {
+func TestASilentMemberIsEvictedAndItsSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		silent    time.Duration
 		connected bool
-		buried    bool
+		evicted   bool
 	}{
 		"silent for less than three heartbeats":        {-time.Minute, false, false}, // however slow the machine is
 		"silent, and no session of it is left":         {4 * time.Second, false, true},
@@ -107,20 +107,20 @@ func TestASilentMemberIsBuriedWithItsSessions(t *testing.T) {
 					return fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'payfold-projector other0'") == 0
 				})
 			}
-			// The clock is the database's: the past is moved, not the present.
+			// The database's clock cannot be set, so the times in the tables are moved back.
 			_, err = s.Pool().Exec(ctx, "update payfold.member set last_seen = last_seen - $1::interval", test.silent)
 			require.NoError(t, err)
 			_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = expires_at - $1::interval", test.silent)
 			require.NoError(t, err)
 
-			standing, err := live.Heartbeat(ctx, s)
+			membership, err := live.Heartbeat(ctx, s)
 			require.NoError(t, err)
-			if !test.buried {
-				require.Equal(t, map[int]string{3: "other0"}, standing.Leases)
+			if !test.evicted {
+				require.Equal(t, map[int]string{3: "other0"}, membership.Leases)
 				return
 			}
-			require.Equal(t, []string{"test"}, standing.Members)
-			require.Empty(t, standing.Leases)
+			require.Equal(t, []string{"test"}, membership.Members)
+			require.Empty(t, membership.Leases)
 			if test.connected {
 				require.Error(t, session.Conn().Ping(ctx), "its session was ended")
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// An order that turned out to be a transaction leads to that payment's subscription,
-// though no event of the batch names either.
+// An order that is the transaction of another payment leads to that payment's
+// subscription, though no event of the batch names the payment or the subscription.
 func TestTheSubscriptionOfAMergedPaymentIsLoaded(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
@@ -27,8 +27,8 @@ func TestTheSubscriptionOfAMergedPaymentIsLoaded(t *testing.T) {
 	foldOneByOne(ctx, t, s, log, whole)
 }
 
-// The reversal of a payment that two users claimed has lines of both. One that comes
-// much later, when only the name of one row is known, goes on where they end.
+// The reversal of a payment that two users claimed has ledger lines of both users. A later
+// reversal that names only one of the merged rows loads the lines of both.
 func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

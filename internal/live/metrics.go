@@ -9,16 +9,16 @@ import (
 )
 
 type metrics struct {
-	events     *prometheus.CounterVec
-	batch      prometheus.Histogram
-	latency    prometheus.Histogram
-	position   prometheus.Gauge
-	partitions prometheus.Gauge
-	faults     prometheus.Counter
-	poison     prometheus.Counter
-	disorder   prometheus.Counter
-	waiting    prometheus.Gauge
-	waitingFor prometheus.Gauge
+	events      *prometheus.CounterVec
+	batch       prometheus.Histogram
+	latency     prometheus.Histogram
+	position    prometheus.Gauge
+	partitions  prometheus.Gauge
+	faults      prometheus.Counter
+	quarantined prometheus.Counter
+	outOfOrder  prometheus.Counter
+	waiting     prometheus.Gauge
+	waitingFor  prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -41,10 +41,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		partitions: make.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_partitions", Help: "Partitions this projector holds.",
 		}),
-		poison: make.NewCounter(prometheus.CounterOpts{
+		quarantined: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_poison_total", Help: "Events found whose rows the database refuses.",
 		}),
-		disorder: make.NewCounter(prometheus.CounterOpts{
+		outOfOrder: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_disorder_total",
 			Help: "Events applied after a later one that shares a name with them.",
 		}),
@@ -60,12 +60,13 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 }
 
-// measureEvery is how often the payments that wait for their user are counted.
-const measureEvery = 10 * time.Second
+// measureInterval is how often the payments that wait for their user are counted.
+const measureInterval = 10 * time.Second
 
-// measure counts what waits for its user. What it cannot ask it leaves as it was.
+// measure counts the payments that wait for their user. The metrics keep their values
+// where the database does not answer.
 func (p *Projector) measure(ctx context.Context) {
-	if time.Since(p.measured) < measureEvery {
+	if time.Since(p.measured) < measureInterval {
 		return
 	}
 	p.measured = time.Now()
@@ -90,6 +91,6 @@ func (m *metrics) observe(result Result, began time.Time, position uint64) {
 		m.latency.Observe(now.Sub(e.ReceivedAt).Seconds())
 	}
 	m.events.WithLabelValues("duplicate_event", "").Add(float64(result.Duplicates))
-	m.disorder.Add(float64(result.Disorder))
+	m.outOfOrder.Add(float64(result.OutOfOrder))
 	m.position.Set(float64(position))
 }

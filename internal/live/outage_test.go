@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
-// A database that answers and writes nothing, for many times a projector tries.
+// The database answers reads and refuses writes, for many tries of a projector.
 func TestAnOutageOfTheDatabaseLeavesNoReadersBehind(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

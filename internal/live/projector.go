@@ -28,11 +28,11 @@ type log interface {
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// Config is what a projector works with.
+// Config configures a Projector. All fields are required.
 type Config struct {
 	Log        log
 	Store      *store.Store
-	Owner      string // the store's
+	Owner      string // of the store
 	LeaseTime  time.Duration
 	Rules      projections.Rules
 	BatchSize  int
@@ -40,12 +40,12 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Projector folds the log into the tables. Any number of them may run on the
-// same log and database: they share the partitions.
+// Projector folds the log into the live tables. Any number of projectors may run on the
+// same log and database; they share the partitions.
 type Projector struct {
 	Config
 	metrics    *metrics
-	lastError  atomic.Pointer[string] // why the projector does not work at present; nil when it does
+	lastError  atomic.Pointer[string] // why the projector does not work now; nil while it works
 	quarantine store.Quarantine
 	measured   time.Time // when the payments that wait for their user were counted
 }
@@ -57,25 +57,24 @@ func New(config Config) *Projector {
 	return p
 }
 
-// Back-off after a fault: short enough to be back within two seconds of the
-// other side's return, long enough to be no busy loop.
+// Back-off after a fault: the projector works again within two seconds after the database
+// or the log has returned, and it is no busy loop.
 const (
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = time.Second
 )
 
-// confirmLost is how long the log must look like another one, at every try: a
-// server that starts or stops may say strange things.
-const confirmLost = 2 * time.Second
+// lostLogTimeout is how long every try must find another log before Run gives up. A server
+// that starts or stops may answer as if its log were another one for a moment.
+const lostLogTimeout = 2 * time.Second
 
-// Run projects until ctx ends, then hands its partitions over and returns nil.
-// Faults of the log and the database are logged once each and waited out. Run
-// returns an error only for what waiting cannot cure: a log that is not the one
-// of the tables.
+// Run projects until ctx ends, then gives up its leases and returns nil. After a fault of
+// the log or the database it logs the fault once and tries again. It returns an error only
+// where the log is not the one of the tables. It may be called once.
 func (p *Projector) Run(ctx context.Context) error {
 	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
 	lastLogged := ""
-	var lost time.Time // since when the log looks like another one, without a break
+	var lost time.Time // since when every try finds another log
 	for {
 		began := time.Now()
 		err := p.work(ctx)
@@ -87,7 +86,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			lost = time.Time{}
 		case lost.IsZero():
 			lost = began
-		case began.Sub(lost) >= confirmLost:
+		case began.Sub(lost) >= lostLogTimeout:
 			return err
 		}
 		p.setLastError(err)
@@ -106,8 +105,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// Ready says why the projector does not work; nil when it does, or when others
-// hold all partitions.
+// Ready returns why the projector does not work, nil where it works. It also works where
+// other projectors hold all partitions. It is safe for concurrent use.
 func (p *Projector) Ready(context.Context) error {
 	if last := p.lastError.Load(); last != nil {
 		return errors.New(*last)
@@ -124,10 +123,10 @@ func (p *Projector) setLastError(err error) {
 	p.lastError.Store(&text)
 }
 
-// callTimeout bounds every single question to the log or the database.
+// callTimeout bounds each call to the log or the database.
 const callTimeout = 2 * time.Second
 
-// work is one membership: from joining the others to the first fault.
+// work is one membership, from the first heartbeat to the first fault.
 func (p *Projector) work(ctx context.Context) error {
 	info, err := p.prepare(ctx)
 	if err != nil {
@@ -135,12 +134,12 @@ func (p *Projector) work(ctx context.Context) error {
 	}
 	defer p.leave(ctx)
 	for {
-		share, over, err := p.heartbeat(ctx, info.Partitions)
+		share, surplus, err := p.heartbeat(ctx, info.Partitions)
 		if err != nil {
 			return err
 		}
-		if len(over) > 0 {
-			if err := p.release(ctx, over); err != nil {
+		if len(surplus) > 0 {
+			if err := p.release(ctx, surplus); err != nil {
 				return err
 			}
 		}
@@ -155,7 +154,7 @@ func (p *Projector) work(ctx context.Context) error {
 }
 
 func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
-	info, err := p.askLog(ctx)
+	info, err := p.logInfo(ctx)
 	if err != nil {
 		return eventlog.Info{}, err
 	}
@@ -167,9 +166,9 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	return info, nil
 }
 
-// askLog does not wait for long: a question may be lost with its connection. What is
-// projected from a log that may lose it would be in the tables alone.
-func (p *Projector) askLog(ctx context.Context) (eventlog.Info, error) {
+// logInfo has a timeout, because a request may be lost with its connection. It returns an
+// error for a log that may lose events: the tables would have events that the log has not.
+func (p *Projector) logInfo(ctx context.Context) (eventlog.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	info, err := p.Log.Info(ctx)
@@ -179,28 +178,28 @@ func (p *Projector) askLog(ctx context.Context) (eventlog.Info, error) {
 // prepareTimeout is long: another projector may be creating the tables.
 const prepareTimeout = 10 * time.Second
 
-// heartbeat keeps the membership and takes what is free. It returns the
-// partitions to work on from now on, and those to be given up once nothing
-// works on them. It ends what it began after ctx has ended, too: the database
-// might do later what was given up, and undo what leave does.
-func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, over []int, err error) {
+// heartbeat renews the membership and takes free leases. It returns the partitions to work
+// on from now on, and the surplus: partitions to release as soon as no work on them goes
+// on. The end of ctx does not cancel its statements: the database could execute a canceled
+// statement later, after leave.
+func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	standing, err := Heartbeat(ctx, p.Store)
+	members, err := Heartbeat(ctx, p.Store)
 	if err != nil {
 		return nil, nil, err
 	}
-	next := nextStep(p.Owner, partitions, standing)
-	share = slices.Clone(next.held[:len(next.held)-len(next.over)])
-	if len(next.free) > 0 {
-		taken, err := TakeLeases(ctx, p.Store, next.free)
+	change := leaseChangesOf(p.Owner, partitions, members)
+	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
+	if len(change.free) > 0 {
+		taken, err := TakeLeases(ctx, p.Store, change.free)
 		if err != nil {
 			return nil, nil, err
 		}
 		share = append(share, taken...)
 		slices.Sort(share)
 	}
-	return share, next.over, nil
+	return share, change.surplus, nil
 }
 
 func (p *Projector) release(ctx context.Context, partitions []int) error {
@@ -209,8 +208,8 @@ func (p *Projector) release(ctx context.Context, partitions []int) error {
 	return ReleaseLeases(ctx, p.Store, partitions)
 }
 
-// leave hands everything over at once, also after ctx has ended. Where it fails
-// the leases expire.
+// leave gives up the leases at once, also after ctx has ended. Where it fails, the leases
+// expire.
 func (p *Projector) leave(ctx context.Context) {
 	p.metrics.partitions.Set(0)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
@@ -220,10 +219,10 @@ func (p *Projector) leave(ctx context.Context) {
 	}
 }
 
-// serve works on a share until a heartbeat finds another one (nil) or something
-// fails. When it returns nothing works on the share any more.
+// serve applies the messages of a share. It returns nil when the share or the tables
+// change, and an error at the first fault. When it returns, all work on the share has ended.
 func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) error {
-	tables, err := p.inForce(ctx)
+	tables, err := p.currentTables(ctx)
 	if err != nil {
 		return err
 	}
@@ -240,48 +239,49 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	defer cancel()
 	ended, logID := make(chan error, 1), info.LogID
 	go func() { ended <- p.follow(following, logID, share, positions) }()
-	ticker := time.NewTicker(HeartbeatEvery(p.LeaseTime))
+	ticker := time.NewTicker(HeartbeatInterval(p.LeaseTime))
 	defer ticker.Stop()
 	for {
 		select {
 		case err := <-ended:
 			return p.unlessReplaced(ctx, tables, err)
 		case <-ticker.C:
-			goOn, err := p.attend(ctx, &info, share, tables)
-			if goOn {
+			unchanged, err := p.renew(ctx, &info, share, tables)
+			if unchanged {
 				continue
 			}
 			cancel()
-			followed := <-ended // nothing works on the share any more
+			followed := <-ended
 			return p.unlessReplaced(ctx, tables, cmp.Or(err, followed))
 		}
 	}
 }
 
-// inForce is what the live tables are now; ErrFoldID where they are not this build's.
-func (p *Projector) inForce(ctx context.Context) (store.TablesID, error) {
+// currentTables returns the tables that are live now; see store.CurrentTables.
+func (p *Projector) currentTables(ctx context.Context) (store.TablesID, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return p.Store.CurrentTables(ctx, p.Rules)
 }
 
-// unlessReplaced: a batch that has waited for a promotion finds the checkpoints of other
-// tables. That is no fault: the work goes on from there.
+// unlessReplaced returns nil where err is ErrFenced because a promotion has replaced the
+// tables. A batch that waited for the promotion then meets the checkpoints of the new
+// tables, which is no fault.
 func (p *Projector) unlessReplaced(ctx context.Context, tables store.TablesID, err error) error {
 	if !errors.Is(err, store.ErrFenced) {
 		return err
 	}
-	if now, unknown := p.inForce(ctx); unknown != nil || now == tables {
+	if now, unknown := p.currentTables(ctx); unknown != nil || now == tables {
 		return err
 	}
 	p.Logger.InfoContext(ctx, "a promotion has replaced the tables")
 	return nil
 }
 
-// attend looks after the lease, the log and the tables while the share is worked on,
-// and says whether to go on with it.
-func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int, tables store.TablesID) (goOn bool, err error) {
-	next, over, err := p.heartbeat(ctx, info.Partitions)
+// renew renews the leases and checks the log and the tables. It reports whether share and
+// tables are unchanged.
+func (p *Projector) renew(ctx context.Context, info *eventlog.Info, share []int, tables store.TablesID) (unchanged bool, err error) {
+	next, surplus, err := p.heartbeat(ctx, info.Partitions)
 	if err != nil {
 		return false, err
 	}
@@ -289,14 +289,14 @@ func (p *Projector) attend(ctx context.Context, info *eventlog.Info, share []int
 		return false, err
 	}
 	p.measure(ctx)
-	now, err := p.inForce(ctx)
-	return now == tables && len(over) == 0 && slices.Equal(next, share), err
+	now, err := p.currentTables(ctx)
+	return now == tables && len(surplus) == 0 && slices.Equal(next, share), err
 }
 
-// checkHead notices a log that is replaced or cut short under a running reader,
-// which would not be told so.
+// checkHead returns identity.ErrLogLost where the log was replaced or cut short. A running
+// reader of the log does not notice that.
 func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
-	now, err := p.askLog(ctx)
+	now, err := p.logInfo(ctx)
 	if err != nil {
 		return err
 	}

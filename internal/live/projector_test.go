@@ -26,7 +26,7 @@ func TestADeliveredEventBecomesARow(t *testing.T) {
 	require.EqualValues(t, 1, w.Number(ctx, t, "select count(*) from processed_event where outcome = 'duplicate_payment'"))
 }
 
-func TestARestartGoesOnWhereTheRowsEnd(t *testing.T) {
+func TestARestartContinuesAtTheCheckpoints(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	for round := range 3 {
@@ -80,7 +80,7 @@ func TestTheProjectorOutlivesItsConnections(t *testing.T) {
 	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
 }
 
-// A log that was replaced, or lost its end, is refused with what is wrong.
+// Run returns what is wrong with a log that was replaced or has lost its end.
 func TestAForeignLogIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
@@ -112,7 +112,7 @@ func TestAForeignLogIsRefused(t *testing.T) {
 	}
 }
 
-// The embedded log is lost and made anew under the same data directory's token.
+// The embedded log is lost and created again; the token of its data directory is the same.
 func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

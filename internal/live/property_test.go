@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// Whatever the events and however they are split into batches, the tables are
-// those of one fold from the start, and no money appears or disappears.
+// Any events, split into any batches, give the tables of one fold from the start, and no
+// money appears or disappears.
 func TestAnyBatchesGiveTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// quota is how many of the partitions the member at that place takes, of so many
-// members in sorted order: they differ by one at most and add up to all.
+// quota is the number of partitions of one member, where place is its index in the sorted
+// list of members. Quotas differ by at most one, and their sum is partitions.
 func quota(partitions, members, place int) int {
 	share := partitions / members
 	if place < partitions%members {
@@ -14,17 +14,17 @@ func quota(partitions, members, place int) int {
 	return share
 }
 
-// step is what a member does after a heartbeat.
-type step struct {
-	held []int // its leases, sorted, with those that are over
-	over []int // to be given up, the highest
-	free []int // to be taken: nobody holds them
+// leaseChanges are the partitions that a member has, gives up and takes after a heartbeat.
+type leaseChanges struct {
+	held    []int // its leases, sorted, including the surplus
+	surplus []int // the highest of held, to be released
+	free    []int // without a lease, to be taken
 }
 
-// nextStep compares what the member holds with its quota. It depends on
-// nothing but what the heartbeat saw.
-func nextStep(self string, partitions int, now Standing) step {
-	var s step
+// leaseChangesOf compares the leases of a member with its quota. It is a pure function of
+// the heartbeat's result.
+func leaseChangesOf(self string, partitions int, now Membership) leaseChanges {
+	var s leaseChanges
 	var free []int
 	for partition := range partitions {
 		switch now.Leases[partition] {
@@ -36,11 +36,11 @@ func nextStep(self string, partitions int, now Standing) step {
 	}
 	place, member := slices.BinarySearch(now.Members, self)
 	if !member {
-		s.over = s.held
+		s.surplus = s.held
 		return s
 	}
 	if want := quota(partitions, len(now.Members), place); len(s.held) > want {
-		s.over = s.held[want:]
+		s.surplus = s.held[want:]
 	} else {
 		s.free = free[:min(len(free), want-len(s.held))]
 	}

@@ -22,79 +22,79 @@ func TestQuotasAddUpAndDifferByOneAtMost(t *testing.T) {
 	})
 }
 
-// shelf is the lease table and the members, as the database keeps them.
-type shelf struct {
+// leaseTable has the members and the leases, as the database has them.
+type leaseTable struct {
 	partitions int
-	standing   Standing
+	members    Membership
 }
 
-// heartbeat is what one member does in one heartbeat: it takes only what is free.
-func (s *shelf) heartbeat(self string) {
-	next := nextStep(self, s.partitions, s.standing)
-	for _, partition := range next.over {
-		delete(s.standing.Leases, partition)
+// heartbeat releases the surplus of a member and takes free leases.
+func (s *leaseTable) heartbeat(self string) {
+	change := leaseChangesOf(self, s.partitions, s.members)
+	for _, partition := range change.surplus {
+		delete(s.members.Leases, partition)
 	}
-	for _, partition := range next.free {
-		s.standing.Leases[partition] = self
+	for _, partition := range change.free {
+		s.members.Leases[partition] = self
 	}
 }
 
-func (s *shelf) shares() map[string]int {
+func (s *leaseTable) shares() map[string]int {
 	shares := map[string]int{}
-	for _, owner := range s.standing.Leases {
+	for _, owner := range s.members.Leases {
 		shares[owner]++
 	}
 	return shares
 }
 
-// Members come, go and expire in any order; once they stop doing so, two rounds
-// of heartbeats, in any order, give every partition to one and even shares to all.
-func TestSharesEvenOutAfterAnyInterleaving(t *testing.T) {
+// Members come and go in any order. After that, two rounds of heartbeats in any order give
+// every partition to one member, and the shares differ by at most one.
+func TestSharesAreEvenAfterAnyInterleaving(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := &shelf{
+		s := &leaseTable{
 			partitions: rapid.IntRange(1, 70).Draw(t, "partitions"),
-			standing:   Standing{Members: []string{"m0"}, Leases: map[int]string{}},
+			members:    Membership{Members: []string{"m0"}, Leases: map[int]string{}},
 		}
 		leave := func(at int) {
-			gone := s.standing.Members[at]
-			s.standing.Members = append(append([]string{}, s.standing.Members[:at]...), s.standing.Members[at+1:]...)
-			for partition, owner := range s.standing.Leases {
-				if owner == gone {
-					delete(s.standing.Leases, partition)
+			left := s.members.Members[at]
+			s.members.Members = append(append([]string{}, s.members.Members[:at]...), s.members.Members[at+1:]...)
+			for partition, owner := range s.members.Leases {
+				if owner == left {
+					delete(s.members.Leases, partition)
 				}
 			}
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			switch rapid.SampledFrom([]string{"join", "leave", "heartbeat", "heartbeat"}).Draw(t, "step") {
 			case "join":
-				if last := s.standing.Members[len(s.standing.Members)-1]; last < "m9" {
-					s.standing.Members = append(s.standing.Members, fmt.Sprintf("m%c", last[1]+1))
+				if last := s.members.Members[len(s.members.Members)-1]; last < "m9" {
+					s.members.Members = append(s.members.Members, fmt.Sprintf("m%c", last[1]+1))
 				}
 			case "leave":
-				if len(s.standing.Members) > 1 {
-					leave(rapid.IntRange(0, len(s.standing.Members)-1).Draw(t, "who"))
+				if len(s.members.Members) > 1 {
+					leave(rapid.IntRange(0, len(s.members.Members)-1).Draw(t, "who"))
 				}
 			case "heartbeat":
-				s.heartbeat(rapid.SampledFrom(s.standing.Members).Draw(t, "who"))
+				s.heartbeat(rapid.SampledFrom(s.members.Members).Draw(t, "who"))
 			}
 		}
 		for range 2 {
-			for _, member := range rapid.Permutation(s.standing.Members).Draw(t, "order") {
+			for _, member := range rapid.Permutation(s.members.Members).Draw(t, "order") {
 				s.heartbeat(member)
 			}
 		}
 		shares := s.shares()
-		for place, member := range s.standing.Members {
-			require.Equal(t, quota(s.partitions, len(s.standing.Members), place), shares[member], "%s of %v", member, s.standing.Members)
+		for place, member := range s.members.Members {
+			require.Equal(t, quota(s.partitions, len(s.members.Members), place), shares[member], "%s of %v", member, s.members.Members)
 		}
-		require.Len(t, s.standing.Leases, s.partitions)
+		require.Len(t, s.members.Leases, s.partitions)
 	})
 }
 
-func TestWhoIsNoMemberGivesUpEverything(t *testing.T) {
+func TestAnEvictedMemberReleasesAllItsLeases(t *testing.T) {
 	t.Parallel()
-	next := nextStep("buried", 4, Standing{Members: []string{"other"}, Leases: map[int]string{0: "buried", 2: "buried"}})
-	require.Equal(t, []int{0, 2}, next.over)
-	require.Empty(t, next.free)
+	change := leaseChangesOf("evicted", 4, Membership{Members: []string{"other"}, Leases: map[int]string{0: "evicted", 2: "evicted"}})
+	require.Equal(t, []int{0, 2}, change.surplus)
+	require.Empty(t, change.free)
 }

@@ -1,4 +1,4 @@
--- takes partitions that nobody holds or whose lease has expired
+-- takes the partitions that have no lease or an expired one
 insert into payfold.lease (partition, owner, expires_at)
 select p, $1, clock_timestamp() + $2::interval
 from unnest($3::int[]) as p

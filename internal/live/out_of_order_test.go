@@ -11,7 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestAnEventBehindALaterOneItSharesANameWithIsNoted(t *testing.T) {
+func TestAnOutOfOrderEventIsRecorded(t *testing.T) {
 	t.Parallel()
 	const paidOfS1 = `{"id":"e9","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t9","metadata":{"user_id":"u9"}}}`
 	for name, test := range map[string]struct{ later, earlier, shared string }{
@@ -29,21 +29,21 @@ func TestAnEventBehindALaterOneItSharesANameWithIsNoted(t *testing.T) {
 			ctx, s := fixture.Tables(t)
 			result, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 9, test.later)}, store.Advance{LogID: "log-1", From: fixture.From(1, 0), To: 9})
 			require.NoError(t, err)
-			require.Zero(t, result.Disorder)
+			require.Zero(t, result.OutOfOrder)
 			result, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 5, test.earlier)}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 5})
 			require.NoError(t, err)
 			if test.shared == "" {
-				require.Zero(t, result.Disorder)
+				require.Zero(t, result.OutOfOrder)
 				return
 			}
-			require.Equal(t, 1, result.Disorder)
+			require.Equal(t, 1, result.OutOfOrder)
 			require.EqualValues(t, 1, fixture.Number(ctx, t, s,
 				"select count(*) from payfold.disorder where log_id = 'log-1' and stream_seq = 5 and later_seq = 9 and shared = '"+test.shared+"'"))
 		})
 	}
 }
 
-func TestThereIsNoDisorderInTheOrderOfTheLog(t *testing.T) {
+func TestNoEventIsOutOfOrderInTheOrderOfTheLog(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	for i, batch := range [][]events.Event{
@@ -52,6 +52,6 @@ func TestThereIsNoDisorderInTheOrderOfTheLog(t *testing.T) {
 	} {
 		result, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, uint64(2*i)), To: uint64(2*i + 2)})
 		require.NoError(t, err)
-		require.Zero(t, result.Disorder)
+		require.Zero(t, result.OutOfOrder)
 	}
 }

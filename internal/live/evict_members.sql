@@ -1,7 +1,7 @@
--- buries members that are gone: silent for a lease's time ($3), or for three
--- heartbeats ($4) and without any session here. Their leases are free at once, and
--- a transaction that a frozen one left open holds no row any longer.
-with gone as (
+-- evicts expired members: those without a heartbeat for the duration of a lease ($3), or
+-- for three heartbeats ($4) where they have no session. Their leases are free at once.
+-- Ending their sessions releases the rows of transactions that a frozen member left open.
+with evicted as (
   delete from payfold.member
   where owner in (
     select m.owner
@@ -16,9 +16,9 @@ with gone as (
   )
   returning owner
 ), freed as (
-  delete from payfold.lease l using gone where l.owner = gone.owner
+  delete from payfold.lease l using evicted where l.owner = evicted.owner
 )
 select pg_terminate_backend(a.pid)
-from gone
-join pg_stat_activity a on a.application_name = $2::text || gone.owner
+from evicted
+join pg_stat_activity a on a.application_name = $2::text || evicted.owner
 where a.datname = current_database() and a.usename = current_user
