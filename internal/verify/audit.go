@@ -7,32 +7,34 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Signer is a signing secret of the provider.
+// Signer is a signing secret of the provider. It must be safe for concurrent use.
 type Signer interface {
+	// Signed reports whether signature is the secret's signature of body.
 	Signed(body []byte, signature string) bool
+	// Fingerprint identifies the secret in messages.
 	Fingerprint() string
 }
 
-// Fault is a message that is not as ingest stored it.
+// Fault is a message that differs from what ingest stored.
 type Fault struct {
 	Seq   uint64 `json:"seq"`
 	Fault string `json:"fault"`
 }
 
-// audit looks at every message of a log. It is safe for concurrent use.
+// audit inspects every message of a log. It is safe for concurrent use.
 type audit struct {
 	signers    []Signer
 	partitions int
-	strict     bool        // what no given secret verifies is wrong
-	found      func(Fault) // called by one at a time
+	strict     bool        // a message that no signer verifies is a fault
+	found      func(Fault) // never called concurrently
 
 	mu           sync.Mutex
 	faults       int
 	unverifiable int
 }
 
-func (a *audit) look(m events.Message, event events.Event) {
-	fault, verifiable := a.judge(m, event)
+func (a *audit) inspect(m events.Message, event events.Event) {
+	fault, verifiable := a.faultOf(m, event)
 	if fault == "" && verifiable {
 		return
 	}
@@ -50,9 +52,9 @@ func (a *audit) look(m events.Message, event events.Event) {
 	}
 }
 
-// judge returns what is wrong with a message, which holds that event. A signature whose secret is not
-// known is neither right nor wrong.
-func (a *audit) judge(m events.Message, event events.Event) (fault string, verifiable bool) {
+// faultOf returns what is wrong with a message and its event. A signature cannot be
+// verified where no signer has the fingerprint that the message names.
+func (a *audit) faultOf(m events.Message, event events.Event) (fault string, verifiable bool) {
 	switch {
 	case event.Unreadable:
 		_, why := events.Parse(m.Body)

@@ -30,7 +30,7 @@ func signed(t *testing.T, secret webhook.Secret) events.Message {
 }
 
 func judged(a *audit, m events.Message) (fault string, verifiable bool) {
-	return a.judge(m, events.Decode(m))
+	return a.faultOf(m, events.Decode(m))
 }
 
 func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
@@ -56,8 +56,8 @@ func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 	}
 }
 
-// Somebody who can write to the log can name a key that nobody has.
-func TestAStrictAuditTakesOnlyWhatAGivenSecretVerifies(t *testing.T) {
+// An attacker who can write to the log can name the fingerprint of an unknown key.
+func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change               func(*events.Message)
@@ -75,7 +75,7 @@ func TestAStrictAuditTakesOnlyWhatAGivenSecretVerifies(t *testing.T) {
 			a := audit{signers: []Signer{signer}, partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
 			m := signed(t, signer)
 			c.change(&m)
-			a.look(m, events.Decode(m))
+			a.inspect(m, events.Decode(m))
 			want := c.faults
 			if strict {
 				want += c.unverifiable

@@ -13,22 +13,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Snapshot is the tables of one schema at one moment, however long it is looked
-// at. Not for concurrent use.
-type Snapshot struct {
+// snapshot is the tables of one schema at one moment. It is not safe for concurrent use.
+type snapshot struct {
 	store  *store.Store
 	tx     pgx.Tx
-	tables store.TablesID // that the schema's name leads to
-	Schema store.Schema
+	tables store.TablesID // that had the schema's name at that moment
+	schema store.Schema
 }
 
-// Freeze freezes the view of the store's schema until Close.
-func Freeze(ctx context.Context, s *store.Store) (*Snapshot, error) {
+// freeze takes a snapshot of the store's schema, which lasts until Close.
+func freeze(ctx context.Context, s *store.Store) (*snapshot, error) {
 	tx, err := s.Pool().BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
@@ -41,7 +41,7 @@ func Freeze(ctx context.Context, s *store.Store) (*Snapshot, error) {
 	return snapshot, nil
 }
 
-func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*Snapshot, error) {
+func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*snapshot, error) {
 	all, err := store.SchemasIn(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -51,34 +51,36 @@ func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*Snapshot, error)
 		return nil, err
 	}
 	tables, err := s.FindTables(ctx, tx)
-	return &Snapshot{s, tx, tables, schema}, err
+	return &snapshot{s, tx, tables, schema}, err
 }
 
-// Close ends it.
-func (s *Snapshot) Close() { _ = s.tx.Rollback(context.Background()) }
+// Close ends the snapshot.
+func (s *snapshot) Close() { _ = s.tx.Rollback(context.Background()) }
 
-// Positions is up to where the tables hold each partition.
-func (s *Snapshot) Positions(ctx context.Context) (map[int]uint64, error) {
-	return store.PositionsIn(ctx, s.tx)
+// positions returns the position of each of the log's partitions.
+func (s *snapshot) positions(ctx context.Context, partitions int) (identity.Positions, error) {
+	at, err := store.PositionsIn(ctx, s.tx)
+	if err != nil {
+		return nil, err
+	}
+	list := make(identity.Positions, partitions)
+	for partition, position := range at {
+		list[partition] = position
+	}
+	return list, nil
 }
 
-// OutOfOrder lists the messages that were applied out of the log's order to these
-// tables, and the later ones that were applied before.
-func (s *Snapshot) OutOfOrder(ctx context.Context) ([]uint64, error) {
-	return store.OutOfOrder(ctx, s.tx, s.store.Schema())
-}
-
-// Difference is a row that is not what it should be.
+// Difference is a row that differs from the row of the new fold.
 type Difference struct {
 	Table   string             `json:"table"`
 	Key     string             `json:"key"`
 	Fault   string             `json:"fault"` // missing, extra or changed
 	Columns []ColumnDifference `json:"columns,omitempty"`
 
-	// OutOfOrder: events that were applied out of the log's order explain it.
+	// OutOfOrder says that out-of-order events explain the difference.
 	OutOfOrder bool `json:"out_of_order,omitempty"`
 
-	first string // value of the key
+	first string // the value of the key's first column
 }
 
 // ColumnDifference is one value of a changed row, as text; nil is null.
@@ -95,10 +97,10 @@ const (
 	Changed = "changed"
 )
 
-// Compare calls found with every row that differs from the tables of right,
-// which nobody writes. Memory stays bounded whatever there is. Where the tables
-// are replaced meanwhile, what was found means nothing, and the error says so.
-func (s *Snapshot) Compare(ctx context.Context, right *store.Store, rules projections.Rules, found func(Difference)) error {
+// Compare calls found with every row that differs from the tables of right, which nobody
+// writes. It keeps one row of each side in memory. It returns store.ErrReplaced where a
+// promotion has replaced the tables; then the differences that it found mean nothing.
+func (s *snapshot) Compare(ctx context.Context, right *store.Store, rules projections.Rules, found func(Difference)) error {
 	other, err := right.Pool().Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -125,10 +127,11 @@ type comparison struct {
 	left  pgx.Tx
 	right *pgxpool.Conn
 	found func(Difference)
-	seed  int64 // nobody can foresee it, and so make two tables look equal
+	seed  int64 // of the hashes; random, so that nobody can choose rows with equal sums
 }
 
-// sameSum compares the number of rows and the sum of their hashes.
+// sameSum reports whether both tables have the same number of rows and the same sum of
+// hashes.
 func (c *comparison) sameSum(ctx context.Context, table string, columns []tables.Column) (bool, error) {
 	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", tables.ColumnNames(columns), table)
 	var left, right string
@@ -139,7 +142,7 @@ func (c *comparison) sameSum(ctx context.Context, table string, columns []tables
 	return left == right, err
 }
 
-// walk goes through both tables side by side, in the order of their keys.
+// walk reads both tables in the order of their keys and compares them row by row.
 func (c *comparison) walk(ctx context.Context, table string, columns []tables.Column) error {
 	var order []string
 	for _, column := range columns {
@@ -199,7 +202,7 @@ func values(rows pgx.Rows, has bool) [][]byte {
 	return rows.RawValues()
 }
 
-// compareKeys: a row that is not there comes after all others.
+// compareKeys orders two rows by their keys. nil comes after every row.
 func compareKeys(columns []tables.Column, left, right [][]byte) int {
 	if left == nil || right == nil {
 		if left != nil {
@@ -243,8 +246,8 @@ func keyText(columns []tables.Column, row [][]byte) string {
 	return strings.Join(out, " ")
 }
 
-// Sums checks the tables against themselves.
-func (s *Snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
+// Sums counts the rows that break the rules within the tables; see store.CheckSums.
+func (s *snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
 	sums, err := store.CheckSums(ctx, s.tx)
 	if err != nil {
 		return nil, err

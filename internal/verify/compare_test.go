@@ -12,9 +12,9 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// A promotion that this snapshot was too late to hold up shows it other tables
-// under the same names: what differs then is no difference.
-func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
+// After a promotion the snapshot reads other tables with the same names, so the differences
+// that it finds mean nothing.
+func TestASnapshotOfReplacedTablesReturnsAnError(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
@@ -27,20 +27,20 @@ func TestASnapshotWhoseTablesAreReplacedSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	defer before.Close()
 
-	frozen, err := Freeze(ctx, s)
+	frozen, err := freeze(ctx, s)
 	require.NoError(t, err)
 	defer frozen.Close()
 	_, err = s.Pool().Exec(ctx, "alter schema portal rename to portal_prev; alter schema portal_next rename to portal")
 	require.NoError(t, err)
 	found := 0
 	require.ErrorIs(t, frozen.Compare(ctx, before, fixture.AnyMode, func(Difference) { found++ }), store.ErrReplaced)
-	require.NotZero(t, found, "without the error they would count")
+	require.NotZero(t, found, "differences were found")
 	_, err = frozen.Sums(ctx)
 	require.ErrorIs(t, err, store.ErrReplaced)
 }
 
-// Each rule, broken by hand, is found broken; mended, it holds.
-func TestEachSumIsFoundWrong(t *testing.T) {
+// A change breaks one rule, and its reversal restores the rule.
+func TestEveryBrokenSumIsFound(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{
@@ -76,7 +76,7 @@ func TestEachSumIsFoundWrong(t *testing.T) {
 
 func sumsOf(ctx context.Context, t *testing.T, s *store.Store) map[string]int64 {
 	t.Helper()
-	frozen, err := Freeze(ctx, s)
+	frozen, err := freeze(ctx, s)
 	require.NoError(t, err)
 	defer frozen.Close()
 	sums, err := frozen.Sums(ctx)

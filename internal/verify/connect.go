@@ -11,20 +11,20 @@ import (
 	"github.com/payfold/payfold/internal/rebuild"
 )
 
-// errTooConnected: out-of-order events connect so many customers that a rebuild is the
-// way to settle them.
+// errTooConnected means that out-of-order events connect too many customers. Only a rebuild
+// settles them.
 var errTooConnected = errors.New("out-of-order events connect too many customers")
 
-// maxConnected bounds the memory for the events that out-of-order ones connect, and the
-// time for which live batches wait while their customers' rows are replaced.
+// maxConnected bounds the events that out-of-order events connect. It bounds the memory for
+// them, and the time for which live batches wait while rows are replaced.
 const maxConnected = 100_000
 
-// maxPasses bounds how often the log is read: names lead forward in one pass, and
-// backward in one pass more each time.
+// maxPasses bounds how often the log is read. One pass finds all connected events that come
+// later in the log. Each step to an earlier event takes one more pass.
 const maxPasses = 20
 
-// connect reads the log from a message on, up to where each partition stands, again and
-// again until the customers bring no new names.
+// connect adds to customers all connected events from a message on, up to a position of
+// each partition. It reads the log again until there are no new names.
 func connect(ctx context.Context, log rebuild.Log, from uint64, upto identity.Positions, customers *customers) error {
 	for range maxPasses {
 		grew, err := connectOnce(ctx, log, from, nil, upto, customers)
@@ -35,8 +35,9 @@ func connect(ctx context.Context, log rebuild.Log, from uint64, upto identity.Po
 	return fmt.Errorf("%w: after reading the log %d times there are new ones", errTooConnected, maxPasses)
 }
 
-// connectOnce reads the messages once that lie behind after and up to upto, partition by
-// partition, and says whether the customers brought a new name.
+// connectOnce reads the log once. It adds the connected events whose position is after
+// after and not after upto, in the positions of their partitions, and reports whether they
+// bring a new name. A nil after is before all messages.
 func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto identity.Positions, customers *customers) (grew bool, err error) {
 	decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(upto) {
@@ -49,9 +50,9 @@ func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto 
 	}
 	err = pipeline.ReadEvents(ctx, log, from, upto.Most(), decode, func(some []events.Event) error {
 		for _, event := range some {
-			grew = customers.Add(event) || grew
+			grew = customers.add(event) || grew
 		}
-		if customers.Len() > maxConnected {
+		if customers.size() > maxConnected {
 			return fmt.Errorf("%w: more than %d events", errTooConnected, maxConnected)
 		}
 		return nil

@@ -21,8 +21,8 @@ var describeSQL string
 //go:embed rights.sql
 var rightsSQL string
 
-// DefinitionDifference is an object of a schema that is not what this build makes,
-// or a right that somebody should not have or lacks.
+// DefinitionDifference is an object of a schema that this build defines otherwise, or a
+// right that a role should not have or that it lacks.
 type DefinitionDifference struct {
 	Object string  `json:"object"`
 	Fault  string  `json:"fault"` // missing, extra or changed
@@ -30,22 +30,22 @@ type DefinitionDifference struct {
 	Should *string `json:"should,omitempty"`
 }
 
-// Definitions calls found with everything of the schema that is defined differently
-// from what this build makes: tables, columns, views, constraints, keys, indexes,
-// triggers, rules, policies, functions and what else lies in the schema, and rights.
-// Indexes that somebody added are not named unless they are unique. Of tables that
-// are not live, indexes may be missing: a promotion makes them.
+// Definitions calls found with every object of the schema that this build defines
+// otherwise: tables, columns, views, constraints, keys, indexes, triggers, rules, policies,
+// functions and other objects; and with every wrong right. Indexes that somebody added
+// count only where they are unique. Candidate tables may lack indexes, because a promotion
+// creates them.
 //
-// What this build makes is made for that, in a transaction that is rolled back.
-func (s *Snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
+// It compares with tables that it creates in a transaction and rolls back.
+func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
 	var differences []DefinitionDifference
 	err := pgx.BeginFunc(ctx, s.store.Pool(), func(tx pgx.Tx) (err error) {
-		if differences, err = definitionDifferences(ctx, tx, s.Schema, rules); err != nil {
+		if differences, err = definitionDifferences(ctx, tx, s.schema, rules); err != nil {
 			return err
 		}
-		return errOnlyLooked
+		return errRollback
 	})
-	if !errors.Is(err, errOnlyLooked) {
+	if !errors.Is(err, errRollback) {
 		return fmt.Errorf("compare the definitions: %w", err)
 	}
 	for _, difference := range differences {
@@ -54,8 +54,8 @@ func (s *Snapshot) Definitions(ctx context.Context, rules projections.Rules, fou
 	return s.store.CheckTables(ctx, s.tx, s.tables)
 }
 
-// definitionDifferences makes the model within the transaction, which has to be
-// rolled back.
+// definitionDifferences creates this build's tables in TransientSchema and compares with
+// them. The caller rolls the transaction back.
 func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, rules projections.Rules) ([]DefinitionDifference, error) {
 	is, rights, err := definitions(ctx, tx, schema.Name)
 	if err != nil {
@@ -71,13 +71,13 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	// Tables that have never been live need not have their indexes yet.
+	// Candidate tables have no indexes yet.
 	indexed := schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema
 	return append(differentDefinitions(is, should, indexed), rights...), nil
 }
 
-// definitions returns the definition of every object of a schema, and the rights that
-// are wrong. Within the transaction search_path is that schema from then on.
+// definitions returns the definition of every object of a schema, and the wrong rights.
+// search_path is that schema until the transaction ends.
 func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]string, []DefinitionDifference, error) {
 	if _, err := tx.Exec(ctx, "set local search_path = "+store.Quoted(schema)); err != nil {
 		return nil, nil, err
@@ -107,13 +107,13 @@ func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]stri
 	return objects, rights, err
 }
 
-// differentDefinitions lists the differences by object.
+// differentDefinitions lists the differences, ordered by object.
 func differentDefinitions(is, should map[string]string, indexed bool) (out []DefinitionDifference) {
 	for object, definition := range is {
 		wanted, known := should[object]
 		switch {
 		case !known:
-			out = append(out, DefinitionDifference{Object: object, Fault: Extra, Is: stated(definition)})
+			out = append(out, DefinitionDifference{Object: object, Fault: Extra, Is: optional(definition)})
 		case definition != wanted:
 			out = append(out, DefinitionDifference{object, Changed, &definition, &wanted})
 		}
@@ -127,19 +127,19 @@ func differentDefinitions(is, should map[string]string, indexed bool) (out []Def
 	return out
 }
 
-// madeLater says whether the object is one of our indexes or keys, which tables that
-// are being filled do not have yet.
+// madeLater reports whether the object is an index or a key of a derived table, which
+// candidate tables do not have yet.
 func madeLater(object string) bool {
 	return slices.ContainsFunc(tables.Indexes, func(i tables.Index) bool {
 		return strings.HasPrefix(object, "index "+i.Name+" on ") || strings.HasPrefix(object, "constraint "+i.Name+" on ")
 	})
 }
 
-// errOnlyLooked rolls a transaction back.
-var errOnlyLooked = errors.New("nothing is to be changed")
+// errRollback makes pgx.BeginFunc roll back.
+var errRollback = errors.New("nothing is to be changed")
 
-// stated is nil where an object has no definition.
-func stated(definition string) *string {
+// optional returns nil for an empty definition.
+func optional(definition string) *string {
 	if definition == "" {
 		return nil
 	}

@@ -14,15 +14,15 @@ import (
 
 func definitionsOf(ctx context.Context, t *testing.T, s *store.Store) (found []DefinitionDifference) {
 	t.Helper()
-	frozen, err := Freeze(ctx, s)
+	frozen, err := freeze(ctx, s)
 	require.NoError(t, err)
 	defer frozen.Close()
 	require.NoError(t, frozen.Definitions(ctx, fixture.AnyMode, func(d DefinitionDifference) { found = append(found, d) }))
 	return found
 }
 
-// What somebody does to the tables, and what is said of it.
-func TestEveryDefinitionThatIsNotThisBuildsIsNamed(t *testing.T) {
+// Each statement changes the tables, and verify names the changed object.
+func TestEveryChangedDefinitionIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	_, err := s.Pool().Exec(ctx, `create schema reports; create table reports.t (user_id text);
@@ -66,8 +66,7 @@ func TestEveryDefinitionThatIsNotThisBuildsIsNamed(t *testing.T) {
 	}
 }
 
-// requireNamed makes a change to what was as it should be, requires that it is named,
-// and takes it back.
+// requireNamed changes an object, requires that the change is named, and takes it back.
 func requireNamed(ctx context.Context, t *testing.T, s *store.Store, sql, object, fault string) {
 	t.Helper()
 	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
@@ -81,15 +80,15 @@ func requireNamed(ctx context.Context, t *testing.T, s *store.Store, sql, object
 		for _, d := range append(differentDefinitions(is, should, true), rights...) {
 			if d.Object == object {
 				require.Equal(t, fault, d.Fault)
-				return errOnlyLooked
+				return errRollback
 			}
 		}
 		return fmt.Errorf("it is not named: %s %s", fault, object)
 	})
-	require.ErrorIs(t, err, errOnlyLooked)
+	require.ErrorIs(t, err, errRollback)
 }
 
-func TestWhatThisBuildMakesHasNoOtherDefinitions(t *testing.T) {
+func TestTablesOfThisBuildHaveNoDifferentDefinitions(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	_, err := s.Pool().Exec(ctx, `create index theirs on payment (currency); create statistics theirs_too on kind, currency from payment;
@@ -104,11 +103,11 @@ func TestWhatThisBuildMakesHasNoOtherDefinitions(t *testing.T) {
 	require.Empty(t, definitionsOf(ctx, t, next), "a rebuild has no keys yet")
 	_, err = s.Pool().Exec(ctx, "create index payment_pro on portal_next.payment (kind); alter table portal_next.credits drop balance cascade")
 	require.NoError(t, err)
-	require.Len(t, definitionsOf(ctx, t, next), 6, "an index, a check, and a column, which those behind it have moved up for")
+	require.Len(t, definitionsOf(ctx, t, next), 6, "an index, a check, the dropped column, and the columns after it, whose places have changed")
 }
 
-// Whoever may write, whoever may read nothing any more, and everybody.
-func TestEveryRightThatNobodyShouldHaveIsNamed(t *testing.T) {
+// A role may write, a role may not read any more, or everybody may read.
+func TestEveryWrongRightIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,13 +1,13 @@
--- what schema $1 is made of: each object, and its definition. search_path must be
--- that schema alone, so that names in it are printed without it. An index that only
--- makes reading quicker is left out, unless its name is one of $2.
+-- the objects of schema $1, each with its definition. search_path must be only that
+-- schema, so that the names of its objects are printed without the schema. An index that
+-- is not unique is left out, unless its name is one of $2.
 with relation as (
   select c.*, case c.relkind when 'v' then 'view' when 'r' then 'table' when 'm' then 'materialized view' when 'S' then 'sequence'
       when 'f' then 'foreign table' when 'p' then 'partitioned table' else 'relation' end as kind
   from pg_class c
   where c.relnamespace = $1::text::regnamespace and c.relkind not in ('i', 'I', 't', 'c')
 )
--- a table whose rows a crash takes away, or one with rows of other tables
+-- relations; an unlogged table loses its rows in a crash, inheritance adds rows of others
 select format('%s %I', kind, relname),
   concat_ws(', ',
     case relpersistence when 'p' then 'permanent' when 'u' then 'unlogged' else 'temporary' end,
@@ -63,7 +63,7 @@ select format('policy %I on %I', p.polname, r.relname),
 from relation r
 join pg_policy p on p.polrelid = r.oid
 union all
--- functions, types, operators, …: a query of the portal's may mean them
+-- functions, types, operators, …: a query of the portal could call them instead of others
 select pg_describe_object(d.classid, d.objid, 0), ''
 from pg_depend d
 where d.refclassid = 'pg_namespace'::regclass and d.refobjid = $1::text::regnamespace

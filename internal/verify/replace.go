@@ -15,32 +15,32 @@ import (
 )
 
 var (
-	// ErrNotSettled says why out-of-order events were not settled; a rebuild settles them.
-	ErrNotSettled = errors.New("not settled; projector rebuild --promote folds everything anew")
-	// ErrBusy: batches under way, or readers, hold the tables for too long; try again.
-	ErrBusy = errors.New("the live tables are busy; try again")
-	// ErrMoreConnected: other customers are connected as well.
-	ErrMoreConnected = errors.New("more customers are connected")
+	// errNotSettled means that out-of-order events can be settled only by a rebuild.
+	errNotSettled = errors.New("not settled; projector rebuild --promote folds everything anew")
+	// errBusy means that batches or readers held locks for too long. A retry may succeed.
+	errBusy = errors.New("the live tables are busy; try again")
+	// errMoreConnected means that new events connect further customers. A retry includes them.
+	errMoreConnected = errors.New("more customers are connected")
 )
 
-// Settled is what was done.
+// Settled counts what Settle has changed.
 type Settled struct {
-	OutOfOrder int `json:"out_of_order"` // events that were recorded so, and are no more
-	Events     int `json:"events"`       // that were folded anew
-	Users      int `json:"users"`        // whose rows were made anew
+	OutOfOrder int `json:"out_of_order"` // out-of-order events that were settled
+	Events     int `json:"events"`       // events that were folded again
+	Users      int `json:"users"`        // users whose rows were written again
 }
 
 // replace replaces the rows of some customers by those of a fold of their events in the
-// order of the log, in one transaction; readers see the ones or the others. Batches wait
-// as they do for a promotion, and no longer. read must return all events of the customers
-// up to these positions, where no batch moves them on. ErrMoreConnected where other
-// out-of-order events are recorded by now, ErrBusy where it waited in vain.
+// order of the log, in one transaction. Batches wait for it as they wait for a promotion.
+// read must return all events of the customers up to the positions of its argument, which
+// do not move during the call. The error is errMoreConnected where further out-of-order
+// events have been recorded, and errBusy where it did not get the locks.
 func replace(ctx context.Context, s *store.Store, rules projections.Rules, customers *customers, read func(context.Context, map[int]uint64) ([]events.Event, error)) (done Settled, err error) {
 	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
 		if err := store.HoldBatches(ctx, tx); err != nil {
 			return err
 		}
-		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", ErrNotSettled, store.CatchUpTimeout))
+		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", errNotSettled, store.CatchUpTimeout))
 		defer cancel()
 		done, err = replaceLocked(working, s, tx, rules, customers, read)
 		if err != nil && working.Err() != nil && ctx.Err() == nil {
@@ -49,7 +49,7 @@ func replace(ctx context.Context, s *store.Store, rules projections.Rules, custo
 		return err
 	})
 	if store.TimedOut(err) {
-		return Settled{}, fmt.Errorf("%w: %w", ErrBusy, err)
+		return Settled{}, fmt.Errorf("%w: %w", errBusy, err)
 	}
 	return done, err
 }
@@ -58,23 +58,23 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return Settled{}, err
 	}
-	var inForce string
-	if err := tx.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", s.Schema()).Scan(&inForce); err != nil {
+	var current string
+	if err := tx.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", s.Schema()).Scan(&current); err != nil {
 		return Settled{}, fmt.Errorf("read the schema's state: %w", err)
 	}
-	if inForce != rules.FoldID() {
-		return Settled{}, store.OtherRulesError(s.Schema(), inForce, rules.FoldID())
+	if current != rules.FoldID() {
+		return Settled{}, store.OtherRulesError(s.Schema(), current, rules.FoldID())
 	}
 	recorded, err := store.OutOfOrder(ctx, tx, s.Schema())
 	if err != nil {
 		return Settled{}, err
 	}
 	if len(recorded) == 0 {
-		return Settled{}, nil // by another command
+		return Settled{}, nil // another command has settled them
 	}
 	for _, seq := range recorded {
-		if !customers.Has(seq) {
-			return Settled{}, ErrMoreConnected
+		if !customers.hasMessage(seq) {
+			return Settled{}, errMoreConnected
 		}
 	}
 	at, err := store.PositionsIn(ctx, tx)
@@ -85,14 +85,14 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 	if err != nil {
 		return Settled{}, err
 	}
-	if err := foldAnew(ctx, s, tx, rules, customers, theirs); err != nil {
+	if err := refold(ctx, s, tx, rules, customers, theirs); err != nil {
 		return Settled{}, err
 	}
 	return Settled{OutOfOrder: len(recorded) / 2, Events: len(theirs), Users: len(customers.named(tables.OfUser))}, nil
 }
 
-// foldAnew removes the customers' rows and writes those of a fold of their events.
-func foldAnew(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, theirs []events.Event) error {
+// refold removes the customers' rows and writes those of a fold of their events.
+func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, theirs []events.Event) error {
 	state := projections.NewState()
 	writes, removed := &pgx.Batch{}, int64(0)
 	tables.QueueQuarantined(writes, s.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
@@ -101,31 +101,32 @@ func foldAnew(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.
 		return fmt.Errorf("remove the rows: %w", err)
 	}
 	if removed != int64(len(theirs)) {
-		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", ErrNotSettled, removed, len(theirs))
+		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", errNotSettled, removed, len(theirs))
 	}
 	for _, event := range theirs {
 		if err := store.Fold(rules, state, event); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotSettled, err)
+			return fmt.Errorf("%w: %w", errNotSettled, err)
 		}
 	}
 	writes = &pgx.Batch{}
 	s.QueueChanges(writes, state)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return fmt.Errorf("%w: write the rows: %w", ErrNotSettled, err)
+		return fmt.Errorf("%w: write the rows: %w", errNotSettled, err)
 	}
 	return nil
 }
 
-// remove queues the removal of every row that an event of the customers may have made,
-// and counts the records of messages.
+// remove queues the removal of every row that an event of the customers may have written.
+// When the batch has been sent, records has the number of removed rows of processed_event
+// and duplicate_event.
 func (c *customers) remove(batch *pgx.Batch, schema string, records *int64) {
 	count := func(tag pgconn.CommandTag) error { *records += tag.RowsAffected(); return nil }
 	subscriptions := c.named(tables.OfSubscription)
 	for _, user := range c.named(tables.OfUser) {
 		subscriptions = append(subscriptions, projections.ImplicitSubscription(user))
 	}
-	seqs := make([]int64, 0, c.Len())
-	for _, seq := range c.Seqs() {
+	seqs := make([]int64, 0, c.size())
+	for _, seq := range c.sequences() {
 		seqs = append(seqs, int64(seq))
 	}
 	keys := map[tables.NameKind]any{

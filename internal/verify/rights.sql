@@ -1,7 +1,7 @@
--- the rights in schema $1 that are not as they should be: nobody but the owner of
--- its tables writes them, everybody (public) reads nothing, and who may read the
--- tables to come (default privileges, see deploy/postgres/roles.sql) reads all that
--- are there and writes none. Other readers are the operator's choice.
+-- the wrong rights in schema $1. Only the owner of the tables may write them. The role
+-- public may not read. A role that may read future tables (default privileges, see
+-- deploy/postgres/roles.sql) must be able to read all tables and to write none. The
+-- operator may grant other roles the right to read.
 with relation as (
   select c.oid, c.relowner, c.relacl, case c.relkind when 'v' then 'view ' else 'table ' end || quote_ident(c.relname) as name
   from pg_class c

@@ -17,25 +17,26 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Settle folds the customers anew, in the order of the log, that out-of-order events of
-// the live tables connect. Live work goes on; it waits only while the rows are replaced.
+// Settle folds the events of some customers again, in the order of the log: those that
+// out-of-order events of the live tables connect. Live batches wait only while the rows are
+// replaced. It is not safe for concurrent use.
 type Settle struct {
 	Log    rebuild.Log
-	Tables *store.Store // the live ones
+	Tables *store.Store // the live tables
 	Rules  projections.Rules
 
-	folded map[uint64]events.Event // of the customers, by sequence
+	events map[uint64]events.Event // of the customers, by sequence
 }
 
-// maxSettleTries bounds how often new events of the customers may lead to others, or
-// the tables may be busy.
+// maxSettleTries bounds the tries that fail because new events connect further customers,
+// or because the tables are busy.
 const maxSettleTries = 10
 
-// readAtOnce is how many messages the log is asked for at the same time.
-const readAtOnce = 8
+// maxConcurrentReads bounds the messages that are requested from the log at the same time.
+const maxConcurrentReads = 8
 
-// Run settles what is recorded. It changes nothing where the error is not nil, and says
-// store.ErrNotSettled where only a rebuild helps.
+// Run settles the out-of-order events that are recorded. Where it returns an error it has
+// changed nothing.
 func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	info, err := s.Log.Info(ctx)
 	if err != nil {
@@ -46,21 +47,21 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 		return Settled{}, err
 	}
 	if older, err := identity.HoldsBefore(ctx, s.Tables, info.First); err != nil || older {
-		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold what was before", ErrNotSettled, info.First))
+		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold what was before", errNotSettled, info.First))
 	}
 	if _, err := s.Tables.CurrentTables(ctx, s.Rules); err != nil {
 		return Settled{}, err
 	}
-	s.folded = map[uint64]events.Event{}
+	s.events = map[uint64]events.Event{}
 	customers := connectedBy(nil)
 	for range maxSettleTries {
 		var settled Settled
 		settled, err = s.try(ctx, info.First, &at, customers)
-		if !errors.Is(err, ErrMoreConnected) && !errors.Is(err, ErrBusy) {
+		if !errors.Is(err, errMoreConnected) && !errors.Is(err, errBusy) {
 			return settled, notSettled(err)
 		}
 	}
-	return Settled{}, fmt.Errorf("%w: tried %d times: %w", ErrNotSettled, maxSettleTries, err)
+	return Settled{}, fmt.Errorf("%w: tried %d times: %w", errNotSettled, maxSettleTries, err)
 }
 
 func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *customers) (Settled, error) {
@@ -68,11 +69,11 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 	if err != nil || len(seeds) == 0 {
 		return Settled{}, err
 	}
-	customers.Seed(seeds)
+	customers.seed(seeds)
 	if err := connect(ctx, s.Log, first, *at, customers); err != nil {
 		return Settled{}, err
 	}
-	// What came meanwhile is read before the batches have to wait for it.
+	// Read new events now, so that batches do not have to wait while they are read.
 	if _, err := s.read(ctx, at, customers, s.Tables.Positions); err != nil {
 		return Settled{}, err
 	}
@@ -83,20 +84,21 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 
 func notSettled(err error) error {
 	if errors.Is(err, errTooConnected) {
-		return fmt.Errorf("%w: %w", ErrNotSettled, err)
+		return fmt.Errorf("%w: %w", errNotSettled, err)
 	}
 	return err
 }
 
-// read returns all events of the customers, in the order of the log, up to where the
-// tables stand now. ErrMoreConnected where those behind at lead to other customers.
+// read returns all events of the customers up to the positions that now returns, in the
+// order of the log. It returns errMoreConnected where events after at connect further
+// customers.
 func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *customers, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
-	stand, err := now(ctx)
+	positions, err := now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	upto := make(identity.Positions, len(*at))
-	for partition, position := range stand {
+	for partition, position := range positions {
 		upto[partition] = position
 	}
 	grew, err := connectOnce(ctx, s.Log, at.Least()+1, *at, upto, customers)
@@ -105,40 +107,40 @@ func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *cu
 	}
 	*at = upto
 	if grew {
-		return nil, ErrMoreConnected
+		return nil, errMoreConnected
 	}
-	if err := s.fetch(ctx, customers.Seqs()); err != nil {
+	if err := s.fetch(ctx, customers.sequences()); err != nil {
 		return nil, err
 	}
-	out := make([]events.Event, 0, len(s.folded))
-	for _, event := range s.folded {
+	out := make([]events.Event, 0, len(s.events))
+	for _, event := range s.events {
 		out = append(out, event)
 	}
 	slices.SortFunc(out, func(a, b events.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out, nil
 }
 
-// fetch reads the messages that were not read before.
+// fetch reads the messages that s.events does not have yet.
 func (s *Settle) fetch(ctx context.Context, seqs []uint64) error {
-	group, asking := errgroup.WithContext(ctx)
-	group.SetLimit(readAtOnce)
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
 	var mu sync.Mutex
 	for _, seq := range seqs {
 		mu.Lock()
-		_, here := s.folded[seq]
+		_, here := s.events[seq]
 		mu.Unlock()
 		if here {
 			continue
 		}
 		group.Go(func() error {
-			m, err := s.Log.Message(asking, seq)
+			m, err := s.Log.Message(reading, seq)
 			if err != nil {
 				return fmt.Errorf("read the message at seq %d: %w", seq, err)
 			}
 			event := events.Decode(m)
 			mu.Lock()
 			defer mu.Unlock()
-			s.folded[seq] = event
+			s.events[seq] = event
 			return nil
 		})
 	}

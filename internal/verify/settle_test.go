@@ -15,8 +15,9 @@ import (
 	"github.com/payfold/payfold/internal/verify"
 )
 
-// entangled are purchases of some users, who name each other's payments, orders,
-// subscriptions and events, under different customers and so in different partitions.
+// entangled returns purchases of some users. The events of one user name payments, orders,
+// subscriptions and events of the others, but other customers, so they are in other
+// partitions.
 func entangled(events int, random *rand.Rand) (bodies []string) {
 	for i := range events {
 		user, other := random.IntN(6), random.IntN(6)
@@ -38,7 +39,7 @@ func entangled(events int, random *rand.Rand) (bodies []string) {
 	return bodies
 }
 
-// applyOutOfOrder applies each partition of the log alone, the last first.
+// applyOutOfOrder applies one partition of the log after the other, the last one first.
 func (v *verified) applyOutOfOrder(ctx context.Context, t *testing.T) {
 	t.Helper()
 	info, err := v.log.Info(ctx)
@@ -67,8 +68,8 @@ func (v *verified) settle(ctx context.Context) (verify.Settled, error) {
 	return (&verify.Settle{Log: v.log, Tables: v.tables, Rules: fixture.AnyMode}).Run(ctx)
 }
 
-// Whatever the events and the order they were applied in: the rows that differ are
-// told apart, settled, and nobody else's are touched.
+// Verify counts the rows that out-of-order events explain separately. Settle writes their
+// rows again and no rows of other customers.
 func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -86,7 +87,7 @@ func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
 			v.execute(ctx, t, "update portal.credits set balance = balance + 1, granted = granted + 1 where user_id = (select min(user_id) from portal.credits where user_id like 'user_%')")
 			verdict, err = v.verify(ctx, t)
 			require.NoError(t, err)
-			require.Equal(t, 1, verdict.Differences, "another customer's row is not excused")
+			require.Equal(t, 1, verdict.Differences, "the row of another customer is a difference")
 			v.execute(ctx, t, "update portal.credits set balance = balance - 1, granted = granted - 1 where user_id = (select min(user_id) from portal.credits where user_id like 'user_%')")
 
 			rowsOfOthers := "select coalesce(sum(xmin::text::bigint), 0) from portal.payment where user_id like 'user_%'"
@@ -95,7 +96,7 @@ func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
 			require.NoError(t, err)
 			require.Positive(t, settled.OutOfOrder)
 			require.LessOrEqual(t, settled.Events, 80)
-			require.Equal(t, before, v.Number(ctx, t, rowsOfOthers), "nobody else's rows were written")
+			require.Equal(t, before, v.Number(ctx, t, rowsOfOthers), "the rows of other customers were not written")
 			verdict, err = v.verify(ctx, t)
 			require.NoError(t, err)
 			require.Empty(t, v.differences)

@@ -8,59 +8,56 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Verify compares tables with a fold of the log that is made for that, their
-// definitions with those this build makes, and every message with its signature. It changes nothing of either.
+// Verify compares the rows of tables with a new fold of the log, their definitions with
+// those that this build makes, and every message with its signature. It changes neither
+// the tables nor the log.
 type Verify struct {
-	Log        rebuild.Log
-	Tables     *store.Store
-	Scratch    *store.Store // a schema nobody else uses, made and dropped here
-	Rules      projections.Rules
-	Signers    []Signer
-	Strict     bool // a message that none of them verifies is wrong
-	Logger     *slog.Logger
-	Progress   func(position, until uint64)
-	Fault      func(Fault)      // a message that is not as it was stored
-	Difference func(Difference) // a row that is not what the fold gives
+	Log      rebuild.Log
+	Tables   *store.Store
+	Scratch  *store.Store // a schema that nobody else uses; Run creates and drops it
+	Rules    projections.Rules
+	Signers  []Signer
+	Strict   bool // a message that no signer verifies is a fault
+	Logger   *slog.Logger
+	Progress func(position, until uint64)
+
+	// Run calls these, one at a time, with everything that it finds.
+	Fault      func(Fault)
+	Difference func(Difference)
 	Definition func(DefinitionDifference)
 }
 
-// Verdict is what was looked at and found.
+// Verdict counts what Verify has found.
 type Verdict struct {
 	Schema       string           `json:"schema"`
 	Position     uint64           `json:"position"`     // the newest message that the tables hold
 	Faults       int              `json:"faults"`       // of messages
-	Unverifiable int              `json:"unverifiable"` // messages signed with a secret that was not given; faults too where strict
+	Unverifiable int              `json:"unverifiable"` // messages signed with a secret that was not given; with Strict these are faults, too
 	Strict       bool             `json:"strict"`
-	Differences  int              `json:"differences"`  // of rows, but for those counted in OutOfOrder
-	OutOfOrder   int              `json:"out_of_order"` // rows of customers whose events were applied out of the log's order
-	Definitions  int              `json:"definitions"`  // of objects that are not what this build makes, and of rights
+	Differences  int              `json:"differences"`  // of rows, without those in OutOfOrder
+	OutOfOrder   int              `json:"out_of_order"` // differing rows that out-of-order events explain
+	Definitions  int              `json:"definitions"`  // of objects and rights
 	Sums         []store.SumCheck `json:"sums"`
 }
 
-// Holds says whether nothing is wrong.
+// Holds reports whether nothing is wrong.
 func (v Verdict) Holds() bool {
 	return v.Faults == 0 && v.Differences == 0 && v.OutOfOrder == 0 && v.Definitions == 0 && !slices.ContainsFunc(v.Sums, func(s store.SumCheck) bool { return s.Wrong > 0 })
 }
 
-// Run looks at everything once. Most is folded before the tables are frozen, so
-// that the frozen moment is short.
+// Run compares everything once. It folds most of the log before it takes the snapshot of
+// the tables, so that the snapshot is short.
 func (v *Verify) Run(ctx context.Context) (Verdict, error) {
-	info, err := v.Log.Info(ctx)
+	info, positions, err := v.checkLog(ctx)
 	if err != nil {
 		return Verdict{}, err
-	}
-	at, err := identity.Check(ctx, v.Log, v.Tables, info)
-	if err != nil {
-		return Verdict{}, err
-	}
-	if older, err := identity.HoldsBefore(ctx, v.Tables, info.First); err != nil || older {
-		return Verdict{}, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold what was before: there is nothing to compare that with", info.First))
 	}
 	if err := v.Scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
 		return Verdict{}, err
@@ -70,62 +67,90 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 		return Verdict{}, err
 	}
 	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
-	rebuild := rebuild.Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.look, Scratch: true}
-	if err := rebuild.Run(ctx, at.Least()); err != nil {
+	fold := rebuild.Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
+	if err := fold.Run(ctx, positions.Least()); err != nil {
 		return Verdict{}, err
 	}
-	frozen, err := Freeze(ctx, v.Tables)
+	frozen, err := v.freeze(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
 	defer frozen.Close()
-	if frozen.Schema.FoldID != v.Rules.FoldID() {
-		return Verdict{}, store.CommandRulesError(frozen.Schema.Name, frozen.Schema.FoldID, v.Rules.FoldID())
-	}
-	positions, err := frozen.Positions(ctx)
-	if err != nil {
+	if fold.UpTo, err = frozen.positions(ctx, info.Partitions); err != nil {
 		return Verdict{}, err
 	}
-	rebuild.UpTo = make([]uint64, info.Partitions)
-	for partition, position := range positions {
-		rebuild.UpTo[partition] = position
-	}
-	verdict := Verdict{Schema: frozen.Schema.Name, Strict: v.Strict, Position: slices.Max(rebuild.UpTo)}
-	if err := rebuild.Run(ctx, verdict.Position); err != nil {
+	verdict := Verdict{Schema: frozen.schema.Name, Strict: v.Strict, Position: slices.Max(fold.UpTo)}
+	if err := fold.Run(ctx, verdict.Position); err != nil {
 		return Verdict{}, err
 	}
 	verdict.Faults, verdict.Unverifiable = audit.faults, audit.unverifiable
-	err = frozen.Definitions(ctx, v.Rules, func(d DefinitionDifference) {
-		verdict.Definitions++
-		v.Definition(d)
-	})
-	if err != nil {
+	if err := v.compareDefinitions(ctx, frozen, &verdict); err != nil {
 		return Verdict{}, err
 	}
-	customers, err := v.outOfOrder(ctx, frozen, info.First, rebuild.UpTo)
-	if err != nil {
-		return Verdict{}, err
-	}
-	err = frozen.Compare(ctx, v.Scratch, v.Rules, func(d Difference) {
-		if d.OutOfOrder = customers.Explains(d); d.OutOfOrder {
-			verdict.OutOfOrder++
-		} else {
-			verdict.Differences++
-		}
-		v.Difference(d)
-	})
-	if err != nil {
+	if err := v.compareRows(ctx, frozen, info.First, fold.UpTo, &verdict); err != nil {
 		return Verdict{}, err
 	}
 	verdict.Sums, err = frozen.Sums(ctx)
 	return verdict, err
 }
 
-// outOfOrder finds the customers whose rows may differ because their events were applied
-// out of the log's order: those that the recorded ones connect, and nobody else. Where
-// these are too many to be told from the others, it finds none.
-func (v *Verify) outOfOrder(ctx context.Context, frozen *Snapshot, first uint64, upto identity.Positions) (*customers, error) {
-	seeds, err := frozen.OutOfOrder(ctx)
+// checkLog makes sure that the log is the one of the tables and has all messages that they
+// were folded from. It returns the positions of the tables.
+func (v *Verify) checkLog(ctx context.Context) (eventlog.Info, identity.Positions, error) {
+	info, err := v.Log.Info(ctx)
+	if err != nil {
+		return eventlog.Info{}, nil, err
+	}
+	positions, err := identity.Check(ctx, v.Log, v.Tables, info)
+	if err != nil {
+		return eventlog.Info{}, nil, err
+	}
+	if older, err := identity.HoldsBefore(ctx, v.Tables, info.First); err != nil || older {
+		return eventlog.Info{}, nil, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold what was before: there is nothing to compare that with", info.First))
+	}
+	return info, positions, nil
+}
+
+// freeze takes a snapshot of the tables, which must have been folded under the same rules.
+func (v *Verify) freeze(ctx context.Context) (*snapshot, error) {
+	frozen, err := freeze(ctx, v.Tables)
+	if err != nil {
+		return nil, err
+	}
+	if frozen.schema.FoldID != v.Rules.FoldID() {
+		frozen.Close()
+		return nil, store.CommandRulesError(frozen.schema.Name, frozen.schema.FoldID, v.Rules.FoldID())
+	}
+	return frozen, nil
+}
+
+func (v *Verify) compareDefinitions(ctx context.Context, frozen *snapshot, verdict *Verdict) error {
+	return frozen.Definitions(ctx, v.Rules, func(d DefinitionDifference) {
+		verdict.Definitions++
+		v.Definition(d)
+	})
+}
+
+func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions, verdict *Verdict) error {
+	customers, err := v.outOfOrder(ctx, frozen, first, upto)
+	if err != nil {
+		return err
+	}
+	return frozen.Compare(ctx, v.Scratch, v.Rules, func(d Difference) {
+		if d.OutOfOrder = customers.includes(d); d.OutOfOrder {
+			verdict.OutOfOrder++
+		} else {
+			verdict.Differences++
+		}
+		v.Difference(d)
+	})
+}
+
+// outOfOrder finds the customers whose rows may differ because of out-of-order events:
+// only the customers that the recorded events connect. Where these are too many, it finds
+// none.
+func (v *Verify) outOfOrder(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions) (*customers, error) {
+	seeds, err := store.OutOfOrder(ctx, frozen.tx, frozen.schema.Name)
 	if err != nil || len(seeds) == 0 {
 		return connectedBy(nil), err
 	}

@@ -19,7 +19,7 @@ import (
 
 const signedWith = "whsec_0123456789abcdef"
 
-// verified is a shop's log of signed events, projected to its end.
+// verified is the log of a shop with signed events, applied up to its head.
 type verified struct {
 	*world.World
 	tables, scratch *store.Store
@@ -74,7 +74,7 @@ func (v *verified) verify(ctx context.Context, t *testing.T) (verify.Verdict, er
 	return verdict, err
 }
 
-func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
+func TestTablesThatAreAFoldOfTheLogHold(t *testing.T) {
 	t.Parallel()
 	ctx, v := setupVerified(t)
 	verdict, err := v.verify(ctx, t)
@@ -102,7 +102,7 @@ func TestWhatIsAsTheLogGivesHolds(t *testing.T) {
 	require.EqualValues(t, info.Last, verdict.Faults)
 }
 
-// Any one row of any table, changed in any one column, missing or too many.
+// One row of any table is changed in one column, missing or unexpected.
 func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 	t.Parallel()
 	ctx, v := setupVerifiedOf(t, 200)
@@ -135,7 +135,8 @@ func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 	}
 }
 
-// requireFound makes a change, which constraints do not hinder, has it found, and takes it back.
+// requireFound makes a change on a copy of the table without constraints, requires that it
+// is found, and takes it back.
 func (v *verified) requireFound(ctx context.Context, t *testing.T, table, name, change string) {
 	t.Helper()
 	run := func(sql string) int64 {

@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func TestEventsAreConnectedByTheNamesTheFoldLooksFor(t *testing.T) {
+func TestEventsAreConnectedByTheNamesThatTheFoldLooksFor(t *testing.T) {
 	t.Parallel()
 	log := []events.Event{
 		fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1)),
@@ -24,11 +24,11 @@ func TestEventsAreConnectedByTheNamesTheFoldLooksFor(t *testing.T) {
 	for grew := true; grew; passes++ {
 		grew = false
 		for _, e := range log {
-			grew = c.Add(e) || grew
+			grew = c.add(e) || grew
 		}
 	}
-	require.Equal(t, 4, passes, "back to its order, to that one's user, to nothing new")
-	require.ElementsMatch(t, []uint64{1, 3, 4, 5}, c.Seqs(), "a user in a refund or in an event without effect connects nothing")
+	require.Equal(t, 4, passes, "the first finds the order, the second its user, the third that user's other event, the fourth nothing")
+	require.ElementsMatch(t, []uint64{1, 3, 4, 5}, c.sequences(), "a user in a refund or in an event without effect connects nothing")
 	for _, d := range []Difference{
 		{Table: "credits", first: "u1"},
 		{Table: "payment", first: "p2"},
@@ -37,7 +37,7 @@ func TestEventsAreConnectedByTheNamesTheFoldLooksFor(t *testing.T) {
 		{Table: "duplicate_event", first: "5"},
 		{Table: "subscription_state", first: "implicit:u1"},
 	} {
-		require.True(t, c.Explains(d), "%+v", d)
+		require.True(t, c.includes(d), "%+v", d)
 	}
 	for _, d := range []Difference{
 		{Table: "credits", first: "u6"},
@@ -47,6 +47,6 @@ func TestEventsAreConnectedByTheNamesTheFoldLooksFor(t *testing.T) {
 		{Table: "subscription_state", first: "implicit:u6"},
 		{Table: "revenue_daily", first: "u1"},
 	} {
-		require.False(t, c.Explains(d), "%+v", d)
+		require.False(t, c.includes(d), "%+v", d)
 	}
 }

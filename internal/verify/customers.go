@@ -1,0 +1,117 @@
+package verify
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// customers are the customers that out-of-order events connect: those events, all events
+// that share a name with them, directly or through other events, and all their names. No
+// other event reads or writes a row of these names. So a fold of these events alone gives
+// the same rows as a fold of the whole log.
+//
+// It is not safe for concurrent use.
+type customers struct {
+	seeds map[uint64]struct{} // sequences of the out-of-order events
+	names map[eventName]struct{}
+	seqs  map[uint64]struct{} // of the connected events
+}
+
+// eventName is a name by which the fold of an event finds rows.
+type eventName struct {
+	kind tables.NameKind
+	name string
+}
+
+// connectedBy returns the customers that the events at these sequences connect. The caller
+// calls add with the events of the log until no event brings a new name.
+func connectedBy(seqs []uint64) *customers {
+	c := &customers{seeds: map[uint64]struct{}{}, names: map[eventName]struct{}{}, seqs: map[uint64]struct{}{}}
+	c.seed(seqs)
+	return c
+}
+
+// seed adds out-of-order events.
+func (c *customers) seed(seqs []uint64) {
+	for _, seq := range seqs {
+		c.seeds[seq] = struct{}{}
+	}
+}
+
+// add adds an event if it is connected, and reports whether it brings a new name. Then
+// earlier events may be connected, too.
+func (c *customers) add(e events.Event) (grew bool) {
+	if _, seen := c.seqs[e.Seq]; seen {
+		return false
+	}
+	_, connected := c.seeds[e.Seq]
+	tables.EachName(e, func(kind tables.NameKind, name string) { connected = connected || c.hasName(kind, name) })
+	if !connected {
+		return false
+	}
+	c.seqs[e.Seq] = struct{}{}
+	tables.EachName(e, func(kind tables.NameKind, name string) {
+		if name != "" && !c.hasName(kind, name) {
+			c.names[eventName{kind, strings.Clone(name)}] = struct{}{}
+			grew = true
+		}
+	})
+	return grew
+}
+
+func (c *customers) hasName(kind tables.NameKind, name string) bool {
+	_, has := c.names[eventName{kind, name}]
+	return has
+}
+
+// hasMessage reports whether the message is a connected event.
+func (c *customers) hasMessage(seq uint64) bool {
+	_, has := c.seqs[seq]
+	return has
+}
+
+// sequences lists the connected events, in no order.
+func (c *customers) sequences() []uint64 {
+	out := make([]uint64, 0, len(c.seqs))
+	for seq := range c.seqs {
+		out = append(out, seq)
+	}
+	return out
+}
+
+// size is the number of connected events.
+func (c *customers) size() int { return len(c.seqs) }
+
+func (c *customers) named(kind tables.NameKind) (out []string) {
+	for n := range c.names {
+		if n.kind == kind {
+			out = append(out, n.name)
+		}
+	}
+	return out
+}
+
+// includes reports whether the row is one of these customers'.
+func (c *customers) includes(d Difference) bool {
+	key := keyOf(d.Table)
+	if key == tables.OfMessage {
+		seq, err := strconv.ParseUint(d.first, 10, 64)
+		return err == nil && c.hasMessage(seq)
+	}
+	user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
+	return c.hasName(key, d.first) || key == tables.OfSubscription && implicit && c.hasName(tables.OfUser, user)
+}
+
+// keyOf returns what the first column of a table's key names.
+func keyOf(table string) tables.NameKind {
+	for _, t := range tables.All {
+		if t.About().Name == table {
+			return t.About().Key
+		}
+	}
+	return 0
+}

@@ -1,0 +1,4 @@
+package verify
+
+// Freeze is freeze, for tests outside of the package.
+var Freeze = freeze
