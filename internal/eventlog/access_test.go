@@ -1,17 +1,18 @@
 package eventlog
 
 import (
-	"bufio"
 	"bytes"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
@@ -92,15 +93,17 @@ func TestAReaderAndItsConnectionInsideEndTogether(t *testing.T) {
 	dir := t.TempDir()
 	s, l := listening(t, dir, "")
 	defer stop(t, s, l)
-	inside := s.nats.NumClients()
-	conn, err := dial(dir)
+	inside := func() bool {
+		connections, err := s.nats.Connz(nil)
+		require.NoError(t, err)
+		return slices.ContainsFunc(connections.Conns, func(c *server.ConnInfo) bool { return c.Name == "this reader" })
+	}
+	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Patience)),
+		nats.Token(access.Token(dir)), nats.NoReconnect(), nats.Name("this reader"))
 	require.NoError(t, err)
-	greeting, err := bufio.NewReader(conn).ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, greeting, "INFO {")
-	require.Equal(t, inside+1, s.nats.NumClients())
-	require.NoError(t, conn.Close())
-	wait.Until(t, func() bool { return s.nats.NumClients() == inside })
+	require.True(t, inside())
+	conn.Close()
+	wait.Until(t, func() bool { return !inside() })
 
 	wrong, err := dial(dir)
 	require.NoError(t, err)
