@@ -2,24 +2,24 @@ package pipeline
 
 import "github.com/payfold/payfold/internal/events"
 
-// What is decoded at once: few enough messages to stay in a core's cache, bounded in
-// bytes whatever the size of the bodies.
+// A batch is small enough for a core's cache. Its size in bytes is limited, too, because
+// bodies can be large.
 const (
 	decodeMessages = 500
 	decodeBytes    = 2 << 20
 )
 
-// Batch is some messages in a row. When it has been folded its memory serves for
-// others: a quarter of the work would be to get new memory and to give it back.
+// Batch has consecutive messages. Its memory is used again for later ones: to allocate and
+// collect it would take a quarter of the CPU time.
 type Batch struct {
 	messages []events.Message
-	bodies   []byte         // theirs, one after the other
-	Events   []events.Event // those to be folded
+	bodies   []byte         // the bodies of messages, one after the other
+	Events   []events.Event // that the Decoder has returned
 	Digest   []byte         // of the last message
 	decoded  chan error
 }
 
-// newBatch has room for that many messages of a usual length.
+// newBatch has room for that many messages of the usual length.
 func newBatch(messages uint64) *Batch {
 	const usual = 1600 // bytes of a body
 	return &Batch{
@@ -35,14 +35,14 @@ func (b *Batch) add(m events.Message) {
 	b.messages = append(b.messages, m)
 }
 
-// Seq is that of the last message.
+// Seq is the sequence of the last message.
 func (b *Batch) Seq() uint64 { return b.last().Seq }
 
 func (b *Batch) last() events.Message { return b.messages[len(b.messages)-1] }
 
 func (b *Batch) clear() { b.messages, b.bodies, b.Events = b.messages[:0], b.bodies[:0], b.Events[:0] }
 
-// Decoder appends the message's event to others, unless it is not to be folded.
+// Decoder appends the event of a message to to, or returns to unchanged to leave it out.
 type Decoder func(to []events.Event, m events.Message) ([]events.Event, error)
 
 func (b *Batch) decode(decode Decoder) (err error) {

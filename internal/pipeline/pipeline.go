@@ -9,17 +9,17 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// decodeAhead is how many decoded batches may wait for the fold, which is handed up
-// to half of them at once: what it asks the database for a few it can ask for many.
+// decodeAhead is how many decoded batches may wait for the fold. It gets up to half of them in
+// one call, so that it can load the rows of many events with one query.
 const decodeAhead = 20
 
-// Log is what is asked of the event log.
+// Log is what a Pipeline needs of the event log.
 type Log interface {
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// ReadEvents reads messages, decodes them on all cores, and hands the events to take in the
-// order of the log. They are take's until it returns.
+// ReadEvents reads messages, decodes them on all cores, and calls take with the events in the
+// order of the log. take must not keep them after it returns.
 func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder, take func([]events.Event) error) error {
 	reading := Pipeline{Log: log, From: from, Until: until, Most: decodeMessages * decodeAhead, Decode: decode}
 	return reading.Run(ctx, func(some []*Batch) error {
@@ -32,23 +32,23 @@ func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder
 	})
 }
 
-// Pipeline reads messages and decodes them on all cores.
+// Pipeline reads the messages From to Until and decodes them on all cores.
 type Pipeline struct {
 	Log         Log
 	From, Until uint64
-	Most        uint64  // of them are handed on at once
-	Decode      Decoder // called by several at a time
+	Most        uint64  // messages in one call of fold
+	Decode      Decoder // called concurrently
 }
 
-// Run hands the events to fold, in the order of the log. It returns when fold has
-// had the last, or with the first error. Batches are fold's until it returns.
+// Run calls fold with all batches, in the order of the log, and returns the first error. fold
+// must not keep a batch after it returns.
 func (p Pipeline) Run(ctx context.Context, fold func([]*Batch) error) error {
 	if p.From > p.Until {
 		return nil
 	}
 	size := min(p.Most, decodeMessages, p.Until-p.From+1)
 	decoders := runtime.GOMAXPROCS(0)
-	batches := 1 + decoders + decodeAhead // one is read
+	batches := 1 + decoders + decodeAhead // one is being read
 	free, work, order := make(chan *Batch, batches), make(chan *Batch, batches), make(chan *Batch, batches)
 	for range batches {
 		free <- newBatch(size)
@@ -89,7 +89,7 @@ func (p Pipeline) Run(ctx context.Context, fold func([]*Batch) error) error {
 	return group.Wait()
 }
 
-// read hands over every batch that it has filled, of those that are free.
+// read fills free batches and calls hand with each.
 func (p Pipeline) read(ctx context.Context, size uint64, free <-chan *Batch, hand func(*Batch)) error {
 	filling := <-free
 	return p.Log.ReadUntil(ctx, p.From, p.Until, func(m events.Message) error {

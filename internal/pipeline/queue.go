@@ -1,15 +1,15 @@
 package pipeline
 
-// queue gives out batches in their order.
+// queue returns batches in their order.
 type queue struct {
 	order <-chan *Batch
-	most  uint64 // at once
-	first *Batch // of the next, which was not decoded yet; may be nil
-	err   error  // behind which there are no more
+	most  uint64 // batches in one call of take
+	first *Batch // received by the last take, but not decoded then; may be nil
+	err   error  // of the batch after those that were returned
 }
 
-// take waits for a batch that is decoded and returns it, with those behind it that
-// are decoded already. It returns none when there are no more.
+// take waits until the next batch is decoded. It returns it and those after it that are
+// already decoded, or none at the end.
 func (q *queue) take() (some []*Batch, err error) {
 	if q.err != nil {
 		return nil, q.err

@@ -46,7 +46,7 @@ func New(t *testing.T) (context.Context, *World) {
 // LeaseTime is short, so that takeovers are quick.
 const LeaseTime = 2 * time.Second
 
-// Projector returns a new one, which is not running; the store is to be closed.
+// Projector returns a new projector, which does not run yet. The caller closes the store.
 func (w *World) Projector(ctx context.Context, t *testing.T, batchSize int) (*live.Projector, *store.Store) {
 	t.Helper()
 	w.projectors++
@@ -58,7 +58,7 @@ func (w *World) Projector(ctx context.Context, t *testing.T, batchSize int) (*li
 	return live.New(config), database
 }
 
-// Config is that of a projector of these rules.
+// Config is the configuration of a projector with these rules.
 func (w *World) Config(t *testing.T, database *store.Store, owner string, rules projections.Rules) live.Config {
 	return live.Config{
 		Log: w.Log.Reader(t), Store: database, Owner: owner, LeaseTime: LeaseTime, Rules: rules,
@@ -73,7 +73,7 @@ func (w *World) Start(ctx context.Context, t *testing.T, batchSize int) (stop fu
 	return Run(ctx, t, p, database)
 }
 
-// Run is Start for a projector that was made before; it closes the store.
+// Run is Start for an existing projector. It closes the store.
 func Run(ctx context.Context, t *testing.T, p *live.Projector, database *store.Store) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -97,7 +97,7 @@ func Run(ctx context.Context, t *testing.T, p *live.Projector, database *store.S
 	return once
 }
 
-// WaitApplied waits until every message up to the head is accounted for.
+// WaitApplied waits until the tables have a record of every message of the log.
 func (w *World) WaitApplied(ctx context.Context, t *testing.T) {
 	t.Helper()
 	info, err := w.Log.Info(ctx)
@@ -117,7 +117,8 @@ func (w *World) Number(ctx context.Context, t *testing.T, sql string) int64 {
 	return n
 }
 
-// Open opens a schema of the world's database, prepared where it is beside the live one.
+// Open opens a schema of the world's database. It prepares one that is neither the live nor
+// the previous one.
 func (w *World) Open(ctx context.Context, t *testing.T, schema string) *store.Store {
 	t.Helper()
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Schema: schema, Owner: "command"})
@@ -176,7 +177,7 @@ func (w *World) RequireSame(ctx context.Context, t *testing.T, one, other string
 	}
 }
 
-// ApplyOdd applies what lies between of every other partition.
+// ApplyOdd applies the messages after after and up to until of the odd partitions.
 func (w *World) ApplyOdd(ctx context.Context, t *testing.T, into *store.Store, after, until uint64) {
 	t.Helper()
 	reader, from := w.Log.Reader(t), map[int]uint64{}
@@ -203,7 +204,7 @@ func (w *World) ApplyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 	require.NoError(t, err)
 }
 
-// Faults is how often a projector had to begin again.
+// Faults returns how often a projector had to start again.
 func Faults(t *testing.T, registry *prometheus.Registry) float64 {
 	t.Helper()
 	families, err := registry.Gather()
