@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -108,7 +107,7 @@ func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 func (f *sourceFlags) withStore(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
 	return f.withPostgres(ctx, logger, func(ctx context.Context, dsn string) error {
 		config.DSN = dsn
-		config.Owner = cmp.Or(config.Owner, ownerName())
+		config.Owner = ownerName()
 		database, err := store.Open(ctx, config)
 		if err != nil {
 			return err

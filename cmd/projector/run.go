@@ -47,11 +47,11 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(liveGCPercent)
 	}
-	logger, owner := c.Logger(streams.Err), ownerName()
-	err := c.with(ctx, store.Config{Owner: owner, LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
+	logger := c.Logger(streams.Err)
+	err := c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
 		registry := telemetry.NewRegistry()
 		work := live.New(live.Config{
-			Log: s.log, Store: s.store, Owner: owner, LeaseTime: c.LeaseTime, Rules: c.rules,
+			Log: s.log, Store: s.store, Rules: c.rules,
 			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
 		})
 		inviter := invitations.New(invitations.Config{
@@ -62,7 +62,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if err != nil {
 			return err
 		}
-		logger.InfoContext(ctx, "the projector starts", "owner", owner, "admin_addr", admin.Addr(), "fold_id", c.rules.FoldID())
+		logger.InfoContext(ctx, "the projector starts", "owner", s.store.Owner(), "admin_addr", admin.Addr(), "fold_id", c.rules.FoldID())
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return work.Run(ctx) })
 		group.Go(func() error { return inviter.Run(ctx) })

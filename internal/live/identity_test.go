@@ -163,7 +163,7 @@ func waitRun(ctx context.Context, w *world.World, t *testing.T, log *eventlog.Lo
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "on-another-log", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
 	defer database.Close()
-	config := w.Config(t, database, "on-another-log", fixture.AnyMode)
+	config := w.Config(t, database, fixture.AnyMode)
 	config.Log = log
 	return live.New(config).Run(ctx)
 }

@@ -124,7 +124,7 @@ func TestAProjectorWithOtherRulesHoldsNoLeaseAndSaysWhatToDo(t *testing.T) {
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "other-rules", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
 	defer database.Close()
-	other := live.New(w.Config(t, database, "other-rules", projections.Rules{Mode: projections.ModeLive}))
+	other := live.New(w.Config(t, database, projections.Rules{Mode: projections.ModeLive}))
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- other.Run(ctx) }()

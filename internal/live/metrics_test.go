@@ -23,7 +23,7 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "measures", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
-	config := w.Config(t, database, "measures", fixture.AnyMode)
+	config := w.Config(t, database, fixture.AnyMode)
 	world.Run(ctx, t, live.New(config), database)
 	gauge := func(name string) float64 {
 		families, err := config.Registerer.(*prometheus.Registry).Gather()

@@ -25,7 +25,7 @@ func TestAnOutageOfTheDatabaseLeavesNoReadersBehind(t *testing.T) {
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
 	defer database.Close()
-	config := w.Config(t, database, "p1", fixture.AnyMode)
+	config := w.Config(t, database, fixture.AnyMode)
 	registry := prometheus.NewRegistry()
 	config.Log, config.Registerer = log, registry
 	running, stop := context.WithCancel(ctx)

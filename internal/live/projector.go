@@ -32,8 +32,6 @@ type log interface {
 type Config struct {
 	Log        log
 	Store      *store.Store
-	Owner      string // of the store
-	LeaseTime  time.Duration
 	Rules      projections.Rules
 	BatchSize  int
 	Logger     *slog.Logger
@@ -189,7 +187,7 @@ func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surpl
 	if err != nil {
 		return nil, nil, err
 	}
-	change := leaseChangesOf(p.Owner, partitions, members)
+	change := leaseChangesOf(p.Store.Owner(), partitions, members)
 	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
 	if len(change.free) > 0 {
 		taken, err := TakeLeases(ctx, p.Store, change.free)
@@ -239,7 +237,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	defer cancel()
 	ended, logID := make(chan error, 1), info.LogID
 	go func() { ended <- p.follow(following, logID, share, positions) }()
-	ticker := time.NewTicker(HeartbeatInterval(p.LeaseTime))
+	ticker := time.NewTicker(HeartbeatInterval(p.Store.LeaseTime()))
 	defer ticker.Stop()
 	for {
 		select {

@@ -24,7 +24,7 @@ func TestALogThatMayLoseEventsIsNotProjected(t *testing.T) {
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
 	defer database.Close()
-	config := w.Config(t, database, "p1", fixture.AnyMode)
+	config := w.Config(t, database, fixture.AnyMode)
 	config.Log = log
 	p := live.New(config)
 	running, stop := context.WithCancel(ctx)

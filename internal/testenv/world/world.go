@@ -50,18 +50,17 @@ const LeaseTime = 2 * time.Second
 func (w *World) Projector(ctx context.Context, t *testing.T, batchSize int) (*live.Projector, *store.Store) {
 	t.Helper()
 	w.projectors++
-	owner := fmt.Sprintf("p%d", w.projectors)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: owner, LeaseTime: LeaseTime})
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: fmt.Sprintf("p%d", w.projectors), LeaseTime: LeaseTime})
 	require.NoError(t, err)
-	config := w.Config(t, database, owner, fixture.AnyMode)
+	config := w.Config(t, database, fixture.AnyMode)
 	config.BatchSize = batchSize
 	return live.New(config), database
 }
 
 // Config is the configuration of a projector with these rules.
-func (w *World) Config(t *testing.T, database *store.Store, owner string, rules projections.Rules) live.Config {
+func (w *World) Config(t *testing.T, database *store.Store, rules projections.Rules) live.Config {
 	return live.Config{
-		Log: w.Log.Reader(t), Store: database, Owner: owner, LeaseTime: LeaseTime, Rules: rules,
+		Log: w.Log.Reader(t), Store: database, Rules: rules,
 		BatchSize: 10, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
 	}
 }
