@@ -15,8 +15,8 @@ func TestATableIsAddedInTwoSteps(t *testing.T) {
 	t.Parallel()
 	binary := otherBuild(t,
 		map[string][2]string{
-			"internal/projections/state.go":  {"\tRevenue       Table[", "\tReversalDays  Table[reversalKey, ReversalDay]\n\tRevenue       Table["},
-			"internal/projections/extras.go": {"\t\"revenue_daily\": countRevenue,", "\t\"revenue_daily\": countRevenue,\n\t\"reversals_daily\": countReversals,"},
+			"internal/projections/state.go":  {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
+			"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *facts, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
 			"internal/tables/table.go":       {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
 		},
 		map[string]string{
@@ -30,19 +30,16 @@ type ReversalDay struct {
 	Reversals int64     ` + "`db:\"reversals\"`" + `
 }
 
-type reversalKey struct{ day time.Time }
+type reversalDays = Table[time.Time, ReversalDay]
 
-// LoadReversalDay adds a row of the database.
-func (s *State) LoadReversalDay(row ReversalDay) { s.ReversalDays.Load(reversalKey{row.Day}, row) }
-
-func countReversals(s *State, f *facts, outcome Outcome) {
+func countReversals(days *reversalDays, f *facts, outcome Outcome) {
 	if outcome != Applied || !IsReversal(f.Type) {
 		return
 	}
-	key := reversalKey{f.OccurredAt.Truncate(24 * time.Hour)}
-	row, _ := s.ReversalDays.Get(key)
-	row.Day, row.Reversals = key.day, row.Reversals+1
-	s.ReversalDays.Put(key, row)
+	day := f.OccurredAt.Truncate(24 * time.Hour)
+	row, _ := days.Get(day)
+	row.Day, row.Reversals = day, row.Reversals+1
+	days.Put(day, row)
 }
 `,
 			"internal/tables/reversals_daily.sql": `create table reversals_daily (
@@ -65,7 +62,7 @@ var reversalsDailyDDL string
 var ReversalsByDay = &Table[projections.ReversalDay]{
 	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
 	rows:       func(s *projections.State) stateRows[projections.ReversalDay] { return &s.ReversalDays },
-	put:        (*projections.State).LoadReversalDay,
+	put:        func(s *projections.State, row projections.ReversalDay) { s.ReversalDays.Load(row.Day, row) },
 }
 `,
 		})

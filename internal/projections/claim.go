@@ -1,10 +1,6 @@
 package projections
 
-import (
-	"cmp"
-
-	"github.com/payfold/payfold/internal/events"
-)
+import "cmp"
 
 // claim is the rule of checkout.completed and subscription.paid. It merges what the event says
 // of its payment into what is known of that payment (see Payment.merge). The event that makes
@@ -103,13 +99,6 @@ func (r Rules) reject(f *facts, c claimCheck) Reason {
 	return ""
 }
 
-// StartsSubscription reports whether the event is a checkout that starts a subscription and
-// names no transaction. The subscription.paid that follows names it. So the checkout claims
-// nothing. What was bought is kept with the subscription, for all of its payments.
-func StartsSubscription(e events.Event) bool {
-	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
-}
-
 func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reason) (Outcome, error) {
 	f.payment, f.known, f.same = Payment{}, false, Payment{}
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
@@ -187,14 +176,6 @@ func (r Rules) statement(f *facts, offer *Offer) (said Payment, unusable Reason)
 	return said, ""
 }
 
-// statedKind returns the kind if an event or the catalogue says it; empty if it is implied.
-func (p Payment) statedKind() Kind {
-	if p.rank(kindRank) == kindSaid {
-		return p.Kind
-	}
-	return ""
-}
-
 // conflicts reports whether the event's payment is claimed for another user or as another kind.
 func conflicts(f *facts) bool {
 	p := f.payment
@@ -204,6 +185,28 @@ func conflicts(f *facts) bool {
 	return f.UserID != "" && f.UserID != p.UserID || f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
 }
 
-func isKind(kind Kind) bool {
-	return kind == KindSubscription || kind == KindOneTime || kind == KindPro
+// grantable returns the credits that the event's payment grants in all; nil for none. A licence
+// grants none. If there is a catalogue, the credits come only from its offer.
+func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
+	if f.Amount.Bad || f.Amount.Value < 0 {
+		return nil, rejection(OutOfRange)
+	}
+	credits, lines := f.Credits, int64(1)
+	if r.Catalogue != nil {
+		credits = offer.credits()
+		lines = offer.lines()
+	}
+	if kind == KindPro || !credits.Present {
+		return nil, nil
+	}
+	units := int64(1)
+	if f.Units.Present {
+		units = f.Units.Value
+	}
+	inRange := func(n int64) bool { return n >= 1 && n <= maxCredits }
+	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > maxCredits/credits.Value {
+		return nil, rejection(OutOfRange)
+	}
+	total := credits.Value * units * lines
+	return &total, nil
 }

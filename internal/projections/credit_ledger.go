@@ -24,6 +24,24 @@ type LedgerLine struct {
 	StreamSeq         int64     `db:"stream_seq"`
 }
 
+// Credits has the sums of a user's credit packs, the ledger lines of kind one_time. Balance is
+// Granted minus Reversed. It may be below zero.
+type Credits struct {
+	UserID    string `db:"user_id,key"`
+	Balance   int64  `db:"balance"`
+	Granted   int64  `db:"granted"`
+	Reversed  int64  `db:"reversed"`
+	StreamSeq int64  `db:"stream_seq"`
+}
+
+const (
+	// maxCredits bounds one line of a grant, before and after multiplication by the units.
+	maxCredits = 1_000_000_000_000
+
+	// maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
+	maxBalance = 1 << 62
+)
+
 // The entries, besides those of reversals (see causes).
 const (
 	entryGrant = "grant"
@@ -71,9 +89,9 @@ func (l *Ledger) add(line LedgerLine) {
 
 // sums returns what the payment has granted to its present user under its present kind, and how
 // much of that is reversed.
-func (s *State) sums(p Payment) (granted, reversed int64) {
+func (l *Ledger) sums(p Payment) (granted, reversed int64) {
 	for _, id := range p.ids() {
-		for _, line := range s.Ledger.lines[id] {
+		for _, line := range l.lines[id] {
 			switch {
 			case line.UserID != p.UserID || line.Kind != p.Kind:
 			case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
@@ -94,17 +112,17 @@ type remainder struct {
 
 // remaining lists the payment's grant lines for its present user and kind, the latest available
 // first.
-func (s *State) remaining(p Payment) []remainder {
+func (l *Ledger) remaining(p Payment) []remainder {
 	var grants []remainder
 	for _, id := range p.ids() {
-		for _, line := range s.Ledger.lines[id] {
+		for _, line := range l.lines[id] {
 			if line.Entry == entryGrant && line.UserID == p.UserID && line.Kind == p.Kind {
 				grants = append(grants, remainder{line, line.Delta, 0})
 			}
 		}
 	}
 	for _, id := range p.ids() {
-		for _, line := range s.Ledger.lines[id] {
+		for _, line := range l.lines[id] {
 			for i := range grants {
 				if line.ReversesEventID != grants[i].EventID || *line.ReversesLine != grants[i].Line {
 					continue
@@ -122,34 +140,26 @@ func (s *State) remaining(p Payment) []remainder {
 	return grants
 }
 
-// take writes lines that take back that many credits of the payment's grants, the latest
-// available first. If credits is below zero, the lines give back what was reversed.
-func (s *State) take(p Payment, credits int64, entry string, by ledgerEvent) {
-	if credits == 0 {
-		return
+// ledgerEvent is the event under which a ledger line is written.
+type ledgerEvent struct {
+	eventID    string
+	occurredAt time.Time
+	seq        int64
+}
+
+// share returns the credits of one of n lines. Credits that do not divide evenly, because they
+// came later under another offer, give the first lines one more.
+func share(credits, line, n int64) int64 {
+	if line < credits%n {
+		return credits/n + 1
 	}
-	for _, grant := range s.remaining(p) {
-		part := min(credits, grant.left)
-		if credits < 0 {
-			part = -min(-credits, grant.reversed)
-		}
-		if part == 0 {
-			continue
-		}
-		credits -= part
-		line := grant.Line
-		s.Ledger.add(LedgerLine{
-			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entry, Delta: -part,
-			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
-			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
-			OccurredAt: by.occurredAt, StreamSeq: by.seq,
-		})
-		switch {
-		case p.Kind != KindOneTime:
-		case entry == entryCorrection && part > 0:
-			s.addCredits(p.UserID, -part, 0, by.seq)
-		default:
-			s.addCredits(p.UserID, 0, part, by.seq)
-		}
-	}
+	return credits / n
+}
+
+// addMonths returns the same day and time that many months later, or the last day of the month
+// if the month is shorter.
+func addMonths(t time.Time, months int64) time.Time {
+	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	lastDay := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), lastDay)-1)
 }

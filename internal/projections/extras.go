@@ -1,10 +1,10 @@
 package projections
 
 // extras lists the projections that live tables do not have. A rebuild folds those that it is
-// asked for. A new one is one line here, a file with its rule, a table in State, and its
-// declaration in the store.
+// asked for. A new one is one line here, a file with its row and its rule, a table in State, and
+// its declaration in internal/tables.
 var extras = map[string]func(*State, *facts, Outcome){
-	"revenue_daily": countRevenue,
+	"revenue_daily": func(s *State, f *facts, outcome Outcome) { countRevenue(&s.Revenue, s.changedPayments, f, outcome) },
 }
 
 // IsExtra reports whether an extra projection has that name.

@@ -1,34 +1,27 @@
+// Package projections has the rules: a pure fold from events to the rows of the read models.
+//
+//	State × Event ──Fold──▶ State + Outcome
+//
+// There is no clock, no database and no logger here. The same events in the same order give
+// the same rows, byte for byte, in any batches. Live projection and rebuild run the same code.
+//
+// From the bottom up: the files that are named after tables have the rows, and what follows
+// from a row alone (payment.go first). state.go has all rows, and finds them. settle.go writes
+// the ledger, and choose.go what the portal shows. recompute.go and set_subscription.go call
+// each other: a payment can change its subscription, and a subscription its payments. claim.go,
+// lifecycle.go and reverse.go are the rules of the event types. fold.go applies them.
+//
+// A State must hold every row that the events folded into it can touch (see State). Each
+// Table knows which of its rows a fold changed.
 package projections
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 )
-
-// RulesVersion changes whenever a fold of the same log can give other rows.
-const RulesVersion = "3"
-
-// Rules are the settings of the fold.
-type Rules struct {
-	Mode      Mode
-	Catalogue *Catalogue // if nil, the metadata says what is sold
-	Extras    []string   // sorted names, see extras; only a rebuild has any
-}
-
-// FoldID identifies these rules. Rows that were made under another id may differ.
-func (r Rules) FoldID() string {
-	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
-	if r.Catalogue != nil {
-		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.digest)
-	}
-	if len(r.Extras) > 0 {
-		id += ", with " + strings.Join(r.Extras, " ")
-	}
-	return id
-}
 
 // Fold applies one event to the state. It is deterministic and total: if it cannot use an
 // event, it records why, and keeps at most what the event says of its payment. If the state
@@ -58,12 +51,6 @@ func (r Rules) Fold(s *State, e events.Event) {
 	r.foldExtras(s, f, outcome)
 }
 
-// rejection is the error of a rule that rejects the event. The rule has claimed and granted
-// nothing.
-type rejection Reason
-
-func (r rejection) Error() string { return string(r) }
-
 func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if f.Unreadable {
 		return Rejected, rejection(InvalidText)
@@ -88,4 +75,44 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 		f.ProductKey = f.Product
 	}
 	return effect(r, s, f)
+}
+
+// newFacts returns the facts of the event. They are valid until the next call.
+func newFacts(s *State, e events.Event) *facts {
+	f := &s.facts
+	*f = facts{Event: e, kind: e.Kind, user: e.UserID}
+	if !HasEffect(e.Type) {
+		return f
+	}
+	f.payment, f.same, f.known = s.findPayment(e.Transaction, e.Order)
+	if IsReversal(e.Type) {
+		f.user, f.kind = f.payment.UserID, f.payment.Kind
+		return f
+	}
+	var subscription SubscriptionState
+	if e.SubscriptionID != "" {
+		subscription, _ = s.Subscriptions.Get(e.SubscriptionID)
+	}
+	f.user = cmp.Or(f.user, f.payment.user(), subscription.UserID)
+	f.kind = cmp.Or(f.kind, f.payment.Kind, subscription.SoldKind, subscription.Kind)
+	if f.kind == "" && f.isOfSubscription() {
+		f.kind = KindSubscription
+	}
+	return f
+}
+
+func (s *State) record(f *facts, outcome Outcome, reason Reason) {
+	s.Events.add(ProcessedEvent{
+		EventID:           f.ID,
+		StreamSeq:         int64(f.Seq),
+		EventType:         f.Type,
+		Kind:              f.kind,
+		UserID:            f.user,
+		SubscriptionID:    f.SubscriptionID,
+		ProviderPaymentID: cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()),
+		Outcome:           string(outcome),
+		Reason:            string(reason),
+		OccurredAt:        f.OccurredAt,
+		ReceivedAt:        f.ReceivedAt,
+	})
 }

@@ -1,6 +1,9 @@
 package projections
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // lifecycle is the rule of the events about the status of a subscription. They name an old
 // payment or none. So they claim nothing themselves. But an event that brings the user lets the
@@ -50,11 +53,11 @@ func (r Rules) bind(s *State, f *facts) {
 	r.link(s, f, p)
 }
 
-// link stores p, the event's payment, if the event added a name to it.
-func (r Rules) link(s *State, f *facts, p Payment) {
-	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
-		return
+// statusOf returns the status of a subscription. It is the event's type; only an update has a
+// field for it.
+func statusOf(f *facts) string {
+	if f.Type == "subscription.update" {
+		return f.Status
 	}
-	f.payment = p
-	r.recompute(s, f, p)
+	return strings.TrimPrefix(f.Type, "subscription.")
 }

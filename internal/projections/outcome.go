@@ -30,12 +30,8 @@ const (
 	Internal         Reason = "internal"
 )
 
-// Kind is what was bought.
-type Kind = string
+// rejection is the error of a rule that rejects the event. The rule has claimed and granted
+// nothing.
+type rejection Reason
 
-// The kinds.
-const (
-	KindSubscription Kind = "subscription"
-	KindOneTime      Kind = "one_time"
-	KindPro          Kind = "pro"
-)
+func (r rejection) Error() string { return string(r) }

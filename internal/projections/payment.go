@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"slices"
 	"time"
 )
 
@@ -192,57 +191,44 @@ func (p Payment) subscription() string {
 	return ""
 }
 
-// LoadPayment adds a payment of the database. A payment that is already here stays.
-func (s *State) LoadPayment(p Payment) {
-	if _, here := s.Payments.Get(p.ProviderPaymentID); here {
-		return
+func (p Payment) user() string {
+	if p.UserID != "" {
+		return p.UserID
 	}
-	s.Payments.Load(p.ProviderPaymentID, p)
-	s.indexPayment(Payment{}, p)
+	return p.Buyer
 }
 
-func (s *State) putPayment(p Payment) {
-	before, _ := s.Payments.Get(p.ProviderPaymentID)
-	if s.before != nil {
-		if _, kept := s.before[p.ProviderPaymentID]; !kept {
-			s.before[p.ProviderPaymentID] = before
-		}
+// ids returns the payment ids that its ledger lines and reversals may have.
+func (p Payment) ids() []string {
+	if p.MergedID == "" {
+		return []string{p.ProviderPaymentID}
 	}
-	s.Payments.Put(p.ProviderPaymentID, p)
-	s.indexPayment(before, p)
+	return []string{p.ProviderPaymentID, p.MergedID}
 }
 
-func (s *State) indexPayment(before, p Payment) {
-	if p.TransactionID != "" {
-		s.byTransaction[p.TransactionID] = p.ProviderPaymentID
+// statedKind returns the kind if an event or the catalogue says it; empty if it is implied.
+func (p Payment) statedKind() Kind {
+	if p.rank(kindRank) == kindSaid {
+		return p.Kind
 	}
-	if p.FirstOfOrder {
-		s.byOrder[p.OrderID] = p.ProviderPaymentID
-	}
-	if before.Kind == KindPro && before.UserID != "" {
-		delete(s.proOf[before.UserID], p.ProviderPaymentID)
-	}
-	if p.Kind == KindPro && p.UserID != "" {
-		addTo(s.proOf, p.UserID, p.ProviderPaymentID)
-	}
-	if before.SubscriptionID != "" {
-		delete(s.paymentsOf[before.SubscriptionID], p.ProviderPaymentID)
-	}
-	if p.SubscriptionID != "" {
-		addTo(s.paymentsOf, p.SubscriptionID, p.ProviderPaymentID)
-	}
+	return ""
 }
 
-// paymentsIn lists the loaded payments of a subscription, in the order of the log.
-func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Payment {
-	var list []Payment
-	for id := range s.paymentsOf[subscription] {
-		if p, _ := s.Payments.Get(id); which(p) {
-			list = append(list, p)
-		}
-	}
-	slices.SortFunc(list, func(a, b Payment) int {
-		return cmp.Or(cmp.Compare(a.StreamSeq, b.StreamSeq), cmp.Compare(a.ProviderPaymentID, b.ProviderPaymentID))
-	})
-	return list
+// Kind is what was bought.
+type Kind = string
+
+// The kinds.
+const (
+	KindSubscription Kind = "subscription"
+	KindOneTime      Kind = "one_time"
+	KindPro          Kind = "pro"
+)
+
+func isKind(kind Kind) bool {
+	return kind == KindSubscription || kind == KindOneTime || kind == KindPro
 }
+
+const implicitPrefix = "implicit:"
+
+// ImplicitSubscription returns the id of a user's subscription for events that name none.
+func ImplicitSubscription(user string) string { return implicitPrefix + user }

@@ -59,13 +59,6 @@ func (p Payment) decidesBefore(other Payment) bool {
 	return p.FirstAt.Before(other.FirstAt)
 }
 
-func (p Payment) user() string {
-	if p.UserID != "" {
-		return p.UserID
-	}
-	return p.Buyer
-}
-
 // paymentNamed returns the payment that has this name in the index, or else the payment whose
 // key it is. Keys are unique among transactions and orders together.
 func (s *State) paymentNamed(name string, index map[string]string) (Payment, bool) {
@@ -97,27 +90,4 @@ func (s *State) named(f *facts) Payment {
 		p.FirstOfOrder = !taken
 	}
 	return p
-}
-
-// keepNameOnly turns f.same, the other row of the event's payment, into a name of it.
-func (s *State) keepNameOnly(f *facts) {
-	row := f.same
-	if row.ProviderPaymentID == "" {
-		return
-	}
-	f.same = Payment{}
-	s.putPayment(Payment{
-		ProviderPaymentID: row.ProviderPaymentID, MergedInto: f.payment.ProviderPaymentID,
-		OrderID: row.OrderID, FirstOfOrder: row.FirstOfOrder,
-		EventID: row.EventID, OccurredAt: row.OccurredAt, StreamSeq: row.StreamSeq,
-	})
-	s.releaseImplicit(row, "")
-}
-
-// ids returns the payment ids that its ledger lines and reversals may have.
-func (p Payment) ids() []string {
-	if p.MergedID == "" {
-		return []string{p.ProviderPaymentID}
-	}
-	return []string{p.ProviderPaymentID, p.MergedID}
 }

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -76,20 +75,4 @@ func (e *Events) clear() {
 func (e *Events) add(row ProcessedEvent) {
 	e.Load(row.EventID)
 	e.added = append(e.added, row)
-}
-
-func (s *State) record(f *facts, outcome Outcome, reason Reason) {
-	s.Events.add(ProcessedEvent{
-		EventID:           f.ID,
-		StreamSeq:         int64(f.Seq),
-		EventType:         f.Type,
-		Kind:              f.kind,
-		UserID:            f.user,
-		SubscriptionID:    f.SubscriptionID,
-		ProviderPaymentID: cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()),
-		Outcome:           string(outcome),
-		Reason:            string(reason),
-		OccurredAt:        f.OccurredAt,
-		ReceivedAt:        f.ReceivedAt,
-	})
 }

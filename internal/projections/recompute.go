@@ -103,3 +103,27 @@ func (s *State) releaseImplicit(before Payment, now string) {
 	s.putSubscription(state)
 	s.chooseSubscription(before.UserID)
 }
+
+// keepNameOnly turns f.same, the other row of the event's payment, into a name of it.
+func (s *State) keepNameOnly(f *facts) {
+	row := f.same
+	if row.ProviderPaymentID == "" {
+		return
+	}
+	f.same = Payment{}
+	s.putPayment(Payment{
+		ProviderPaymentID: row.ProviderPaymentID, MergedInto: f.payment.ProviderPaymentID,
+		OrderID: row.OrderID, FirstOfOrder: row.FirstOfOrder,
+		EventID: row.EventID, OccurredAt: row.OccurredAt, StreamSeq: row.StreamSeq,
+	})
+	s.releaseImplicit(row, "")
+}
+
+// link stores p, the event's payment, if the event added a name to it.
+func (r Rules) link(s *State, f *facts, p Payment) {
+	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
+		return
+	}
+	f.payment = p
+	r.recompute(s, f, p)
+}

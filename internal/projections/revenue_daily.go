@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"iter"
 	"time"
 )
 
@@ -25,23 +26,19 @@ type revenueKey struct {
 	currency, kind string
 }
 
-// LoadRevenue adds a row of the database.
-func (s *State) LoadRevenue(row RevenueDay) {
-	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
-}
+type revenueDays = Table[revenueKey, RevenueDay]
 
-// countRevenue adds how the event changed its payments, and the money of a rejected event.
-func countRevenue(s *State, f *facts, outcome Outcome) {
-	for id, before := range s.before {
-		after, _ := s.Payments.Get(id)
-		s.addPaid(before, -1)
-		s.addPaid(after, 1)
+// countRevenue adds how the event changed the payments, and the money of a rejected event.
+func countRevenue(days *revenueDays, changed iter.Seq2[Payment, Payment], f *facts, outcome Outcome) {
+	for before, after := range changed {
+		addPaid(days, before, -1)
+		addPaid(days, after, 1)
 		if taken := amountOf(after.RefundedAmount) - amountOf(before.RefundedAmount); taken != 0 {
-			s.addRevenue(f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
+			addRevenue(days, f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
 		}
 	}
 	if outcome == Rejected && IsClaim(f.Type) {
-		s.addRevenue(f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
+		addRevenue(days, f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
 			r.RejectedEvents++
 			r.Rejected += max(f.Amount.Value, 0)
 		})
@@ -50,26 +47,26 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 
 // addPaid adds a payment if sign is 1, and subtracts it if sign is -1. A payment counts when
 // everything except its user is known.
-func (s *State) addPaid(p Payment, sign int64) {
+func addPaid(days *revenueDays, p Payment, sign int64) {
 	if !p.sold() {
 		return
 	}
-	s.addRevenue(p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
+	addRevenue(days, p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
 		r.Payments += sign
 		r.Gross += sign * amountOf(p.Amount)
 	})
 }
 
-func (s *State) addRevenue(at time.Time, currency, kind string, add func(*RevenueDay)) {
-	if kind != KindSubscription && kind != KindOneTime && kind != KindPro {
+func addRevenue(days *revenueDays, at time.Time, currency, kind string, add func(*RevenueDay)) {
+	if !isKind(kind) {
 		kind = "unknown"
 	}
 	key := revenueKey{at.Truncate(24 * time.Hour), cmp.Or(currency, "unknown"), kind}
-	row, _ := s.Revenue.Get(key)
+	row, _ := days.Get(key)
 	row.Day, row.Currency, row.Kind = key.day, key.currency, key.kind
 	add(&row)
 	row.Net = row.Gross - row.Refunded
-	s.Revenue.Put(key, row)
+	days.Put(key, row)
 }
 
 func amountOf(amount *int64) int64 {

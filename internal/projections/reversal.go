@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -27,119 +26,8 @@ type Reversal struct {
 // causes maps event types to the ledger entries of reversals.
 var causes = map[string]string{"refund.created": "refund", "dispute.created": "chargeback"}
 
-// reverse is the rule of refund.created and dispute.created. They need only a name of the
-// payment, which knows the user and the kind. What is reversed is settled against what the
-// payment granted, now or when it is claimed.
-func reverse(r Rules, s *State, f *facts) (Outcome, error) {
-	if f.PaymentID() == "" {
-		return Rejected, rejection(MissingPaymentID)
-	}
-	amount, paid := f.RefundAmount, f.PaidAmount
-	cumulative := f.RefundedTotal.Present
-	if cumulative && !(f.Type == "dispute.created" && (amount.Bad || amount.Value > f.RefundedTotal.Value)) {
-		amount = f.RefundedTotal
-	}
-	if amount.Bad || amount.Value < 0 || paid.Bad || paid.Value < 0 {
-		return Rejected, rejection(OutOfRange)
-	}
-	row := Reversal{
-		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causes[f.Type], Status: f.Status,
-		Amount: amount.Pointer(), Paid: paid.Pointer(), OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), Cumulative: cumulative,
-	}
-	if !row.counts() {
-		s.Reversals.Put(row.EventID, row)
-		return Ignored, nil
-	}
-	f.payment = s.named(f)
-	row.ProviderPaymentID = f.payment.ProviderPaymentID
-	s.Reversals.Put(row.EventID, row)
-	s.indexReversal(row)
-	r.recompute(s, f, f.payment)
-	return Applied, nil
-}
-
-// LoadReversal adds a reversal of the database. One that is already here stays.
-func (s *State) LoadReversal(row Reversal) {
-	if _, loaded := s.Reversals.Get(row.EventID); loaded {
-		return
-	}
-	s.Reversals.Load(row.EventID, row)
-	s.indexReversal(row)
-}
-
-func (s *State) indexReversal(row Reversal) {
-	if row.counts() {
-		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
-	}
-}
-
 // counts reports whether the money was really taken back, and not only asked for or refused.
 func (r Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
-
-// settle writes the ledger lines that are missing. What the ledger must say is a function of
-// the payment and its reversals only. Grants are written under the event by, corrections under
-// the event now, and each reversal under its own event, in the order of the log. If no line is
-// missing, settle writes none.
-func (s *State) settle(p Payment, by, now ledgerEvent) Payment {
-	reversals := s.reversalsFor(p)
-	all := takenBy(reversals, p)
-	if len(reversals) > 0 {
-		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
-		s.putPayment(p)
-	}
-	s.undoFormerGrants(p, now)
-	due := p.creditsDue()
-	granted, reversed := s.sums(p)
-	if excess := reversed - all.of(due); excess > 0 {
-		s.take(p, -excess, entryCorrection, now)
-		reversed -= excess
-	}
-	if granted > due {
-		s.take(p, granted-due, entryCorrection, now)
-	}
-	if granted < due {
-		s.grant(p, due-granted, by)
-	}
-	soFar := taken{paid: all.paid}
-	for _, reversal := range reversals {
-		soFar.add(reversal)
-		if step := soFar.of(due) - reversed; step > 0 {
-			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
-			reversed += step
-		}
-	}
-	return p
-}
-
-// undoFormerGrants takes back everything that was granted to another user or under another
-// kind, before more was known of the payment.
-func (s *State) undoFormerGrants(p Payment, now ledgerEvent) {
-	for _, user := range []string{p.user(), p.OtherUserID} {
-		for _, kind := range []Kind{KindSubscription, KindOneTime} {
-			if user == "" || user == p.UserID && kind == p.Kind {
-				continue
-			}
-			was := p
-			was.UserID, was.Kind = user, kind
-			granted, reversed := s.sums(was)
-			s.take(was, -reversed, entryCorrection, now)
-			s.take(was, granted, entryCorrection, now)
-		}
-	}
-}
-
-// reversalsFor lists the reversals that count for the payment, in the order of the log.
-func (s *State) reversalsFor(p Payment) []Reversal {
-	var list []Reversal
-	for _, id := range p.ids() {
-		for _, event := range s.reversalsOf[id] {
-			reversal, _ := s.Reversals.Get(event)
-			list = append(list, reversal)
-		}
-	}
-	slices.SortFunc(list, func(a, b Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
-	return list
-}
 
 // taken is what some reversals of one payment take back together: the largest cumulative
 // amount, and the sum of the amounts of the others.
@@ -238,3 +126,6 @@ func (t *taken) reversedAt(reversals []Reversal) time.Time {
 	}
 	return time.Time{}
 }
+
+// IsReversal reports whether events of this type take a payment back.
+func IsReversal(eventType string) bool { return causes[eventType] != "" }

@@ -1,5 +1,10 @@
 package projections
 
+import (
+	"cmp"
+	"slices"
+)
+
 // State has the rows of all tables that the events to be folded can touch:
 //
 //   - events: those with an id of these events
@@ -23,7 +28,7 @@ type State struct {
 	Subscriptions Table[string, SubscriptionState]
 	Current       Table[string, Subscription]
 	Licenses      Table[string, ProLicense]
-	Revenue       Table[revenueKey, RevenueDay] // an extra
+	Revenue       revenueDays // an extra
 
 	// Poison has the sequences of the quarantined events, whose rows the database has refused.
 	Poison map[uint64]bool
@@ -70,4 +75,133 @@ func (s *State) Reset() {
 	clear(s.ofUser)
 	clear(s.proOf)
 	clear(s.reversalsOf)
+}
+
+// LoadPayment adds a payment of the database. A payment that is already here stays.
+func (s *State) LoadPayment(p Payment) {
+	if _, here := s.Payments.Get(p.ProviderPaymentID); here {
+		return
+	}
+	s.Payments.Load(p.ProviderPaymentID, p)
+	s.indexPayment(Payment{}, p)
+}
+
+func (s *State) putPayment(p Payment) {
+	before, _ := s.Payments.Get(p.ProviderPaymentID)
+	if s.before != nil {
+		if _, kept := s.before[p.ProviderPaymentID]; !kept {
+			s.before[p.ProviderPaymentID] = before
+		}
+	}
+	s.Payments.Put(p.ProviderPaymentID, p)
+	s.indexPayment(before, p)
+}
+
+func (s *State) indexPayment(before, p Payment) {
+	if p.TransactionID != "" {
+		s.byTransaction[p.TransactionID] = p.ProviderPaymentID
+	}
+	if p.FirstOfOrder {
+		s.byOrder[p.OrderID] = p.ProviderPaymentID
+	}
+	if before.Kind == KindPro && before.UserID != "" {
+		delete(s.proOf[before.UserID], p.ProviderPaymentID)
+	}
+	if p.Kind == KindPro && p.UserID != "" {
+		addTo(s.proOf, p.UserID, p.ProviderPaymentID)
+	}
+	if before.SubscriptionID != "" {
+		delete(s.paymentsOf[before.SubscriptionID], p.ProviderPaymentID)
+	}
+	if p.SubscriptionID != "" {
+		addTo(s.paymentsOf, p.SubscriptionID, p.ProviderPaymentID)
+	}
+}
+
+// LoadSubscription adds a subscription of the database. One that is already here stays.
+func (s *State) LoadSubscription(row SubscriptionState) {
+	if _, here := s.Subscriptions.Get(row.SubscriptionID); here {
+		return
+	}
+	s.Subscriptions.Load(row.SubscriptionID, row)
+	s.indexSubscription(row)
+}
+
+func (s *State) putSubscription(row SubscriptionState) {
+	before, _ := s.Subscriptions.Get(row.SubscriptionID)
+	if before.UserID != "" && before.UserID != row.UserID {
+		delete(s.ofUser[before.UserID], row.SubscriptionID)
+	}
+	s.Subscriptions.Put(row.SubscriptionID, row)
+	s.indexSubscription(row)
+}
+
+func (s *State) indexSubscription(row SubscriptionState) {
+	if row.UserID != "" {
+		addTo(s.ofUser, row.UserID, row.SubscriptionID)
+	}
+}
+
+// LoadReversal adds a reversal of the database. One that is already here stays.
+func (s *State) LoadReversal(row Reversal) {
+	if _, loaded := s.Reversals.Get(row.EventID); loaded {
+		return
+	}
+	s.Reversals.Load(row.EventID, row)
+	s.indexReversal(row)
+}
+
+func (s *State) indexReversal(row Reversal) {
+	if row.counts() {
+		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
+	}
+}
+
+// LoadRevenue adds a row of the database.
+func (s *State) LoadRevenue(row RevenueDay) {
+	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
+}
+
+func addTo(index map[string]map[string]bool, key, member string) {
+	if index[key] == nil {
+		index[key] = map[string]bool{}
+	}
+	index[key][member] = true
+}
+
+// changedPayments yields every payment that the event changed, as it was before and as it is now.
+// Without extras it yields none.
+func (s *State) changedPayments(yield func(before, after Payment) bool) {
+	for id, before := range s.before {
+		if after, _ := s.Payments.Get(id); !yield(before, after) {
+			return
+		}
+	}
+}
+
+// paymentsIn lists the loaded payments of a subscription, in the order of the log.
+func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Payment {
+	var list []Payment
+	for id := range s.paymentsOf[subscription] {
+		if p, _ := s.Payments.Get(id); which(p) {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b Payment) int {
+		return cmp.Or(cmp.Compare(a.StreamSeq, b.StreamSeq), cmp.Compare(a.ProviderPaymentID, b.ProviderPaymentID))
+	})
+	return list
+}
+
+// reversalsFor lists the reversals that count for the payment, in the order of the log.
+func (s *State) reversalsFor(p Payment) []Reversal {
+	var list []Reversal
+	for _, id := range p.ids() {
+		for _, event := range s.reversalsOf[id] {
+			reversal, _ := s.Reversals.Get(event)
+			list = append(list, reversal)
+		}
+	}
+	slices.SortFunc(list, func(a, b Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
+	return list
 }

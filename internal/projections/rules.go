@@ -1,6 +1,31 @@
 package projections
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
+
+// RulesVersion changes whenever a fold of the same log can give other rows.
+const RulesVersion = "3"
+
+// Rules are the settings of the fold.
+type Rules struct {
+	Mode      Mode
+	Catalogue *Catalogue // if nil, the metadata says what is sold
+	Extras    []string   // sorted names, see extras; only a rebuild has any
+}
+
+// FoldID identifies these rules. Rows that were made under another id may differ.
+func (r Rules) FoldID() string {
+	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
+	if r.Catalogue != nil {
+		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.digest)
+	}
+	if len(r.Extras) > 0 {
+		id += ", with " + strings.Join(r.Extras, " ")
+	}
+	return id
+}
 
 // Mode says which of the provider's modes are accepted.
 type Mode string

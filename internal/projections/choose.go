@@ -1,0 +1,83 @@
+package projections
+
+import (
+	"slices"
+	"time"
+)
+
+// chooseSubscription sets the row of a user. A live subscription goes before an ended one, then
+// one that the provider names, then the one that started last, then the last in the log.
+func (s *State) chooseSubscription(user string) {
+	var best SubscriptionState
+	for id := range s.ofUser[user] {
+		candidate, _ := s.Subscriptions.Get(id)
+		if candidate.Status == statusUnknown || candidate.Status == statusMerged || candidate.Kind != "" && candidate.Kind != KindSubscription {
+			continue
+		}
+		if best.SubscriptionID == "" || candidate.before(best) {
+			best = candidate
+		}
+	}
+	now, shown := s.Current.Get(user)
+	if best.SubscriptionID == "" {
+		if shown && now.Status != statusUnknown { // the one that was shown is of another kind or user now
+			now.Status = statusUnknown
+			s.Current.Put(user, now)
+		}
+		return
+	}
+	id := best.SubscriptionID
+	if best.implicit() {
+		id = ""
+	}
+	chosen := Subscription{
+		UserID: user, SubscriptionID: id, ProductKey: best.ProductKey, Status: best.Status,
+		CurrentPeriodStart: best.CurrentPeriodStart, CurrentPeriodEnd: best.CurrentPeriodEnd,
+		CanceledAt: best.CanceledAt, ProviderPaymentID: best.ProviderPaymentID,
+		OccurredAt: best.OccurredAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+	}
+	if !shown || now != chosen {
+		s.Current.Put(user, chosen)
+	}
+}
+
+// chooseLicenses sets the licences of the users of these payments.
+func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
+	var chosen []string
+	for _, p := range payments {
+		if p.Kind == KindPro && p.UserID != "" && !slices.Contains(chosen, p.UserID) {
+			chosen = append(chosen, p.UserID)
+			s.chooseLicense(p.UserID, at)
+		}
+	}
+}
+
+// chooseLicense sets a user's licence after one of the user's pro payments changed.
+func (s *State) chooseLicense(user string, at time.Time) {
+	var best Payment
+	for id := range s.proOf[user] {
+		candidate, _ := s.Payments.Get(id)
+		if best.ProviderPaymentID == "" || candidate.licensesBefore(best) {
+			best = candidate
+		}
+	}
+	before, known := s.Licenses.Get(user)
+	if best.ProviderPaymentID == "" {
+		if known && before.Status == statusActive { // the payment got another kind or user
+			before.Status, before.RevokedAt = statusRevoked, at
+			s.Licenses.Put(user, before)
+		}
+		return
+	}
+	row := ProLicense{
+		UserID: user, Status: statusActive, GitHubUsername: best.GitHubUsername,
+		ProductKey: best.ProductKey, ProviderPaymentID: best.ProviderPaymentID,
+		ActivatedAt: best.FirstAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+	}
+	if !best.ReversedAt.IsZero() {
+		row.Status = statusRevoked
+	}
+	if !known || row != before {
+		s.Licenses.Put(user, row)
+	}
+}

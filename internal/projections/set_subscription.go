@@ -1,0 +1,98 @@
+package projections
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// change is what an event or a payment says of a subscription.
+type change struct {
+	at, startedAt          time.Time
+	status                 string // empty: unchanged
+	user                   string
+	kind                   Kind // empty: unknown
+	productKey             string
+	paymentID              string
+	periodStart, periodEnd time.Time
+	canceledAt             time.Time
+	sold                   Payment // what a checkout that starts it says of its payments; see sell
+	holders                int64   // is added to Holders
+	ownerOnly              bool    // it says nothing of status, product, payment or period
+}
+
+// setSubscription applies a change to a subscription, claims the payments that waited for its
+// user, and chooses the user's current subscription again. A change that is older than the
+// state only fills empty fields; it is Stale. A cancellation is final and applies in any order;
+// of several, the earliest counts. Only an implicit subscription is revived, by its next
+// payment.
+func (r Rules) setSubscription(s *State, f *facts, key string, c change) Outcome {
+	state, known := s.Subscriptions.Get(key)
+	if !known || state.Status == statusMerged {
+		known = false
+		state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
+	}
+	implicit := strings.HasPrefix(key, implicitPrefix)
+	older, final := known && state.Status != statusUnknown && c.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
+	newest := !older && !final
+	earliestCancellation := c.status == statusCanceled && !implicit && (older || !final)
+	outcome := Applied
+	switch {
+	case c.ownerOnly && known:
+	case newest || earliestCancellation:
+		state.overwrite(f, c)
+	default:
+		outcome = Stale
+		state.fill(c)
+	}
+	found := state.UserID == "" && c.user != ""
+	state.UserID = cmp.Or(state.UserID, c.user)
+	if c.startedAt.Before(state.StartedAt) && !c.ownerOnly {
+		state.StartedAt = c.startedAt
+	}
+	state.Kind = shownKind(state.Kind, c.kind)
+	state.sell(c.sold)
+	state.Holders += c.holders
+	s.putSubscription(state)
+	if found {
+		for _, p := range s.paymentsIn(key, func(p Payment) bool { return p.UserID == "" }) {
+			r.recompute(s, f, p)
+		}
+	}
+	if state.UserID != "" {
+		s.chooseSubscription(state.UserID)
+	}
+	return outcome
+}
+
+func (s *SubscriptionState) overwrite(f *facts, c change) {
+	s.Status, s.CanceledAt = cmp.Or(c.status, s.Status), time.Time{}
+	if s.Status == statusCanceled {
+		s.CanceledAt = firstTime(c.canceledAt, c.at)
+	}
+	s.ProductKey = cmp.Or(c.productKey, s.ProductKey)
+	s.ProviderPaymentID = cmp.Or(c.paymentID, s.ProviderPaymentID)
+	if !c.periodStart.IsZero() || !c.periodEnd.IsZero() {
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = c.periodStart, c.periodEnd
+	}
+	if c.status != "" || s.Status == statusUnknown { // otherwise the status still comes from the earlier event
+		s.OccurredAt, s.EventID, s.StreamSeq = c.at, f.ID, int64(f.Seq)
+	}
+}
+
+func (s *SubscriptionState) fill(c change) {
+	s.ProductKey = cmp.Or(s.ProductKey, c.productKey)
+	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, c.paymentID)
+	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = c.periodStart, c.periodEnd
+	}
+}
+
+func firstTime(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}

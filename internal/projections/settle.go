@@ -1,0 +1,127 @@
+package projections
+
+// settle writes the ledger lines that are missing. What the ledger must say is a function of
+// the payment and its reversals only. Grants are written under the event by, corrections under
+// the event now, and each reversal under its own event, in the order of the log. If no line is
+// missing, settle writes none.
+func (s *State) settle(p Payment, by, now ledgerEvent) Payment {
+	reversals := s.reversalsFor(p)
+	all := takenBy(reversals, p)
+	if len(reversals) > 0 {
+		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
+		s.putPayment(p)
+	}
+	s.undoFormerGrants(p, now)
+	due := p.creditsDue()
+	granted, reversed := s.Ledger.sums(p)
+	if excess := reversed - all.of(due); excess > 0 {
+		s.take(p, -excess, entryCorrection, now)
+		reversed -= excess
+	}
+	if granted > due {
+		s.take(p, granted-due, entryCorrection, now)
+	}
+	if granted < due {
+		s.grant(p, due-granted, by)
+	}
+	soFar := taken{paid: all.paid}
+	for _, reversal := range reversals {
+		soFar.add(reversal)
+		if step := soFar.of(due) - reversed; step > 0 {
+			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+			reversed += step
+		}
+	}
+	return p
+}
+
+// undoFormerGrants takes back everything that was granted to another user or under another
+// kind, before more was known of the payment.
+func (s *State) undoFormerGrants(p Payment, now ledgerEvent) {
+	for _, user := range []string{p.user(), p.OtherUserID} {
+		for _, kind := range []Kind{KindSubscription, KindOneTime} {
+			if user == "" || user == p.UserID && kind == p.Kind {
+				continue
+			}
+			was := p
+			was.UserID, was.Kind = user, kind
+			granted, reversed := s.Ledger.sums(was)
+			s.take(was, -reversed, entryCorrection, now)
+			s.take(was, granted, entryCorrection, now)
+		}
+	}
+}
+
+// grant writes the ledger lines of credits that a payment grants. Those of a credit pack are
+// also added to the user's balance.
+func (s *State) grant(p Payment, credits int64, by ledgerEvent) {
+	lines := min(max(p.GrantLines, 1), credits)
+	for month := range lines {
+		available := addMonths(by.occurredAt, month)
+		line := LedgerLine{
+			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
+			Delta: share(credits, month, lines), ProviderPaymentID: p.ProviderPaymentID,
+			AvailableAt: available, OccurredAt: by.occurredAt, StreamSeq: by.seq,
+		}
+		if p.ValidMonths > 0 {
+			line.ExpiresAt = addMonths(available, p.ValidMonths)
+		}
+		s.Ledger.add(line)
+	}
+	if p.Kind == KindOneTime {
+		s.addCredits(p.UserID, credits, 0, by.seq)
+	}
+}
+
+// take writes lines that take back that many credits of the payment's grants, the latest
+// available first. If credits is below zero, the lines give back what was reversed.
+func (s *State) take(p Payment, credits int64, entry string, by ledgerEvent) {
+	if credits == 0 {
+		return
+	}
+	for _, grant := range s.Ledger.remaining(p) {
+		part := min(credits, grant.left)
+		if credits < 0 {
+			part = -min(-credits, grant.reversed)
+		}
+		if part == 0 {
+			continue
+		}
+		credits -= part
+		line := grant.Line
+		s.Ledger.add(LedgerLine{
+			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entry, Delta: -part,
+			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
+			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
+			OccurredAt: by.occurredAt, StreamSeq: by.seq,
+		})
+		switch {
+		case p.Kind != KindOneTime:
+		case entry == entryCorrection && part > 0:
+			s.addCredits(p.UserID, -part, 0, by.seq)
+		default:
+			s.addCredits(p.UserID, 0, part, by.seq)
+		}
+	}
+}
+
+// addCredits adds to the user's sums.
+func (s *State) addCredits(user string, granted, reversed, seq int64) {
+	have, _ := s.Credits.Get(user)
+	have.UserID = user
+	have.Granted += granted
+	have.Reversed += reversed
+	have.Balance = have.Granted - have.Reversed
+	have.StreamSeq = max(have.StreamSeq, seq)
+	s.Credits.Put(user, have)
+}
+
+// canGrant reports whether the user's sums can hold what the payment grants.
+func (s *State) canGrant(p Payment) bool {
+	if p.Kind != KindOneTime || p.Credits == nil {
+		return true
+	}
+	have, _ := s.Credits.Get(p.user())
+	granted, _ := s.Ledger.sums(p)
+	return have.Granted <= maxBalance-max(0, *p.Credits-granted)
+}
