@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projections"
 )
@@ -29,7 +30,7 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 		faults.Addf("CATALOGUE_FILE: %w", err)
 		return
 	}
-	if r.rules.Catalogue, err = projections.ParseCatalogue(text); err != nil {
+	if r.rules.Catalogue, err = catalogue.Parse(text); err != nil {
 		faults.Addf("CATALOGUE_FILE %s: %w", r.CatalogueFile, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -36,7 +37,7 @@ products:
 `
 
 func worlds(t require.TestingT, payments int) []world {
-	catalogue, err := ParseCatalogue([]byte(catalogueOfArrivals))
+	catalogue, err := catalogue.Parse([]byte(catalogueOfArrivals))
 	require.NoError(t, err)
 	var all []world
 	for kind, product := range map[Kind]string{KindSubscription: "plan", KindOneTime: "pack", KindPro: "tool"} {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
 )
 
 const catalogueText = `
@@ -20,7 +22,7 @@ products:
 
 func sold(t *testing.T) Rules {
 	t.Helper()
-	c, err := ParseCatalogue([]byte(catalogueText))
+	c, err := catalogue.Parse([]byte(catalogueText))
 	require.NoError(t, err)
 	return Rules{Mode: ModeAny, Catalogue: c}
 }
@@ -92,48 +94,17 @@ func TestADripWritesOneLineAMonth(t *testing.T) {
 
 func TestTheFoldIDDependsOnTheCatalogue(t *testing.T) {
 	t.Parallel()
-	other, err := ParseCatalogue([]byte(strings.Replace(catalogueText, "credits: 200", "credits: 201", 1)))
+	other, err := catalogue.Parse([]byte(strings.Replace(catalogueText, "credits: 200", "credits: 201", 1)))
 	require.NoError(t, err)
 	require.NotEqual(t, sold(t).FoldID(), Rules{Mode: ModeAny, Catalogue: other}.FoldID())
 	require.NotEqual(t, sold(t).FoldID(), anyMode.FoldID())
 	require.Equal(t, sold(t).FoldID(), sold(t).FoldID())
 }
 
-func TestAllFaultsOfACatalogueAreReportedAtOnce(t *testing.T) {
-	t.Parallel()
-	_, err := ParseCatalogue([]byte(`
-version: 0
-products:
-  a: {kind: gift}
-  b: {kind: one_time}
-  c: {kind: pro, credits: 5}
-  d: {kind: subscription, credits: 0}
-  e: {kind: subscription, credits: 5, drip: weekly, months: 2}
-  f: {kind: subscription, credits: 5, months: 2}
-  g: {kind: subscription, credits: 5, drip: monthly}
-  h: {kind: subscription, credits: 5, valid_months: 100000}
-  i: [{kind: subscription, from: yesterday}]
-  j: [{kind: subscription}, {kind: pro}]
-  k: []
-`))
-	require.Error(t, err)
-	for _, fault := range []string{
-		"version", "product a, offer 1: kind", "product b, offer 1: a one_time", "product c, offer 1: a pro", "product d, offer 1: credits",
-		"product e, offer 1: drip", "product f, offer 1: months", "product g, offer 1: a drip", "product h, offer 1: valid_months",
-		"product i, offer 1: from", "product j has two offers", "product k has no offer",
-	} {
-		require.ErrorContains(t, err, fault)
-	}
-	for _, text := range []string{"", "products: {a: {kind: pro}}", "version: 1\nproduct: {}", "version: [", "version: 1\nproducts: {a: {kind: pro, colour: red}}"} {
-		_, err := ParseCatalogue([]byte(text))
-		require.Error(t, err, text)
-	}
-}
-
 // A buyer can write the key into the metadata. Only the provider knows what was sold.
 func TestTheProvidersProductHasPriorityOverTheKeyInMetadata(t *testing.T) {
 	t.Parallel()
-	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  prod_small: {kind: one_time, credits: 10}\n  prod_big: {kind: one_time, credits: 1000}"))
+	catalogue, err := catalogue.Parse([]byte("version: 1\nproducts:\n  prod_small: {kind: one_time, credits: 10}\n  prod_big: {kind: one_time, credits: 1000}"))
 	require.NoError(t, err)
 	buy := func(product string) *State {
 		return foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue},
@@ -147,7 +118,7 @@ func TestTheProvidersProductHasPriorityOverTheKeyInMetadata(t *testing.T) {
 // the buyer wrote. It adds nothing.
 func TestTheProvidersProductCountsInAnyEventOfThePayment(t *testing.T) {
 	t.Parallel()
-	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  small: {kind: subscription, credits: 10}\n  big: {kind: subscription, credits: 1000}\n  none: {kind: subscription}"))
+	catalogue, err := catalogue.Parse([]byte("version: 1\nproducts:\n  small: {kind: subscription, credits: 10}\n  big: {kind: subscription, credits: 1000}\n  none: {kind: subscription}"))
 	require.NoError(t, err)
 	const buyer = `,"metadata":{"user_id":"u1","key":"big"}`
 	for name, logs := range map[string][]string{
@@ -174,7 +145,7 @@ func TestTheProvidersProductCountsInAnyEventOfThePayment(t *testing.T) {
 // The checkout that started the subscription sold another plan than the renewal.
 func TestARenewalGrantsTheCreditsOfItsOwnProduct(t *testing.T) {
 	t.Parallel()
-	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  plan_a: {kind: subscription, credits: 100}\n  plan_b: {kind: subscription}"))
+	catalogue, err := catalogue.Parse([]byte("version: 1\nproducts:\n  plan_a: {kind: subscription, credits: 100}\n  plan_b: {kind: subscription}"))
 	require.NoError(t, err)
 	started := checkout("e1", `"order":{"id":"o1"},"product":"plan_a","subscription":"s1","metadata":{"user_id":"u1"}`)
 	for product, credits := range map[string]int64{"plan_a": 100, "plan_b": 0} {

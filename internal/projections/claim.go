@@ -1,6 +1,11 @@
 package projections
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+)
 
 // claim is the rule of checkout.completed and subscription.paid. It merges what the event says
 // of its payment into what is known of that payment (see Payment.merge). The event that makes
@@ -43,8 +48,8 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 }
 
 // offer returns the catalogue's offer of the event's product; nil if there is none.
-func (r Rules) offer(f *facts) *Offer {
-	offer := r.Catalogue.offer(f.ProductKey, f.OccurredAt)
+func (r Rules) offer(f *facts) *catalogue.Offer {
+	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	if p := f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
 		return nil // the payment is claimed as another kind; the offer adds nothing to it
 	}
@@ -69,7 +74,7 @@ func (s *State) add(f *facts, said Payment) Payment {
 // claimCheck is what claim finds out before it rejects or claims.
 type claimCheck struct {
 	payment  Payment // merged with what the event says, if that is usable
-	offer    *Offer
+	offer    *catalogue.Offer
 	unusable Reason // why the event can never be used; empty if it can
 	conflict bool   // the payment is claimed for another user or kind
 	tooMuch  bool   // the balance would overflow
@@ -121,7 +126,7 @@ func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reas
 
 // statement returns what the event says of its payment. If the event can never be used,
 // unusable says why.
-func (r Rules) statement(f *facts, offer *Offer) (said Payment, unusable Reason) {
+func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusable Reason) {
 	said = Payment{
 		SubscriptionID: f.SubscriptionID, Buyer: f.UserID, ProductKey: f.ProductKey, Kind: f.Kind,
 		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
@@ -172,7 +177,10 @@ func (r Rules) statement(f *facts, offer *Offer) (said Payment, unusable Reason)
 	}
 	said.setRank(creditsRank, rank)
 	said.setRank(productRank, rank+1)
-	said.Credits, said.GrantLines, said.ValidMonths = credits, offer.lines(), offer.validMonths()
+	said.Credits, said.GrantLines, said.ValidMonths = credits, 1, 0
+	if offer != nil {
+		said.GrantLines, said.ValidMonths = offer.Months, offer.ValidMonths
+	}
 	return said, ""
 }
 
@@ -187,14 +195,16 @@ func conflicts(f *facts) bool {
 
 // grantable returns the credits that the event's payment grants in all; nil for none. A licence
 // grants none. If there is a catalogue, the credits come only from its offer.
-func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
+func (r Rules) grantable(f *facts, kind Kind, offer *catalogue.Offer) (*int64, error) {
 	if f.Amount.Bad || f.Amount.Value < 0 {
 		return nil, rejection(OutOfRange)
 	}
 	credits, lines := f.Credits, int64(1)
 	if r.Catalogue != nil {
-		credits = offer.credits()
-		lines = offer.lines()
+		credits = events.Number{}
+	}
+	if offer != nil {
+		credits, lines = events.Number{Value: offer.Credits, Present: offer.Credits != 0}, offer.Months
 	}
 	if kind == KindPro || !credits.Present {
 		return nil, nil
@@ -203,8 +213,8 @@ func (r Rules) grantable(f *facts, kind Kind, offer *Offer) (*int64, error) {
 	if f.Units.Present {
 		units = f.Units.Value
 	}
-	inRange := func(n int64) bool { return n >= 1 && n <= maxCredits }
-	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > maxCredits/credits.Value {
+	inRange := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
+	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > catalogue.MaxCredits/credits.Value {
 		return nil, rejection(OutOfRange)
 	}
 	total := credits.Value * units * lines

@@ -34,13 +34,8 @@ type Credits struct {
 	StreamSeq int64  `db:"stream_seq"`
 }
 
-const (
-	// maxCredits bounds one line of a grant, before and after multiplication by the units.
-	maxCredits = 1_000_000_000_000
-
-	// maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
-	maxBalance = 1 << 62
-)
+// maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
+const maxBalance = 1 << 62
 
 // The entries, besides those of reversals (see causes).
 const (

@@ -71,7 +71,7 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if !r.Mode.accepts(f.Mode) {
 		return Rejected, rejection(WrongMode)
 	}
-	if r.Catalogue.sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
+	if r.Catalogue.Sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
 		f.ProductKey = f.Product
 	}
 	return effect(r, s, f)

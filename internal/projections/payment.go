@@ -3,6 +3,8 @@ package projections
 import (
 	"cmp"
 	"time"
+
+	"github.com/payfold/payfold/internal/catalogue"
 )
 
 // Payment is one payment of the provider: the merge of what all its events say (see merge),
@@ -215,13 +217,13 @@ func (p Payment) statedKind() Kind {
 }
 
 // Kind is what was bought.
-type Kind = string
+type Kind = catalogue.Kind
 
 // The kinds.
 const (
-	KindSubscription Kind = "subscription"
-	KindOneTime      Kind = "one_time"
-	KindPro          Kind = "pro"
+	KindSubscription = catalogue.Subscription
+	KindOneTime      = catalogue.OneTime
+	KindPro          = catalogue.Pro
 )
 
 func isKind(kind Kind) bool {

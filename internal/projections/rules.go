@@ -3,6 +3,8 @@ package projections
 import (
 	"fmt"
 	"strings"
+
+	"github.com/payfold/payfold/internal/catalogue"
 )
 
 // RulesVersion changes whenever a fold of the same log can give other rows.
@@ -11,15 +13,15 @@ const RulesVersion = "3"
 // Rules are the settings of the fold.
 type Rules struct {
 	Mode      Mode
-	Catalogue *Catalogue // if nil, the metadata says what is sold
-	Extras    []string   // sorted names, see extras; only a rebuild has any
+	Catalogue *catalogue.Catalogue // if nil, the metadata says what is sold
+	Extras    []string             // sorted names, see extras; only a rebuild has any
 }
 
 // FoldID identifies these rules. Rows that were made under another id may differ.
 func (r Rules) FoldID() string {
 	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
 	if r.Catalogue != nil {
-		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.digest)
+		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.Digest)
 	}
 	if len(r.Extras) > 0 {
 		id += ", with " + strings.Join(r.Extras, " ")

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
 )
 
 // The buyer wrote the payment of somebody else into the metadata. The provider's events of the
@@ -24,7 +26,7 @@ func TestMetadataOfASubscriptionEventNamesNoPayment(t *testing.T) {
 
 func TestTheProvidersProductIsShownAndNotTheBuyersKey(t *testing.T) {
 	t.Parallel()
-	catalogue, err := ParseCatalogue([]byte("version: 1\nproducts:\n  prod_basic: {kind: subscription, credits: 100}\n"))
+	catalogue, err := catalogue.Parse([]byte("version: 1\nproducts:\n  prod_basic: {kind: subscription, credits: 100}\n"))
 	require.NoError(t, err)
 	s := foldInto(t, NewState(), Rules{Mode: ModeAny, Catalogue: catalogue},
 		at(1, ofType("subscription.paid", "e1", `"id":"s1","product":{"id":"prod_basic"},"last_transaction_id":"t1","metadata":{"user_id":"u1","key":"enterprise"}`)),

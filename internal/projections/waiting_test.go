@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
 )
 
 const (
@@ -131,7 +133,7 @@ func withoutPlaces(s *State) []string {
 // force when the user becomes known.
 func TestAPaymentThatWaitedIsGrantedUnderItsOwnOffer(t *testing.T) {
 	t.Parallel()
-	catalogue, err := ParseCatalogue([]byte(`
+	catalogue, err := catalogue.Parse([]byte(`
 version: 1
 products:
   yearly:

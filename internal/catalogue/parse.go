@@ -1,4 +1,4 @@
-package projections
+package catalogue
 
 import (
 	"crypto/sha256"
@@ -11,89 +11,33 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/payfold/payfold/internal/events"
 )
 
-// Catalogue says what each product grants. So a buyer who edits the metadata of a checkout
-// link gets nothing more. Only claims use it.
-type Catalogue struct {
-	Version  int
-	digest   string
-	products map[string][]Offer // by product key; the latest offer first
-}
-
-// Offer is what a product grants from a certain time on.
-type Offer struct {
-	From        time.Time // zero: always
-	Kind        Kind
-	Credits     int64 // of each ledger line, for one unit; 0: none
-	Months      int64 // ledger lines, one a month; 1 without a drip
-	ValidMonths int64 // until the credits expire; 0: never
-}
+// MaxCredits bounds what one unit of a product grants.
+const MaxCredits = 1_000_000_000_000
 
 // maxMonths bounds a drip and a validity. A hundred years must be a mistake.
 const maxMonths = 1200
 
-func (o *Offer) credits() events.Number {
-	if o == nil || o.Credits == 0 {
-		return events.Number{}
-	}
-	return events.Number{Value: o.Credits, Present: true}
-}
-
-func (o *Offer) lines() int64 {
-	if o == nil {
-		return 1
-	}
-	return o.Months
-}
-
-func (o *Offer) validMonths() int64 {
-	if o == nil {
-		return 0
-	}
-	return o.ValidMonths
-}
-
-// sells reports whether the catalogue has any offer of the product.
-func (c *Catalogue) sells(product string) bool {
-	return c != nil && len(c.products[product]) > 0
-}
-
-// offer returns the product's offer at that time; nil if there is none.
-func (c *Catalogue) offer(product string, at time.Time) *Offer {
-	if c == nil {
-		return nil
-	}
-	offers := c.products[product]
-	for i := range offers {
-		if !offers[i].From.After(at) {
-			return &offers[i]
-		}
-	}
-	return nil
-}
-
-// ParseCatalogue reads a catalogue. The error lists all of its faults, one a line.
-func ParseCatalogue(text []byte) (*Catalogue, error) {
-	var file catalogueFile
-	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
+// Parse reads a catalogue. The error lists all of its faults, one a line.
+func Parse(text []byte) (*Catalogue, error) {
+	var written file
+	if err := yaml.UnmarshalWithOptions(text, &written, yaml.Strict()); err != nil {
 		return nil, errors.New(yaml.FormatError(err, false, false))
 	}
 	sum := sha256.Sum256(text)
-	c := &Catalogue{Version: file.Version, digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
+	c := &Catalogue{Version: written.Version, Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
 	var faults []error
-	if file.Version < 1 {
+	if written.Version < 1 {
 		faults = append(faults, errors.New("version must be a whole number from 1"))
 	}
-	if len(file.Products) == 0 {
+	if len(written.Products) == 0 {
 		faults = append(faults, errors.New("products is empty"))
 	}
-	for _, product := range slices.Sorted(maps.Keys(file.Products)) {
+	for _, product := range slices.Sorted(maps.Keys(written.Products)) {
 		var offers []Offer
-		for i, written := range file.Products[product] {
-			offer, wrong := written.offer()
+		for i, one := range written.Products[product] {
+			offer, wrong := one.offer()
 			for _, fault := range wrong {
 				faults = append(faults, fmt.Errorf("product %s, offer %d: %w", product, i+1, fault))
 			}
@@ -116,7 +60,7 @@ func ParseCatalogue(text []byte) (*Catalogue, error) {
 	return c, nil
 }
 
-type catalogueFile struct {
+type file struct {
 	Version  int                  `yaml:"version"`
 	Products map[string]offerList `yaml:"products"`
 }
@@ -155,12 +99,12 @@ func (w writtenOffer) offer() (offer Offer, faults []error) {
 		}
 	}
 	switch w.Kind {
-	case KindOneTime:
+	case OneTime:
 		if w.Credits == nil {
 			fault("a one_time product must have credits")
 		}
-	case KindSubscription:
-	case KindPro:
+	case Subscription:
+	case Pro:
 		if w.Credits != nil {
 			fault("a pro product grants a licence and no credits")
 		}
@@ -168,8 +112,8 @@ func (w writtenOffer) offer() (offer Offer, faults []error) {
 		fault("kind is %q, which is none of subscription, one_time, pro", w.Kind)
 	}
 	if w.Credits != nil {
-		if offer.Credits = *w.Credits; offer.Credits < 1 || offer.Credits > maxCredits {
-			fault("credits is %d, must be 1 to %d", offer.Credits, int64(maxCredits))
+		if offer.Credits = *w.Credits; offer.Credits < 1 || offer.Credits > MaxCredits {
+			fault("credits is %d, must be 1 to %d", offer.Credits, int64(MaxCredits))
 		}
 	}
 	switch {

@@ -1,0 +1,50 @@
+// Package catalogue has what the seller's products grant. So a buyer who edits the metadata of
+// a checkout link gets nothing more.
+package catalogue
+
+import "time"
+
+// Kind is what is sold.
+type Kind = string
+
+// The kinds.
+const (
+	Subscription Kind = "subscription"
+	OneTime      Kind = "one_time"
+	Pro          Kind = "pro"
+)
+
+// Catalogue has the offers of all products. A nil Catalogue has none. Only claims use it.
+type Catalogue struct {
+	Version  int
+	Digest   string             // of its text
+	products map[string][]Offer // by product key; the latest offer first
+}
+
+// Offer is what a product grants from a certain time on.
+type Offer struct {
+	From        time.Time // zero: always
+	Kind        Kind
+	Credits     int64 // of each ledger line, for one unit; 0: none
+	Months      int64 // ledger lines, one a month; 1 without a drip
+	ValidMonths int64 // until the credits expire; 0: never
+}
+
+// Sells reports whether the catalogue has any offer of the product.
+func (c *Catalogue) Sells(product string) bool {
+	return c != nil && len(c.products[product]) > 0
+}
+
+// Offer returns the product's offer at that time; nil if there is none.
+func (c *Catalogue) Offer(product string, at time.Time) *Offer {
+	if c == nil {
+		return nil
+	}
+	offers := c.products[product]
+	for i := range offers {
+		if !offers[i].From.After(at) {
+			return &offers[i]
+		}
+	}
+	return nil
+}
