@@ -81,7 +81,7 @@ func startFilled(b *testing.B, count int) *world {
 	dir := b.TempDir()
 	log := &testenv.Log{Dir: dir}
 	log.Start(b, 64)
-	log.Fill(b, count, secret)
+	log.Fill(b, testenv.ShopEvent, count, secret)
 	log.Stop(b)
 	return start(b, dir)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -32,7 +33,7 @@ func TestARebuildOfAnEmptyLogEnds(t *testing.T) {
 func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	w.Log.Fill(t, 600, world.ShopSecret)
+	w.Log.Fill(t, testenv.ShopEvent, 600, world.ShopSecret)
 	head := w.Head(ctx, t)
 	alone := w.Rebuild(t, w.Open(ctx, t, "alone"), 0)
 	require.NoError(t, alone.Run(ctx, head))
@@ -105,7 +106,7 @@ func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	w.Log.Fill(t, 11_000, world.ShopSecret)
+	w.Log.Fill(t, testenv.ShopEvent, 11_000, world.ShopSecret)
 	undisturbed := w.Rebuild(t, w.Open(ctx, t, "undisturbed"), 0)
 	require.NoError(t, undisturbed.Run(ctx, w.Head(ctx, t)))
 	into := w.Open(ctx, t, "portal_next")
@@ -132,7 +133,7 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 		t.Run(fmt.Sprint("chunk ", chunk), func(t *testing.T) {
 			t.Parallel()
 			ctx, w := world.New(t)
-			w.Log.Fill(t, 400, world.ShopSecret)
+			w.Log.Fill(t, testenv.ShopEvent, 400, world.ShopSecret)
 			into := w.Open(ctx, t, "portal_next")
 			_, err := w.DB.Exec(ctx, `
 				alter table portal_next.processed_event add constraint no_97 check (stream_seq not in (97, 98) or outcome = 'rejected');

@@ -89,9 +89,9 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 // fillers is how many goroutines append, so that they share flushes.
 const fillers = 64
 
-// Fill appends the first count events of ShopEvent, signed with secret. Their order in the
-// log can differ a little.
-func (l *Log) Fill(t testing.TB, count int, secret string) {
+// Fill appends the bodies that event returns for 0 to count-1, signed with secret. Their
+// order in the log can differ a little. event is called concurrently.
+func (l *Log) Fill(t testing.TB, event func(i int) string, count int, secret string) {
 	t.Helper()
 	signer := webhook.NewSecret(secret)
 	var next atomic.Int64
@@ -99,13 +99,13 @@ func (l *Log) Fill(t testing.TB, count int, secret string) {
 	for range fillers {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
-				body := []byte(ShopEvent(i))
-				event, err := events.Parse(body)
+				body := []byte(event(i))
+				parsed, err := events.Parse(body)
 				if err != nil {
 					return err
 				}
 				if _, err := l.Append(ctx, events.Delivery{
-					Event: event, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+					Event: parsed, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 				}); err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -12,80 +13,86 @@ import (
 // effect; every seventh of these repeats the event before it.
 func ShopEvent(i int) string {
 	k := i / 10
-	s := sale{customer: k, at: shopOpens.Add(time.Duration(i) * 7 * time.Second)}
+	s := sale{event: fmt.Sprintf("%020d", i*7919), number: strconv.Itoa(i), at: shopOpens.Add(time.Duration(i) * 7 * time.Second)}.of(k)
 	switch i % 10 {
 	case 0:
-		return s.checkout(i, "subscription", fmt.Sprintf("tran_first_%d", k), fmt.Sprintf("ord_first_%d", k))
+		return s.checkout("subscription", fmt.Sprintf("tran_first_%d", k), fmt.Sprintf("ord_first_%d", k))
 	case 1:
-		return s.subscription(i, "subscription.active", "active", fmt.Sprintf("tran_first_%d", k))
+		return s.subscription("subscription.active", "active", fmt.Sprintf("tran_first_%d", k))
 	case 2:
-		return s.subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_first_%d", k))
+		return s.subscription("subscription.paid", "active", fmt.Sprintf("tran_first_%d", k))
 	case 3, 6:
 		kind := "one_time"
 		if k%5 == 0 && i%10 == 6 {
 			kind = "pro"
 		}
-		return s.checkout(i, kind, fmt.Sprintf("tran_once_%d", i), fmt.Sprintf("ord_once_%d", i))
+		return s.checkout(kind, fmt.Sprintf("tran_once_%d", i), fmt.Sprintf("ord_once_%d", i))
 	case 4, 5:
-		return s.of(k-k%1000/2-10*(i%10)).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
+		return s.of(k-k%1000/2-10*(i%10)).subscription("subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
 	case 7:
 		change := []string{"subscription.update", "subscription.past_due", "subscription.scheduled_cancel", "subscription.canceled"}[k%4]
-		return s.of(k-700).subscription(i, change, change[len("subscription."):], "")
+		return s.of(k-700).subscription(change, change[len("subscription."):], "")
 	case 8:
 		if k%3 == 0 {
-			return s.of(k-300).refund(i, fmt.Sprintf("tran_once_%d", max(0, k-300)*10+3))
+			return s.of(k - 300).refund(fmt.Sprintf("tran_once_%d", max(0, k-300)*10+3))
 		}
-		return s.of(k-400).subscription(i, "subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
+		return s.of(k-400).subscription("subscription.paid", "active", fmt.Sprintf("tran_again_%d", i))
 	default:
 		if k%7 == 0 {
 			return ShopEvent(i - 1)
 		}
-		return s.event(i, "customer.updated", `"object":"customer",`+s.party())
+		return s.body("customer.updated", `"object":"customer",`+s.party())
 	}
 }
 
 var shopOpens = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// sale is what one event is about.
 type sale struct {
-	customer int
+	event    string // the event's id, without its prefix, as the two below
+	number   string // of the checkout or refund
+	customer string // of the customer, the user and the subscription
 	at       time.Time
 }
 
-// of returns a sale at the same time to another customer.
-func (s sale) of(customer int) sale { return sale{max(0, customer), s.at} }
-
-func (s sale) event(i int, eventType, object string) string {
-	return fmt.Sprintf(`{"id":"evt_%020d","eventType":%q,"created_at":%d,"object":{%s,"mode":"prod"}}`, i*7919, eventType, s.at.UnixMilli(), object)
+// of returns the same event about another customer.
+func (s sale) of(customer int) sale {
+	s.customer = strconv.Itoa(max(0, customer))
+	return s
 }
 
-func (s sale) checkout(i int, kind, transaction, order string) string {
+func (s sale) body(eventType, object string) string {
+	return fmt.Sprintf(`{"id":"evt_%s","eventType":%q,"created_at":%d,"object":{%s,"mode":"prod"}}`, s.event, eventType, s.at.UnixMilli(), object)
+}
+
+func (s sale) checkout(kind, transaction, order string) string {
 	started := ""
 	if kind == "subscription" {
-		started = fmt.Sprintf(`"subscription":{"id":"sub_%d","object":"subscription","product":"prod_basic","customer":"cust_%d",`+
+		started = fmt.Sprintf(`"subscription":{"id":"sub_%s","object":"subscription","product":"prod_basic","customer":"cust_%s",`+
 			`"collection_method":"charge_automatically","status":"active","canceled_at":null,"created_at":%q,"updated_at":%q,"metadata":%s,"mode":"prod"},`,
 			s.customer, s.customer, s.iso(0), s.iso(0), s.metadata(kind))
 	}
-	return s.event(i, "checkout.completed", fmt.Sprintf(`"id":"ch_%d","object":"checkout","request_id":"r%d","order":{"id":%q,"customer":"cust_%d","product":"prod_basic",`+
+	return s.body("checkout.completed", fmt.Sprintf(`"id":"ch_%s","object":"checkout","request_id":"r%s","order":{"id":%q,"customer":"cust_%s","product":"prod_basic",`+
 		`"amount":1000,"amount_paid":1210,"currency":"EUR","status":"paid","type":"recurring","transaction":%q,"created_at":%q,"updated_at":%q,"mode":"prod"},%s%s`+
 		`"custom_fields":[],"status":"completed","metadata":%s,%s`,
-		i, i, order, s.customer, transaction, s.iso(0), s.iso(0), product, started, s.metadata(kind), s.party()))
+		s.number, s.number, order, s.customer, transaction, s.iso(0), s.iso(0), product, started, s.metadata(kind), s.party()))
 }
 
-func (s sale) subscription(i int, eventType, status, transaction string) string {
+func (s sale) subscription(eventType, status, transaction string) string {
 	last := ""
 	if transaction != "" {
 		last = fmt.Sprintf(`"last_transaction_id":%q,"last_transaction_date":%q,`, transaction, s.iso(0))
 	}
-	return s.event(i, eventType, fmt.Sprintf(`"id":"sub_%d","object":"subscription",%s%s,"collection_method":"charge_automatically","status":%q,%s`+
+	return s.body(eventType, fmt.Sprintf(`"id":"sub_%s","object":"subscription",%s%s,"collection_method":"charge_automatically","status":%q,%s`+
 		`"next_transaction_date":%q,"current_period_start_date":%q,"current_period_end_date":%q,"canceled_at":null,"created_at":%q,"updated_at":%q,"metadata":%s`,
 		s.customer, product, s.party(), status, last, s.iso(30), s.iso(0), s.iso(30), s.iso(0), s.iso(0), s.metadata("subscription")))
 }
 
-func (s sale) refund(i int, transaction string) string {
-	return s.event(i, "refund.created", fmt.Sprintf(`"id":"ref_%d","object":"refund","status":"succeeded","refund_amount":605,"refund_currency":"EUR",`+
+func (s sale) refund(transaction string) string {
+	return s.body("refund.created", fmt.Sprintf(`"id":"ref_%s","object":"refund","status":"succeeded","refund_amount":605,"refund_currency":"EUR",`+
 		`"reason":"requested_by_customer","transaction":{"id":%q,"object":"transaction","amount":1000,"amount_paid":1210,"currency":"EUR","type":"invoice",`+
 		`"tax_country":"NL","tax_amount":210,"status":"refunded","refunded_amount":605,"description":"Payment","created_at":%d,"mode":"prod"},%s%s`,
-		i, transaction, s.at.UnixMilli(), product, s.party()))
+		s.number, transaction, s.at.UnixMilli(), product, s.party()))
 }
 
 const product = `"product":{"id":"prod_basic","name":"Basic","description":"A product with a description of some length, as shops have them","image_url":null,` +
@@ -93,13 +100,13 @@ const product = `"product":{"id":"prod_basic","name":"Basic","description":"A pr
 	`"default_success_url":"","created_at":"2025-10-11T11:50:00.182Z","updated_at":"2025-10-11T11:50:00.182Z","mode":"prod"},`
 
 func (s sale) party() string {
-	return fmt.Sprintf(`"customer":{"id":"cust_%d","object":"customer","email":"customer%d@example.com","name":"Customer %d","country":"NL",`+
+	return fmt.Sprintf(`"customer":{"id":"cust_%s","object":"customer","email":"customer%s@example.com","name":"Customer %s","country":"NL",`+
 		`"address":{"line1":"Keizersgracht 123","line2":"third floor, at the back of the courtyard","city":"Amsterdam","postal_code":"1015 CJ","country":"NL"},`+
 		`"phone":"+31 20 555 0123","tax_ids":[],"preferred_locales":["nl-NL","en-GB"],"created_at":%q,"updated_at":%q,"mode":"prod"}`, s.customer, s.customer, s.customer, s.iso(0), s.iso(0))
 }
 
 func (s sale) metadata(kind string) string {
-	return fmt.Sprintf(`{"kind":%q,"user_id":"user_%d","key":"basic","credits":100,"github_username":"octo-%d","campaign":"autumn"}`, kind, s.customer, s.customer)
+	return fmt.Sprintf(`{"kind":%q,"user_id":"user_%s","key":"basic","credits":100,"github_username":"octo-%s","campaign":"autumn"}`, kind, s.customer, s.customer)
 }
 
 func (s sale) iso(days int) string {

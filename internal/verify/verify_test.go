@@ -39,7 +39,7 @@ func setupVerified(t *testing.T) (context.Context, *verified) {
 func setupVerifiedOf(t *testing.T, events int) (context.Context, *verified) {
 	t.Helper()
 	ctx, w := world.New(t)
-	w.Log.Fill(t, events, signedWith)
+	w.Log.Fill(t, testenv.ShopEvent, events, signedWith)
 	stop := w.Start(ctx, t, 100)
 	w.WaitApplied(ctx, t)
 	require.NoError(t, stop())

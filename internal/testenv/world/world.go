@@ -156,7 +156,7 @@ func (w *World) Rebuild(t *testing.T, into *store.Store, chunk uint64) rebuild.R
 // Project fills the log with a shop's events and lets a projector apply them.
 func (w *World) Project(ctx context.Context, t *testing.T, count int) (stop func() error) {
 	t.Helper()
-	w.Log.Fill(t, count, ShopSecret)
+	w.Log.Fill(t, testenv.ShopEvent, count, ShopSecret)
 	stop = w.Start(ctx, t, 100)
 	wait.Until(t, func() bool {
 		var exists bool
