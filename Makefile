@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals bench bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals bench bench-history bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -40,14 +40,22 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 EVENTS ?= 200000
-bench: ## decoding a body beside encoding/json, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, and what its start costs
+BACKLOG ?= 100000
+bench: ## decoding a body beside encoding/json, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, live projection beside the same rows written, and what the start of the log costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
+	BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkBacklog$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkStart$$' -benchtime 3x -timeout 0 ./internal/eventlog
+
+# HISTORY=10000000 needs tens of gigabytes of disk.
+HISTORY ?= 100000 1000000
+bench-history: ## live projection of the last BACKLOG (100000) events, beside the same rows written, and rebuild and verify, beside COPY: logs of HISTORY (100000 1000000) events, and logs of EVENTS with 1 to 1000 a customer
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	EVENTS=$(EVENTS) HISTORY="$(HISTORY)" BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkHistory$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

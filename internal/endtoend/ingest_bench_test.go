@@ -186,7 +186,8 @@ func durablePostgres(b *testing.B) (dsn string, postmaster int) {
 	return dsn, postmaster
 }
 
-// cpuTime returns the CPU time of a process and of the children of parent.
+// cpuTime returns the CPU time of a process and of the children of parent, also of those
+// that have ended.
 func cpuTime(b *testing.B, pid, parent int) (total time.Duration) {
 	b.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -196,13 +197,17 @@ func cpuTime(b *testing.B, pid, parent int) (total time.Duration) {
 		if err != nil {
 			continue // the process has ended
 		}
-		// The fields after the name in brackets: state, parent; utime and stime are the 12th and 13th.
+		// The fields after the name in brackets: state, parent; utime and stime are the 12th
+		// and 13th. Those of its children that have ended follow.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		counts := file == fmt.Sprintf("/proc/%d/stat", pid) || parent != 0 && fields[1] == strconv.Itoa(parent)
-		if !counts {
-			continue
+		var counts []string
+		if file == fmt.Sprintf("/proc/%d/stat", pid) || parent != 0 && fields[1] == strconv.Itoa(parent) {
+			counts = append(counts, fields[11:13]...)
 		}
-		for _, field := range fields[11:13] {
+		if file == fmt.Sprintf("/proc/%d/stat", parent) {
+			counts = append(counts, fields[13:15]...)
+		}
+		for _, field := range counts {
 			ticks, err := strconv.Atoi(field)
 			require.NoError(b, err)
 			total += time.Duration(ticks) * tick

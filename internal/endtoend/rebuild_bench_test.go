@@ -61,7 +61,7 @@ func BenchmarkRebuild(b *testing.B) {
 		}
 		w.requireAllAccounted(b)
 	}
-	fmt.Printf("\n%d events of a shop, %d bytes each, medians of 3 rounds, each with new processes\n\n", head, averageSize(count))
+	fmt.Printf("\n%d events of a shop, %d bytes each, PostgreSQL without fsync, medians of 3 rounds, each with new processes\n\n", head, meanSize(testenv.ShopEvent))
 	live := median(ways[0].rates)
 	for _, way := range ways {
 		fmt.Printf("%-33s %9.0f events/s %8.2f x live\n", way.name, median(way.rates), median(way.rates)/live)
@@ -86,12 +86,14 @@ func startFilled(b *testing.B, count int) *world {
 	return start(b, dir)
 }
 
-func averageSize(count int) int {
+// meanSize returns the mean size of the first bodies.
+func meanSize(event func(int) string) int {
+	const count = 1000
 	size := 0
-	for i := range min(count, 1000) {
-		size += len(testenv.ShopEvent(i))
+	for i := range count {
+		size += len(event(i))
 	}
-	return size / min(count, 1000)
+	return size / count
 }
 
 func (w *world) projectLive(b *testing.B, head uint64, env ...string) {
@@ -102,8 +104,8 @@ func (w *world) projectLive(b *testing.B, head uint64, env ...string) {
 }
 
 // mustRun runs a command of the projector, for up to a day.
-func (w *world) mustRun(b *testing.B, command string) {
-	program := w.command(b, command)
+func (w *world) mustRun(b *testing.B, command ...string) {
+	program := w.command(b, command...)
 	require.Zero(b, program.ExitWithin(b, 24*time.Hour), program.Output())
 }
 
