@@ -24,8 +24,9 @@ type connection struct {
 	closed    bool
 	lingering bool
 
-	trusted atomic.Bool // a delivery was verified; changed under the listener's lock
-	closing atomic.Bool // with the answer that is being written
+	trusted   atomic.Bool // a delivery was verified; changed under the listener's lock
+	closing   atomic.Bool // with the answer that is being written
+	unwatched atomic.Bool // the Handler works on a request whose length is known
 }
 
 type connectionKey struct{}
@@ -68,8 +69,16 @@ func (c *connection) mayStayOpen() bool {
 
 // Read implements net.Conn. After an error answer it returns io.EOF; otherwise net/http would
 // go on reading for a while.
+//
+// When a body has ended net/http reads one more byte, to learn whether the sender has gone. A
+// delivery is stored all the same, so this read returns nothing at once. Otherwise each
+// delivery would pay for a wait that is ended before the next request: a system call, two
+// deadlines and the wake-ups of two goroutines. A body of known length is never read by one
+// byte, because net/http's buffer is larger.
 func (c *connection) Read(p []byte) (int, error) {
 	switch {
+	case len(p) == 1 && c.unwatched.Load():
+		return 0, nil
 	case c.closing.Load():
 		return 0, io.EOF
 	case c.trusted.Load():

@@ -69,6 +69,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
 	if conn != nil {
 		large.sender, large.verified = conn, conn.trusted.Load()
+		conn.unwatched.Store(r.ContentLength >= 0)
+		defer conn.unwatched.Store(false)
 	}
 	defer large.release()
 	body, refusal, refused := h.readBody(w, r, &large)
