@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/rowcache"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -30,7 +31,7 @@ type Bulk struct {
 	loader        tables.Loader
 	filter        *keyFilter         // what the loader asks for
 	chunk         *chunk             // nil between Save and the next Fold
-	rows          *rowCache          // of the chunk
+	rows          *rowcache.Cache    // of the chunk
 	state         *projections.State // of the last batch
 	logID         string
 	positions     map[int]uint64 // where the tables stand, by partition
@@ -42,8 +43,8 @@ type Bulk struct {
 // NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
 // slowly. The caller must not change refused until Close.
 func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.QuarantinedEvents) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: newKeyFilter()}
-	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask}
+	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: &keyFilter{}}
+	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask, AllQuarantined: true}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -113,11 +114,11 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 		return err
 	}
 	if b.filter.any {
-		if err := b.load(ctx, slices.Concat(batches...)); err != nil {
+		if err := b.rows.Read(ctx, b.reads, &b.loader, slices.Concat(batches...)); err != nil {
 			return err
 		}
 	}
-	seen := b.rows.seen(batches)
+	seen := b.rows.Seen(batches)
 	defer func() {
 		for range seen { // until it ends
 		}
@@ -130,36 +131,10 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 	return nil
 }
 
-// load reads the rows of these events from the tables into the row cache.
-func (b *Bulk) load(ctx context.Context, some []events.Event) error {
-	if len(some) == 0 {
-		return nil
-	}
-	b.loader.State = projections.NewState()
-	err := pgx.BeginFunc(ctx, b.reads, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
-			return err
-		}
-		return b.loader.Load(ctx, tx, some)
-	})
-	if err == nil {
-		b.rows.take(b.loader.State)
-	}
-	return err
-}
-
 func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
-	b.state.Reset()
-	b.rows.load(b.state, batch)
-	for _, id := range <-seen {
-		b.state.Events.Load(id)
+	if err := b.rows.Fold(b.rules, b.state, batch, <-seen); err != nil {
+		return err
 	}
-	for _, event := range batch {
-		if err := store.Fold(b.rules, b.state, event); err != nil {
-			return err
-		}
-	}
-	b.rows.keep(b.state)
 	return store.AsRefused(b.chunk.write(addedIn(b.state)))
 }
 
@@ -173,7 +148,7 @@ func (b *Bulk) expected() int {
 }
 
 // Full reports whether the chunk has reached its limit of memory and must be saved.
-func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.size()+b.filter.size > b.memory }
+func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size()+b.filter.asked.Size() > b.memory }
 
 // mostMemory is more than a million events of a real shop need, with about eventMemory each.
 const (
@@ -198,7 +173,7 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := chunk.flush(); err != nil {
 		return store.AsRefused(err)
 	}
-	if err := rows.save(ctx, chunk.tx, chunk.fresh); err != nil {
+	if err := rows.Save(ctx, chunk.tx, chunk.fresh); err != nil {
 		return store.AsRefused(err)
 	}
 	for _, t := range tables.All {
@@ -256,7 +231,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 		_ = tx.Rollback(ctx)
 		return err
 	}
-	b.rows, b.state = newRowCache(b.expected()), projections.NewState()
+	b.rows, b.state = rowcache.New(b.expected()), projections.NewState()
 	if b.filter.any {
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/rowcache"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -16,11 +17,10 @@ import (
 // writes. It leaves out names that no row has, by a Bloom filter, and names whose rows are
 // already in the row cache.
 type keyFilter struct {
-	any     bool                                    // whether the tables have any rows
-	written *bloom.BloomFilter                      // the names of all their rows, with false positives; nil: not known
-	until   uint64                                  // the position at which the rebuild ends
-	asked   map[tables.NameKind]map[string]struct{} // the names that this chunk has looked for, by kind
-	size    int                                     // about the memory of asked
+	any     bool               // whether the tables have any rows
+	written *bloom.BloomFilter // the names of all their rows, with false positives; nil: not known
+	until   uint64             // the position at which the rebuild ends
+	asked   rowcache.Asked     // the names that this chunk has looked for
 }
 
 // falsePositives is the fraction of the names without a row that are looked for anyway.
@@ -34,41 +34,27 @@ const namesPerEvent = 3
 // one event takes.
 const readPerLook = 8
 
-func newKeyFilter() *keyFilter { return &keyFilter{asked: map[tables.NameKind]map[string]struct{}{}} }
-
 // ask returns the names that the tables may have and that this chunk has not asked for yet,
 // in their order.
-func (f *keyFilter) ask(kind tables.NameKind, names []string) (fresh []string) {
+func (f *keyFilter) ask(kind tables.NameKind, names []string) []string {
 	if !f.any {
 		return nil
 	}
-	asked := f.asked[kind]
-	if asked == nil {
-		asked = map[string]struct{}{}
-		f.asked[kind] = asked
-	}
-	for _, name := range names {
-		if _, done := asked[name]; !done && f.mayHave(name) {
-			asked[name] = struct{}{}
-			f.size += len(name) + 40
-			fresh = append(fresh, name)
-		}
-	}
-	return fresh
+	return f.asked.New(kind, names, f.mayHave)
 }
 
 func (f *keyFilter) mayHave(name string) bool {
-	return f.written == nil || f.written.Test(hashBytes(hashOf(name)))
+	return f.written == nil || f.written.Test(hashBytes(rowcache.HashOf(name)))
 }
 
 // learn adds the names of the rows that a chunk writes. position is that of the tables after
 // it.
-func (f *keyFilter) learn(rows *rowCache, position uint64) {
+func (f *keyFilter) learn(rows *rowcache.Cache, position uint64) {
 	switch {
 	case position >= f.until:
 		f.written = nil
 	case f.written != nil:
-		rows.eachHash(func(hash uint64) { f.written.Add(hashBytes(hash)) })
+		rows.EachHash(func(hash uint64) { f.written.Add(hashBytes(hash)) })
 	}
 }
 
@@ -76,7 +62,7 @@ func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil
 
 // renew begins the next chunk: the tables have rows, and the row cache is empty.
 func (f *keyFilter) renew() {
-	f.any, f.asked, f.size = true, map[tables.NameKind]map[string]struct{}{}, 0
+	f.any, f.asked = true, rowcache.Asked{}
 }
 
 // namesOfRows is the statement that reads all names of all rows.
@@ -108,7 +94,7 @@ func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, 
 	}
 	var name string
 	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
-		f.written.Add(hashBytes(hashOf(name)))
+		f.written.Add(hashBytes(rowcache.HashOf(name)))
 		return nil
 	})
 	if err != nil {

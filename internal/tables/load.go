@@ -31,6 +31,8 @@ type Loader struct {
 	// have to be looked for, and the rows are not locked. Where it is nil, rows are looked
 	// for by all names and locked.
 	Filter func(kind NameKind, names []string) []string
+	// AllQuarantined says that the state has all quarantined events of the log already.
+	AllQuarantined bool
 }
 
 // loadStep orders the lookups: the rows that one step finds have the names for the next.
@@ -57,7 +59,7 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 		names := l.namesToFind(wanted)
 		queries := &pgx.Batch{}
 		if at == stepEvents {
-			if l.Filter == nil { // a rebuild has loaded all quarantined events before
+			if !l.AllQuarantined {
 				QueueQuarantined(queries, l.Schema, l.State, batch[0].Seq, batch[len(batch)-1].Seq)
 			}
 			l.queueSeenEvents(queries, names(OfEvent))
@@ -211,5 +213,7 @@ func (s Set) List() []string {
 
 // PreferIndexes is a statement for a transaction that looks for many rows by their keys
 // only. While tables fill, the statistics of Postgres are out of date, and it would
-// otherwise read whole tables.
-const PreferIndexes = "select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
+// otherwise read whole tables. To start parallel workers would take ten times as long as
+// the query itself.
+const PreferIndexes = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`

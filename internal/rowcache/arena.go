@@ -1,4 +1,4 @@
-package rebuild
+package rowcache
 
 // arena stores bytes in segments. It grows without copying them.
 type arena struct {

@@ -1,4 +1,4 @@
-package rebuild
+package rowcache
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// cachedTable has the rows of one table in a rowCache, in COPY's binary format: that takes
+// cachedTable has the rows of one table in a Cache, in COPY's binary format: that takes
 // less than half of the memory of the structs, and the garbage collector need not scan it.
 // It is not safe for concurrent use.
 type cachedTable struct {
 	tables.AnyTable
-	in     *rowCache
+	in     *Cache
 	number uint32 // of this table in the row cache
 	keys   int    // the number of key columns, which come first
 	rows   segmented[cachedRow]
@@ -32,14 +32,14 @@ type cachedRow struct {
 	changed bool   // save writes it: as an update if it is stored, otherwise as a new row
 }
 
-func newCachedTable(in *rowCache, t tables.AnyTable) *cachedTable {
+func newCachedTable(in *Cache, t tables.AnyTable) *cachedTable {
 	return &cachedTable{
 		AnyTable: t, in: in, number: uint32(len(in.tables)), bytes: arena{from: in.memory},
 		keys: slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return !c.Key }),
 	}
 }
 
-// load adds a row that was found by its name to the state, with all rows that it leads to.
+// Load adds a row that was found by its name to the state, with all rows that it leads to.
 func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	row := c.rows.at(at)
 	if row.batch == c.in.batch {
@@ -54,7 +54,7 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	}
 }
 
-// take adds the rows that were read from the table. Rows that are already here stay.
+// Take adds the rows that were read from the table. Rows that are already here stay.
 func (c *cachedTable) take(state *projections.State) {
 	c.EachRow(state, func(row []byte, names tables.RowNames) {
 		if !c.has(row, names) {
@@ -63,7 +63,7 @@ func (c *cachedTable) take(state *projections.State) {
 	})
 }
 
-// keep stores the rows that the fold has added or changed. save skips the rows of a table
+// Keep stores the rows that the fold has added or changed. save skips the rows of a table
 // whose rows never change: write has them already.
 func (c *cachedTable) keep(state *projections.State) {
 	insertOnly := c.About().InsertOnly
@@ -111,7 +111,7 @@ func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 // has reports whether a row with the same key is here.
 func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	key := c.keyOf(row)
-	for e := c.in.byName[hashOf(names[0])]; e != 0; e = c.in.entry(e).next {
+	for e := c.in.byName[HashOf(names[0])]; e != 0; e = c.in.entry(e).next {
 		one := c.in.entry(e)
 		if one.table == c.number && bytes.HasPrefix(c.bytes.at(c.rows.at(one.row).place), key) {
 			return true
@@ -120,7 +120,7 @@ func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	return false
 }
 
-// save writes the rows that the table does not have.
+// Save writes the rows that the table does not have.
 func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	if c.About().InsertOnly {
 		return nil
@@ -149,5 +149,5 @@ func (c *cachedTable) changed(yield func(row []byte) bool) {
 	}
 }
 
-// size is about the memory that it uses.
+// Size is about the memory that it uses.
 func (c *cachedTable) size() int { return segmentSize*len(c.bytes.segments) + 20*int(c.rows.length) }

@@ -1,4 +1,4 @@
-package rebuild
+package rowcache
 
 import (
 	"testing"

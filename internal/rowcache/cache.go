@@ -1,4 +1,4 @@
-package rebuild
+package rowcache
 
 import (
 	"context"
@@ -11,10 +11,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// rowCache has the rows that a chunk has loaded or changed, and one index of all their names.
-// A Bulk folds into it as live.Apply folds into the tables. The tables get its rows when the
-// chunk ends.
-type rowCache struct {
+// Cache has rows that were loaded from the tables or changed by a fold, and one index of all
+// their names. It is not safe for concurrent use, except as Seen says.
+type Cache struct {
 	tables []*cachedTable
 
 	events  map[eventHash]struct{}
@@ -36,13 +35,15 @@ type eventHash [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-func hashOf(name string) uint64 { return maphash.String(seeds[0], name) }
+// HashOf returns the hash under which the cache finds a name. It is the same for the life of
+// the process.
+func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
-func hashOfEvent(id string) eventHash { return eventHash{hashOf(id), maphash.String(seeds[1], id)} }
+func hashOfEvent(id string) eventHash { return eventHash{HashOf(id), maphash.String(seeds[1], id)} }
 
-// newRowCache has room for about that many events.
-func newRowCache(expected int) *rowCache {
-	s := &rowCache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
+// New returns an empty cache with room for about that many events.
+func New(expected int) *Cache {
+	s := &Cache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
 	for _, t := range tables.All {
 		if t.FoundByName() {
 			s.tables = append(s.tables, newCachedTable(s, t))
@@ -51,9 +52,9 @@ func newRowCache(expected int) *rowCache {
 	return s
 }
 
-// seen sends, for each batch, the ids of its events that came in an earlier one. It runs
-// beside the fold. Until the channel is closed, only seen may use s.events.
-func (s *rowCache) seen(batches [][]events.Event) <-chan []string {
+// Seen sends, for each batch, the ids of its events that came in an earlier one. It runs
+// beside the fold. Until the channel is closed, only Fold may be called.
+func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
 		defer close(told)
@@ -79,7 +80,7 @@ func (s *rowCache) seen(batches [][]events.Event) <-chan []string {
 
 // load adds to the state all rows that the events can touch, except events by their ids, and
 // possibly more: see projections.State.
-func (s *rowCache) load(state *projections.State, batch []events.Event) {
+func (s *Cache) load(state *projections.State, batch []events.Event) {
 	s.batch++
 	for _, one := range s.tables {
 		one.loaded = one.loaded[:0]
@@ -103,11 +104,11 @@ func (s *rowCache) load(state *projections.State, batch []events.Event) {
 
 // loadNamed adds the rows of that name and all that they lead to. It may add others, too: a
 // row that had this name before, or has a name with the same hash.
-func (s *rowCache) loadNamed(state *projections.State, name string) {
+func (s *Cache) loadNamed(state *projections.State, name string) {
 	if name == "" {
 		return
 	}
-	for at := s.byName[hashOf(name)]; at != 0; {
+	for at := s.byName[HashOf(name)]; at != 0; {
 		e := s.entry(at)
 		s.tables[e.table].load(state, e.row, name)
 		at = e.next
@@ -115,7 +116,7 @@ func (s *rowCache) loadNamed(state *projections.State, name string) {
 }
 
 // take adds the rows that were read from the tables and are not here yet.
-func (s *rowCache) take(state *projections.State) {
+func (s *Cache) take(state *projections.State) {
 	for _, id := range state.Events.Seen() {
 		s.events[hashOfEvent(id)] = struct{}{}
 	}
@@ -125,26 +126,26 @@ func (s *rowCache) take(state *projections.State) {
 }
 
 // keep stores what the fold has changed.
-func (s *rowCache) keep(state *projections.State) {
+func (s *Cache) keep(state *projections.State) {
 	for _, one := range s.tables {
 		one.keep(state)
 	}
 }
 
 // list adds a row to the index under a name.
-func (s *rowCache) list(name string, table, row uint32) {
+func (s *Cache) list(name string, table, row uint32) {
 	if name == "" {
 		return
 	}
-	hash := hashOf(name)
+	hash := HashOf(name)
 	s.byName[hash] = 1 + s.entries.add(entry{table, row, s.byName[hash]})
 }
 
 // entry returns an entry by its number, counted from 1.
-func (s *rowCache) entry(number uint32) entry { return *s.entries.at(number - 1) }
+func (s *Cache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
-// save writes the rows that the tables do not have.
-func (s *rowCache) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+// Save writes the rows that the tables do not have.
+func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	for _, one := range s.tables {
 		if err := one.save(ctx, tx, fresh); err != nil {
 			return err
@@ -153,8 +154,8 @@ func (s *rowCache) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	return nil
 }
 
-// size is about the memory of all of it.
-func (s *rowCache) size() int {
+// Size is about the memory of all of it.
+func (s *Cache) Size() int {
 	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
 	for _, one := range s.tables {
 		size += one.size()
@@ -162,8 +163,8 @@ func (s *rowCache) size() int {
 	return size
 }
 
-// eachHash calls do with the hash of every name and of every event's id.
-func (s *rowCache) eachHash(do func(hash uint64)) {
+// EachHash calls do with the hash of every name and of every event's id.
+func (s *Cache) EachHash(do func(hash uint64)) {
 	for event := range s.events {
 		do(event[0])
 	}

@@ -1,0 +1,39 @@
+package rowcache
+
+import (
+	"hash/maphash"
+
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Asked has the names that rows were looked for by. The cache has all rows of these names, so
+// nobody has to look for them again. It keeps 128 bits of each name. The zero value is empty.
+type Asked struct{ names map[nameHash]struct{} }
+
+type nameHash struct {
+	kind      tables.NameKind
+	high, low uint64
+}
+
+// askedSize is about the memory of one name.
+const askedSize = 48
+
+// New returns those of the names that were not asked for before, in their order, and adds
+// them. It leaves out names for which wanted returns false; nil wants all.
+func (a *Asked) New(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
+	if a.names == nil {
+		a.names = map[nameHash]struct{}{}
+	}
+	for _, name := range names {
+		hash := nameHash{kind, HashOf(name), maphash.String(seeds[1], name)}
+		if _, done := a.names[hash]; done || wanted != nil && !wanted(name) {
+			continue
+		}
+		a.names[hash] = struct{}{}
+		fresh = append(fresh, name)
+	}
+	return fresh
+}
+
+// Size is about the memory of all of it.
+func (a *Asked) Size() int { return askedSize * len(a.names) }
