@@ -30,9 +30,9 @@ type Config struct {
 	DSN       string
 	Schema    string        // of the derived tables; empty: the live schema
 	Owner     string        // unique among the projectors of this database; at most 40 plain characters
-	LeaseTime time.Duration // a member without a heartbeat for so long is evicted
+	LeaseTime time.Duration // a member without a heartbeat for so long is evicted; 0: never
 
-	ConnectTimeout time.Duration // 0: two seconds, so that a projector soon tries again
+	ConnectTimeout time.Duration // 0: two seconds with a LeaseTime, because a projector soon tries again, otherwise 30
 }
 
 // ApplicationName is the prefix of application_name of a projector's sessions; the owner
@@ -54,7 +54,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
 		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
 	}
-	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, 2*time.Second)
+	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(c.LeaseTime > 0))
 	for name, value := range map[string]string{
 		"application_name": ApplicationName + c.Owner,
 		"search_path":      Quoted(c.Schema),
@@ -85,6 +85,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+}
+
+func connectTimeout(leased bool) time.Duration {
+	if leased {
+		return 2 * time.Second
+	}
+	return 30 * time.Second
 }
 
 // OpenSchema opens a store with the same configuration on another schema. Its pool is a
