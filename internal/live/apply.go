@@ -43,7 +43,7 @@ type Result struct {
 }
 
 func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
-	if err := advanceCheckpoints(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
+	if _, err := advanceCheckpoints(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
 		return Result{}, err
 	}
 	if len(batch) == 0 {
@@ -79,26 +79,25 @@ func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 }
 
 // advanceCheckpoints comes first in the transaction, so that a second projector on a
-// partition waits before it reads a row.
-func advanceCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) error {
-	var current string
+// partition waits before it reads a row. It returns which rows the tables have.
+func advanceCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) (store.RowsID, error) {
+	var rows store.RowsID
 	var moved bool
 	statements := &pgx.Batch{}
 	if schema == store.LiveSchema {
 		store.WaitForPromotion(statements)
 	}
 	statements.Queue(tables.PreferIndexes)
-	statements.Queue("select fold_id from payfold.schema_state where schema_name = $1", schema).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&current) })
+	rows.Queue(statements, schema)
 	advance.Queue(statements, &moved)
 	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
-		return fmt.Errorf("move the checkpoints: %w", err)
+		return rows, fmt.Errorf("move the checkpoints: %w", err)
 	}
-	if current != foldID {
-		return store.ErrFoldID
+	if rows.FoldID != foldID {
+		return rows, store.ErrFoldID
 	}
 	if !moved {
-		return store.ErrFenced
+		return rows, store.ErrFenced
 	}
-	return nil
+	return rows, nil
 }

@@ -140,7 +140,7 @@ func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 					e := fixture.Event(t, uint64(i+1), body)
 					for {
 						err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-							if err := live.AdvanceCheckpoints(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
+							if _, err := live.AdvanceCheckpoints(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
 								return err
 							}
 							state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})

@@ -1,6 +1,13 @@
 package live
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/payfold/payfold/internal/events"
+)
 
 // The two steps of Apply, for a test that stops between them.
 var (
@@ -12,3 +19,49 @@ var (
 func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	return p.heartbeat(ctx, partitions)
 }
+
+// Follower applies batches as a projector does that has all partitions.
+type Follower struct{ follower }
+
+// Follower returns a follower of a log whose partitions are all at one position.
+func (p *Projector) Follower(logID string, partitions int, at uint64) *Follower {
+	f := &Follower{follower{
+		projector: p, logID: logID, partitions: partitions, at: map[int]uint64{}, delivered: at, budget: semaphore.NewWeighted(maxPendingBytes),
+	}}
+	for partition := range partitions {
+		f.at[partition] = at
+	}
+	return f
+}
+
+// ApplyBacklog applies a batch while more messages wait. The batch is committed when the
+// next call of any method returns.
+func (f *Follower) ApplyBacklog(ctx context.Context, batch ...events.Message) error {
+	return f.take(ctx, batch, f.applyNext)
+}
+
+// ApplyLast applies a batch while no more messages wait, commits it, and moves all positions.
+func (f *Follower) ApplyLast(ctx context.Context, batch ...events.Message) error {
+	return f.take(ctx, batch, func(ctx context.Context, batch []events.Message) error {
+		if err := f.endBacklog(ctx); err != nil {
+			return err
+		}
+		f.advancedAll = time.Time{}
+		return f.applyAndRelease(ctx, batch)
+	})
+}
+
+func (f *Follower) take(ctx context.Context, batch []events.Message, apply func(context.Context, []events.Message) error) error {
+	for _, m := range batch {
+		if err := f.budget.Acquire(ctx, int64(len(m.Body))); err != nil {
+			return err
+		}
+	}
+	return apply(ctx, batch)
+}
+
+// End commits the last batch and drops the rows in memory.
+func (f *Follower) End(ctx context.Context) error { return f.endBacklog(ctx) }
+
+// InMemory reports whether rows are kept in memory for the next batch.
+func (f *Follower) InMemory() bool { return f.backlog != nil }

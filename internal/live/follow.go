@@ -64,6 +64,9 @@ type follower struct {
 	delivered   uint64         // the newest message applied or dropped
 	digest      []byte         // of that message
 	advancedAll time.Time      // when all positions last moved
+	backlog     *backlog       // nil unless batches are applied through it
+	writing     *foldedBatch   // by the backlog, now; nil where none is
+	began       time.Time      // when it began to write it
 }
 
 func (f *follower) receive(ctx context.Context, m events.Message) error {
@@ -84,21 +87,54 @@ func (f *follower) receive(ctx context.Context, m events.Message) error {
 func (f *follower) apply(ctx context.Context) error {
 	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()
+	defer f.dropBacklog()
 	for {
-		var batch []events.Message
+		var written <-chan error // nil, which never receives, where nothing is written
+		if f.writing != nil {
+			written = f.backlog.result
+		}
+		var err error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case err = <-written:
+			err = f.endWrite(ctx, err)
 		case m := <-f.messages:
-			batch = f.collect(m)
+			err = f.applyNext(ctx, f.collect(m))
 		case <-ticker.C:
+			if f.writing == nil {
+				err = f.applyBatch(ctx, nil)
+			}
 		}
-		if err := f.applyBatch(ctx, batch); err != nil {
+		if err != nil {
 			return err
 		}
-		for _, m := range batch {
-			f.budget.Release(int64(len(m.Body)))
-		}
+	}
+}
+
+// applyNext applies a batch, through the backlog where more messages wait than a batch of
+// its size takes and no other projector has a partition.
+func (f *follower) applyNext(ctx context.Context, batch []events.Message) error {
+	if 2*len(batch) > f.projector.BatchSize && f.alone() {
+		return f.applyBacklog(ctx, batch)
+	}
+	if err := f.endBacklog(ctx); err != nil {
+		return err
+	}
+	return f.applyAndRelease(ctx, batch)
+}
+
+func (f *follower) applyAndRelease(ctx context.Context, batch []events.Message) error {
+	if err := f.applyBatch(ctx, batch); err != nil {
+		return err
+	}
+	f.release(batch)
+	return nil
+}
+
+func (f *follower) release(batch []events.Message) {
+	for _, m := range batch {
+		f.budget.Release(int64(len(m.Body)))
 	}
 }
 

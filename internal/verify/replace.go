@@ -110,6 +110,7 @@ func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Ru
 	}
 	writes = &pgx.Batch{}
 	s.QueueChanges(writes, state)
+	writes.Queue("update payfold.schema_state set settled_at = clock_timestamp() where schema_name = $1", s.Schema())
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("%w: write the rows: %w", errNotSettled, err)
 	}

@@ -97,6 +97,8 @@ func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
 			require.Positive(t, settled.OutOfOrder)
 			require.LessOrEqual(t, settled.Events, 80)
 			require.Equal(t, before, v.Number(ctx, t, rowsOfOthers), "the rows of other customers were not written")
+			require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.schema_state where schema_name = 'portal' and settled_at is not null"),
+				"a projector with rows in memory reads them again")
 			verdict, err = v.verify(ctx, t)
 			require.NoError(t, err)
 			require.Empty(t, v.differences)

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/rowcache"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// backlog applies batches in the order of the log, as Apply does. But while Postgres writes
+// one batch, it loads and folds the next, and the rows that one batch has loaded or changed
+// stay in a row cache for the next ones.
+//
+// That is safe only while no other process changes the tables. So every batch moves the
+// checkpoints of all partitions from one position to the next, in its transaction: where
+// another projector has written, a checkpoint is elsewhere, and the batch is fenced. A
+// promotion or settle changes rows and no checkpoint; then the RowsID differs, and the batch
+// is stale. In both cases nothing was written, and the row cache is dropped.
+//
+// It is not safe for concurrent use.
+type backlog struct {
+	store  *store.Store
+	rules  projections.Rules
+	rows   store.RowsID // that the cache has rows of
+	cache  *rowcache.Cache
+	asked  rowcache.Asked
+	state  *projections.State
+	result chan error // of the batch that is written now
+}
+
+// maxBacklogMemory bounds the rows in memory. It is enough for about 100,000 events.
+const maxBacklogMemory = 48 << 20
+
+// errStale means that the rows in memory are no longer those of the tables. Nothing was
+// written.
+var errStale = errors.New("the tables were replaced since their rows were loaded")
+
+// newBacklog returns a backlog without rows. The tables must be at one position in all
+// partitions.
+func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*backlog, error) {
+	b := &backlog{store: s, rules: rules, cache: rowcache.New(0), state: projections.NewState(), result: make(chan error, 1)}
+	first := &pgx.Batch{}
+	b.rows.Queue(first, s.Schema())
+	return b, s.Pool().SendBatch(ctx, first).Close()
+}
+
+// full reports whether the rows in memory have reached their limit.
+func (b *backlog) full() bool { return b.cache.Size()+b.asked.Size() > maxBacklogMemory }
+
+// foldedBatch is a batch that is folded and not written yet.
+type foldedBatch struct {
+	messages []events.Message
+	writes   *pgx.Batch
+	result   Result
+}
+
+// fold folds the events of these messages. It may run while the batch before is written. After
+// an error the backlog must not be used any more; it may be a store.RefusedError.
+func (b *backlog) fold(ctx context.Context, messages []events.Message) (*foldedBatch, error) {
+	batch := make([]events.Event, len(messages))
+	for i, m := range messages {
+		batch[i] = events.Decode(m)
+	}
+	loader := &tables.Loader{Schema: b.store.Schema(), Filter: func(kind tables.NameKind, names []string) []string {
+		return b.asked.New(kind, names, nil)
+	}}
+	if err := b.cache.Read(ctx, b.store.Pool(), loader, batch); err != nil {
+		return nil, err
+	}
+	maps.Copy(b.state.Poison, loader.State.Poison)
+	if err := b.cache.Fold(b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
+		return nil, err
+	}
+	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}}
+	folded.result = Result{Events: b.state.Events.Inserted(), Duplicates: len(b.state.Duplicates)}
+	b.store.QueueChanges(folded.writes, b.state)
+	return folded, nil
+}
+
+// write begins to write a folded batch. The batch before must be committed. The result comes
+// through b.result: nil, errStale, store.ErrFenced, store.ErrFoldID, or an error of the database.
+func (b *backlog) write(ctx context.Context, folded *foldedBatch, advance store.Advance) {
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		b.result <- store.AsRefused(pgx.BeginFunc(ctx, b.store.Pool(), func(tx pgx.Tx) error {
+			rows, err := advanceCheckpoints(ctx, tx, b.rules.FoldID(), b.store.Schema(), advance)
+			if err != nil {
+				return err
+			}
+			if rows != b.rows {
+				return errStale
+			}
+			return tx.SendBatch(ctx, folded.writes).Close()
+		}))
+	}()
+}
+
+// canRepeat reports whether Apply can apply a batch that the backlog could not write.
+func canRepeat(err error) bool {
+	var refused *store.RefusedError
+	return errors.As(err, &refused) || errors.Is(err, errStale) || store.IsConflict(err)
+}

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// RowsID changes where something other than a batch has changed the rows of a schema: a
+// promotion, or settle. Two are compared with ==.
+type RowsID struct {
+	FoldID    string // of the tables; see projections.Rules
+	createdAt int64  // in microseconds
+	settledAt int64  // 0: never
+}
+
+// Queue queues a query that reads the current value for a schema.
+func (r *RowsID) Queue(batch *pgx.Batch, schema string) {
+	batch.Queue("select fold_id, created_at, settled_at from payfold.schema_state where schema_name = $1", schema).
+		QueryRow(func(row pgx.Row) error {
+			var created time.Time
+			var settled *time.Time
+			if err := row.Scan(&r.FoldID, &created, &settled); err != nil {
+				return err
+			}
+			r.createdAt = created.UnixMicro()
+			if settled != nil {
+				r.settledAt = settled.UnixMicro()
+			}
+			return nil
+		})
+}
