@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/sqlstate"
 )
 
 const deployed = "../../deploy/postgres"
@@ -27,7 +29,7 @@ func as(t *testing.T, dsn, role, password string) string {
 func requireState(t *testing.T, state string, conn *pgx.Conn, sql string) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), sql)
-	require.Equal(t, state, sqlState(err), "%s: %v", sql, err)
+	require.Equal(t, state, sqlstate.Of(err), "%s: %v", sql, err)
 }
 
 func TestPortalRoleReadsThePortalAndNothingElse(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/sqlstate"
 )
 
 // The first attempts to connect follow quickly, because a start takes a fraction of a second.
@@ -59,14 +59,14 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	err := retry(ctx, func() error {
 		return connect(ctx, at.dsn("postgres"), func(conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, "create database "+pgx.Identifier{database}.Sanitize())
-			if sqlState(err) == "42P04" { // duplicate_database
+			if sqlstate.Of(err) == "42P04" { // duplicate_database
 				return nil
 			}
 			return err
 		})
 	}, func(err error) bool {
 		// Class 28 means that the password file does not belong to this cluster.
-		return !strings.HasPrefix(sqlState(err), "28")
+		return !strings.HasPrefix(sqlstate.Of(err), "28")
 	})
 	if err != nil {
 		return fmt.Errorf("open the new server: %w", err)
@@ -111,14 +111,6 @@ func retry(ctx context.Context, attempt func() error, temporary func(error) bool
 			return errors.Join(ended, err)
 		}
 	}
-}
-
-func sqlState(err error) string {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return refused.Code
-	}
-	return ""
 }
 
 // ensurePassword returns the password in the file. It creates one if the cluster does not

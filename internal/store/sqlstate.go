@@ -4,33 +4,24 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/payfold/payfold/internal/sqlstate"
 )
-
-// sqlState returns the SQLSTATE of an error of Postgres, empty for any other error.
-func sqlState(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		return pg.Code
-	}
-	return ""
-}
 
 // UndefinedColumn reports whether the tables lack a column, because another build made
 // them.
-func UndefinedColumn(err error) bool { return sqlState(err) == "42703" }
+func UndefinedColumn(err error) bool { return sqlstate.Of(err) == "42703" }
 
 // NotPrepared reports whether a table or its schema does not exist. It may have been
 // renamed or dropped during a read.
 func NotPrepared(err error) bool {
-	code := sqlState(err)
+	code := sqlstate.Of(err)
 	return code == "42P01" || code == "3F000" // undefined_table, invalid_schema_name
 }
 
 // IsConflict reports whether another transaction has changed the same rows. The same batch
 // can be folded again on what that transaction has committed.
 func IsConflict(err error) bool {
-	switch sqlState(err) {
+	switch sqlstate.Of(err) {
 	case "23505", // unique_violation: a row that did not exist when we loaded
 		"40001", // serialization_failure
 		"40P01": // deadlock_detected
@@ -42,7 +33,7 @@ func IsConflict(err error) bool {
 // isRefused reports whether the cause of the error is the values of the rows, not the state
 // of the database.
 func isRefused(err error) bool {
-	code := sqlState(err)
+	code := sqlstate.Of(err)
 	if code == "" {
 		return false
 	}
@@ -57,7 +48,7 @@ func isRefused(err error) bool {
 
 // TimedOut reports whether another session held a lock for longer than lock_timeout.
 func TimedOut(err error) bool {
-	return sqlState(err) == "55P03" // lock_not_available
+	return sqlstate.Of(err) == "55P03" // lock_not_available
 }
 
 // ConnectionLost reports whether the cause of the error is the connection or a stopping
@@ -66,6 +57,6 @@ func ConnectionLost(err error) bool {
 	if errors.Is(err, ErrNoSchema) {
 		return false
 	}
-	code := sqlState(err)
+	code := sqlstate.Of(err)
 	return code == "" || strings.HasPrefix(code, "57") || strings.HasPrefix(code, "08") // operator intervention, connection exception
 }
