@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
@@ -31,24 +32,26 @@ type sources struct {
 	store *store.Store
 }
 
-// logAnswers is how long a command waits for the log. projector run waits for ever.
-const logAnswers = 10 * time.Second
+// logTimeout is how long a command waits for the log. projector run waits for ever.
+const logTimeout = 10 * time.Second
 
-// withAnswers calls work when the log answers.
-func withAnswers(work func(context.Context, sources) error) func(context.Context, sources) error {
+// logRetryInterval is the pause between two tries to reach the log.
+const logRetryInterval = 50 * time.Millisecond
+
+// withLog calls work when the log answers.
+func withLog(work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
+		retry := backoff.Backoff{Min: logRetryInterval, Max: logRetryInterval}
 		for began := time.Now(); ; {
 			_, err := s.log.Info(ctx)
 			if err == nil {
 				return work(ctx, s)
 			}
-			if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logAnswers {
+			if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logTimeout {
 				return err
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(50 * time.Millisecond):
+			if err := retry.Wait(ctx); err != nil {
+				return err
 			}
 		}
 	}
@@ -82,7 +85,7 @@ func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slo
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
 			return err
 		}
-		return withAnswers(work)(ctx, s)
+		return withLog(work)(ctx, s)
 	})
 }
 

@@ -16,11 +16,11 @@ type readFlags struct {
 	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`
 }
 
-// readerTime limits how long a frozen reader holds a snapshot or waits for a lock.
-const readerTime = 10 * time.Second
+// readTimeout limits how long a frozen reader holds a snapshot or waits for a lock.
+const readTimeout = 10 * time.Second
 
-// databaseWait limits the wait for a private Postgres that another process runs.
-const databaseWait = 15 * time.Second
+// databaseTimeout limits the wait for a private Postgres that another process runs.
+const databaseTimeout = 15 * time.Second
 
 var errNoAnswer = errors.New("the database does not answer")
 
@@ -31,9 +31,9 @@ func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(con
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(databaseWait, func() { cancel(errNoAnswer) })
+	late := time.AfterFunc(databaseTimeout, func() { cancel(errNoAnswer) })
 	defer late.Stop()
-	err := f.withStore(ctx, store.Config{LeaseTime: readerTime}, logger, func(ctx context.Context, database *store.Store) error {
+	err := f.withStore(ctx, store.Config{LeaseTime: readTimeout}, logger, func(ctx context.Context, database *store.Store) error {
 		if err := database.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -21,10 +22,10 @@ type Promoted struct {
 	tables store.TablesID
 }
 
-// answerWait is how long a command asks whether its promotion was committed, after the
+// answerTimeout is how long a command asks whether its promotion was committed, after the
 // connection broke. It is longer than the promotion's time-outs, after which Postgres
 // releases the lock.
-const answerWait = 40 * time.Second
+const answerTimeout = 40 * time.Second
 
 // before reports whether an earlier command has promoted the store's schema. Then the live
 // tables had its name before, and the name is free now. The name store.PreviousSchema is
@@ -77,17 +78,13 @@ func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, caus
 
 // answered repeats ask on another connection while connections break.
 func answered(ctx context.Context, s *store.Store, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
+	retry := backoff.Backoff{Min: store.LockRetryInterval, Max: store.LockRetryInterval}
 	for {
 		err := ask(ctx)
-		if err == nil || !store.ConnectionLost(err) {
+		if err == nil || !store.ConnectionLost(err) || retry.Wait(ctx) != nil {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(store.LockRetryInterval):
 		}
 	}
 }
@@ -105,7 +102,7 @@ func Last(ctx context.Context, s *store.Store) (last Promoted, err error) {
 }
 
 func readPromotion(ctx context.Context, tx pgx.Tx, into *Promoted) error {
-	if _, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true)", store.Milliseconds(answerWait)); err != nil {
+	if _, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true)", store.Milliseconds(answerTimeout)); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {

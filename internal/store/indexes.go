@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -69,6 +69,7 @@ func execWithRetry(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, sql string,
 ) error {
+	retry := backoff.Backoff{Min: LockRetryInterval, Max: LockRetryInterval}
 	for {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, indexSettings); err != nil {
@@ -83,10 +84,8 @@ func execWithRetry(ctx context.Context, on interface {
 		case !TimedOut(err):
 			return fmt.Errorf("%s: %w", sql, err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(LockRetryInterval):
+		if err := retry.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }
