@@ -24,11 +24,6 @@ func (c *settleCommand) Check(faults *cli.Faults) {
 // Run settles the recorded out-of-order events, while live work continues.
 func (c *settleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		unlock, err := s.store.LockSchema(ctx)
-		if err != nil {
-			return err
-		}
-		defer unlock()
 		done, err := (&verify.Settle{Log: s.log, Tables: s.store, Rules: c.rules}).Run(ctx)
 		if err != nil {
 			return err

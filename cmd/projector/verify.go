@@ -58,20 +58,10 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		scratch, err := s.store.OpenSchema(ctx, store.VerifySchema)
-		if err != nil {
-			return err
-		}
-		defer scratch.Close()
-		unlock, err := scratch.LockSchema(ctx)
-		if err != nil {
-			return err
-		}
-		defer unlock()
 		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		findings := report.Findings{Out: streams.Out, JSON: c.JSON}
 		verify := verify.Verify{
-			Log: s.log, Tables: s.store, Scratch: scratch, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
+			Log: s.log, Tables: s.store, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
 			Progress: progress.At, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
 		}
 		verdict, err := verify.Run(ctx)

@@ -35,9 +35,14 @@ const maxSettleTries = 10
 // maxConcurrentReads bounds the messages that are requested from the log at the same time.
 const maxConcurrentReads = 8
 
-// Run settles the out-of-order events that are recorded. Where it returns an error it has
-// changed nothing.
+// Run settles the out-of-order events that are recorded, unless another command works on the
+// live tables. Where it returns an error it has changed nothing.
 func (s *Settle) Run(ctx context.Context) (Settled, error) {
+	unlock, err := s.Tables.LockSchema(ctx)
+	if err != nil {
+		return Settled{}, err
+	}
+	defer unlock()
 	info, err := s.Log.Info(ctx)
 	if err != nil {
 		return Settled{}, err

@@ -21,7 +21,6 @@ import (
 type Verify struct {
 	Log      rebuild.Log
 	Tables   *store.Store
-	Scratch  *store.Store // a schema that nobody else uses; Run creates and drops it
 	Rules    projections.Rules
 	Signers  []Signer
 	Strict   bool // a message that no signer verifies is a fault
@@ -32,6 +31,8 @@ type Verify struct {
 	Fault      func(Fault)
 	Difference func(Difference)
 	Definition func(DefinitionDifference)
+
+	scratch *store.Store // where the log is folded
 }
 
 // Verdict counts what Verify has found.
@@ -53,21 +54,37 @@ func (v Verdict) Holds() bool {
 }
 
 // Run compares everything once. It folds most of the log before it takes the snapshot of
-// the tables, so that the snapshot is short.
+// the tables, so that the snapshot is short. One command at a time may verify a database,
+// because Run creates and drops the schema that it folds into.
 func (v *Verify) Run(ctx context.Context) (Verdict, error) {
+	scratch, err := v.Tables.OpenSchema(ctx, store.VerifySchema)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer scratch.Close()
+	unlock, err := scratch.LockSchema(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer unlock()
+	v.scratch = scratch
+	return v.verify(ctx)
+}
+
+func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	info, positions, err := v.checkLog(ctx)
 	if err != nil {
 		return Verdict{}, err
 	}
-	if err := v.Scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
+	if err := v.scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
 		return Verdict{}, err
 	}
-	defer func() { _ = v.Scratch.Drop(context.WithoutCancel(ctx)) }()
-	if err := v.Scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
+	defer func() { _ = v.scratch.Drop(context.WithoutCancel(ctx)) }()
+	if err := v.scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
 	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
-	fold := rebuild.Rebuild{Log: v.Log, Store: v.Scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
+	fold := rebuild.Rebuild{Log: v.Log, Store: v.scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
 	if err := fold.Run(ctx, positions.Least()); err != nil {
 		return Verdict{}, err
 	}
@@ -136,7 +153,7 @@ func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64
 	if err != nil {
 		return err
 	}
-	return frozen.Compare(ctx, v.Scratch, v.Rules, func(d Difference) {
+	return frozen.Compare(ctx, v.scratch, v.Rules, func(d Difference) {
 		if d.OutOfOrder = customers.includes(d); d.OutOfOrder {
 			verdict.OutOfOrder++
 		} else {

@@ -62,7 +62,7 @@ func (v *verified) verify(ctx context.Context, t *testing.T) (verify.Verdict, er
 		signers = append(signers, webhook.NewSecret(secret))
 	}
 	verify := verify.Verify{
-		Log: v.log, Tables: v.tables, Scratch: v.scratch, Rules: fixture.AnyMode, Signers: signers, Strict: v.strict, Logger: testenv.Logger(t),
+		Log: v.log, Tables: v.tables, Rules: fixture.AnyMode, Signers: signers, Strict: v.strict, Logger: testenv.Logger(t),
 		Progress: func(_, _ uint64) {}, Fault: func(f verify.Fault) { v.faults = append(v.faults, f) },
 		Difference: func(d verify.Difference) { v.differences = append(v.differences, d) },
 		Definition: func(d verify.DefinitionDifference) { v.definitions = append(v.definitions, d) },
