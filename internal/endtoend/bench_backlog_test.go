@@ -170,7 +170,7 @@ func (l *backlog) awaitWorkedOff(b *testing.B, connection *pgx.Conn) {
 		if !maps.Equal(at, seen) {
 			seen, since = at, time.Now()
 		}
-		require.Less(b, time.Since(since), wait.Patience, "nothing is applied any more")
+		require.Less(b, time.Since(since), wait.Timeout, "nothing is applied any more")
 		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -92,7 +92,7 @@ func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
 	require.NoError(t, err)
 	s.nats.Start()
 	t.Cleanup(s.stop)
-	require.True(t, s.nats.ReadyForConnections(wait.Patience))
+	require.True(t, s.nats.ReadyForConnections(wait.Timeout))
 	s.answerReaders(t)
 	s.front, err = net.Listen("tcp", w.nats)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func mustQuery[T any](t testing.TB, dsn, sql string, args ...any) T {
 // query reads one value. The error says where the database cannot be reached or has no
 // tables yet.
 func query[T any](t testing.TB, dsn, sql string, args ...any) (out T, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	for {
 		connection, reused, err := pool.take(ctx, t, dsn)

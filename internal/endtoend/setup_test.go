@@ -122,7 +122,7 @@ func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
 }
 
 // awaitProjected waits until every message of the log is applied. It fails where nothing
-// more is applied for wait.Patience.
+// more is applied for wait.Timeout.
 func (w *world) awaitProjected(t testing.TB) {
 	t.Helper()
 	head, position, since := w.head(t), int64(-1), time.Now()
@@ -132,7 +132,7 @@ func (w *world) awaitProjected(t testing.TB) {
 			position, since = applied, time.Now()
 			continue
 		}
-		require.Less(t, time.Since(since), wait.Patience, "seq %d is applied, the head is %d; the last error is %v", position, head, err)
+		require.Less(t, time.Since(since), wait.Timeout, "seq %d is applied, the head is %d; the last error is %v", position, head, err)
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -52,7 +52,7 @@ func sized(id string, size int) string {
 
 // deliveryTimeout is for one delivery with its repetitions. It is less than the two minutes
 // for which a connection may idle.
-const deliveryTimeout = wait.Patience / 2
+const deliveryTimeout = wait.Timeout / 2
 
 func TestUnauthenticatedSendersNeitherExhaustFilesNorBlockDeliveries(t *testing.T) {
 	t.Parallel()

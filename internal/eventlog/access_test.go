@@ -33,7 +33,7 @@ func listening(t *testing.T, dir, address string) (*Server, *Log) {
 
 // dial connects to the log as a reader of another process does.
 func dial(dataDir string) (net.Conn, error) {
-	return access.NewDialer(dataDir, wait.Patience).Dial("", "")
+	return access.NewDialer(dataDir, wait.Timeout).Dial("", "")
 }
 
 // requireReadable makes sure that a reader in another process can read the log.
@@ -98,7 +98,7 @@ func TestAReaderAndItsConnectionInsideEndTogether(t *testing.T) {
 		require.NoError(t, err)
 		return slices.ContainsFunc(connections.Conns, func(c *server.ConnInfo) bool { return c.Name == "this reader" })
 	}
-	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Patience)),
+	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
 		nats.Token(access.Token(dir)), nats.NoReconnect(), nats.Name("this reader"))
 	require.NoError(t, err)
 	require.True(t, inside())
@@ -123,7 +123,7 @@ func TestALogThatStopsLetsItsReadersGo(t *testing.T) {
 	silent, err := net.Dial("tcp", s.Addr()) // says nothing, not even TLS
 	require.NoError(t, err)
 	defer silent.Close()
-	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Patience)),
+	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
 		nats.Token(access.Token(dir)), nats.NoReconnect())
 	require.NoError(t, err)
 	closed := conn.StatusChanged(nats.CLOSED)

@@ -20,7 +20,7 @@ import (
 // setupNATS starts a server that payfold did not start, with a stream and one message.
 func setupNATS(t *testing.T) (context.Context, *testenv.NATS, *eventlog.Log) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
 	t.Cleanup(cancel)
 	n := testenv.NewNATS(t)
 	n.CreateStream(ctx, t, 4)

@@ -17,7 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-const soon = wait.Patience
+const soon = wait.Timeout
 
 // cluster is three servers from the files of deploy/nats, each with its own environment.
 type cluster struct {

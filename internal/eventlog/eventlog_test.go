@@ -27,7 +27,7 @@ func body(id, customer string) string {
 
 func setup(t *testing.T) (context.Context, *testenv.Log) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Timeout)
 	t.Cleanup(cancel)
 	return ctx, testenv.NewLog(t, 8)
 }
@@ -110,7 +110,7 @@ func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
 	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(),
-		nats.SetCustomDialer(access.NewDialer(l.Dir, wait.Patience)), nats.Token(string(token[:len(token)-1])))
+		nats.SetCustomDialer(access.NewDialer(l.Dir, wait.Timeout)), nats.Token(string(token[:len(token)-1])))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
@@ -236,7 +236,7 @@ func TestOneDataDirectoryHasOneLog(t *testing.T) {
 // EnsureStream waits for a server that starts or answers late.
 func TestAStreamIsCreatedWhenTheServerStartsLate(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
 	defer cancel()
 	addr := ports.Free(t)
 	log, err := eventlog.Connect(eventlog.Config{URL: "nats://" + addr, Stream: testenv.Stream, Logger: testenv.Logger(t)})

@@ -58,7 +58,7 @@ func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 	s, writing := embedded(t, dir)
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
-	breaks := breakingDialer{access.NewDialer(dir, wait.Patience), ".CONSUMER.CREATE."}
+	breaks := breakingDialer{access.NewDialer(dir, wait.Timeout), ".CONSUMER.CREATE."}
 	l, err := connect("nats://embedded.invalid", "PAYMENTS", nil, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
 		nats.Token(access.Token(dir)))
 	require.NoError(t, err)

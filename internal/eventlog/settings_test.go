@@ -22,7 +22,7 @@ import (
 // setupStream starts a server with a stream as create-stream creates it, changed by change.
 func setupStream(t *testing.T, change func(*jetstream.StreamConfig)) (context.Context, *testenv.NATS, *eventlog.Log) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
 	t.Cleanup(cancel)
 	n := testenv.NewNATS(t)
 	const partitions = 4

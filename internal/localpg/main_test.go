@@ -84,7 +84,7 @@ func run(t *testing.T, config Config) running {
 
 func (r running) dsn(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
 	defer cancel()
 	dsn, err := r.Ready(ctx)
 	require.NoError(t, err)

@@ -82,7 +82,7 @@ func (m *machine) start(cut <-chan struct{}) error {
 		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
 		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s",
 	})
-	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Timeout)
 	defer cancel()
 	go func() {
 		select {
@@ -185,7 +185,7 @@ func (m *machine) check(total *counts) error {
 	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
 	require.NoError(m.t, err)
 	defer log.Close()
-	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Patience)
+	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Timeout)
 	defer cancel()
 	info, err := log.Info(ctx)
 	for errors.Is(err, eventlog.ErrDisconnected) && ctx.Err() == nil {

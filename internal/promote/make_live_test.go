@@ -59,7 +59,7 @@ func TestPromoteCatchesUpAndExchanges(t *testing.T) {
 // projector's role may not look into the reader's session.
 func TestPromoteWaitsForSnapshotsAndThenNamesThem(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	s, portal := fixture.AsProjector(ctx, t)
 	fixture.Apply(ctx, t, s, 2)

@@ -46,7 +46,7 @@ const unbounded = 100
 // setup makes a log of these bodies, and tables of the first of them, at most folded.
 func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Timeout)
 	t.Cleanup(cancel)
 	s := shop{log: testenv.NewLog(t, partitions)}
 	seen := map[string]bool{}

@@ -19,8 +19,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = wait.Patience
-
 // world is one admin listener; its program says through ready how it is.
 type world struct {
 	t      *testing.T
@@ -41,7 +39,7 @@ func setup(t *testing.T, ready func(context.Context) error) *world {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return &world{t, "http://" + admin.Addr(), &http.Client{Transport: transport, Timeout: patience}}
+	return &world{t, "http://" + admin.Addr(), &http.Client{Transport: transport, Timeout: wait.Timeout}}
 }
 
 func (w *world) get(path string) (status int, body string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // busy is a server in the middle of one answer.
@@ -46,7 +47,7 @@ func setupBusy(t *testing.T, grace time.Duration) *busy {
 	b.caller, err = net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { cancel(); _ = b.caller.Close() })
-	require.NoError(t, b.caller.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, b.caller.SetDeadline(time.Now().Add(wait.Timeout)))
 	_, err = fmt.Fprint(b.caller, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.NoError(t, err)
 	<-entered
@@ -55,7 +56,7 @@ func setupBusy(t *testing.T, grace time.Duration) *busy {
 
 func TestWhatIsInFlightFinishesBeforeServeReturns(t *testing.T) {
 	t.Parallel()
-	b := setupBusy(t, patience)
+	b := setupBusy(t, wait.Timeout)
 	b.cancel()
 	<-b.closing
 	_, err := net.Dial("tcp", b.listener.Addr().String())

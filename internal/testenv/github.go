@@ -165,7 +165,7 @@ func (g *GitHub) Requests(method string) (list []GitHubRequest) {
 // AwaitInvite waits for the next request that invites.
 func (g *GitHub) AwaitInvite(t testing.TB) {
 	t.Helper()
-	deadline := time.After(wait.Patience)
+	deadline := time.After(wait.Timeout)
 	for {
 		select {
 		case one := <-g.arrived:

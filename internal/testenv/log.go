@@ -46,7 +46,7 @@ func (l *Log) Start(t testing.TB, partitions int) {
 	require.NoError(t, err)
 	l.Log, err = l.server.Connect()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	require.NoError(t, l.EnsureStream(ctx, eventlog.StreamConfig{
 		Name: Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute,
@@ -76,7 +76,7 @@ func (l *Log) Reader(t testing.TB) *eventlog.Log {
 // Deliver appends bodies, as ingest does after verifying them.
 func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	for _, body := range bodies {
 		event, err := events.Parse([]byte(body))

@@ -30,7 +30,7 @@ func (q quick) Run() int {
 }
 
 func storeVerifier() error {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, serverDSN)
 	if err != nil {

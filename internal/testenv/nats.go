@@ -46,7 +46,7 @@ func NewNATSAt(t testing.TB, addr string) *NATS {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(wait.Patience))
+	require.True(t, s.ReadyForConnections(wait.Timeout))
 	n := &NATS{URL: s.ClientURL(), server: s}
 	n.Admin, err = nats.Connect(n.URL)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func RunWithPostgres(m interface{ Run() int }) int {
 		return fail(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	ready, cancel := context.WithTimeout(ctx, wait.Patience)
+	ready, cancel := context.WithTimeout(ctx, wait.Timeout)
 	defer cancel()
 	server := localpg.New(localpg.Config{Dir: dir})
 	ended := make(chan struct{})
@@ -80,7 +80,7 @@ func Database(t testing.TB) string {
 
 func execute(t testing.TB, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	connection, err := pgx.Connect(ctx, serverDSN)
 	require.NoError(t, err)

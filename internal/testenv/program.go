@@ -131,7 +131,7 @@ func (p *Program) Kill() {
 // Exit waits for the end and returns the exit status.
 func (p *Program) Exit(t testing.TB) int {
 	t.Helper()
-	return p.ExitWithin(t, wait.Patience)
+	return p.ExitWithin(t, wait.Timeout)
 }
 
 // ExitWithin is Exit with another timeout.
@@ -151,7 +151,7 @@ func (p *Program) Output() string { return p.output.String() }
 // WaitFor waits for a line with text in the output, and returns the rest of that line.
 func (p *Program) WaitFor(t testing.TB, text string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	rest, err := p.Await(ctx, text)
 	require.NoError(t, err, p.output.String())

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // receive waits for a signal. It gives up only after minutes.
@@ -18,7 +19,7 @@ func receive[T any](t *testing.T, signal <-chan T) T {
 	select {
 	case value := <-signal:
 		return value
-	case <-time.After(patience):
+	case <-time.After(wait.Timeout):
 		require.FailNow(t, "nothing came")
 		panic("unreachable")
 	}

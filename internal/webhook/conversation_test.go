@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -30,7 +31,7 @@ func (w *world) dial() *conversation {
 	conn, err := net.Dial("tcp", w.addr)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(w.t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(w.t, conn.SetDeadline(time.Now().Add(wait.Timeout)))
 	return &conversation{w.t, conn, bufio.NewReader(conn)}
 }
 

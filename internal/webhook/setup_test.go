@@ -33,7 +33,6 @@ const (
 	previous = "whsec_previous_41d20a7e"
 	foreign  = "whsec_current_8c1f5be1"
 	limit    = 1000
-	patience = wait.Patience
 	event    = `{"id":"evt_1","eventType":"checkout.completed","object":{}}`
 	accepted = `{"status":"accepted","id":"evt_1"}` + "\n"
 )
@@ -85,7 +84,7 @@ type world struct {
 func config(registry *prometheus.Registry) webhook.Config {
 	return webhook.Config{
 		Secrets:      []webhook.Secret{webhook.NewSecret(current), webhook.NewSecret(previous)},
-		MaxBodyBytes: limit, MaxInFlight: 64, PublishTimeout: patience,
+		MaxBodyBytes: limit, MaxInFlight: 64, PublishTimeout: wait.Timeout,
 		Logger: slog.New(slog.DiscardHandler), Registerer: registry,
 	}
 }
@@ -95,7 +94,7 @@ func setup(t *testing.T, changes ...func(*world)) *world {
 	registry := prometheus.NewRegistry()
 	transport := &http.Transport{DisableCompression: true}
 	w := &world{t: t, config: config(registry), registry: registry, log: &scriptedLog{}, connections: 1000, client: &http.Client{
-		Transport: transport, Timeout: patience,
+		Transport: transport, Timeout: wait.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for _, change := range changes {

@@ -38,7 +38,7 @@ func open(t *testing.T, dataDir, address string) *Gate {
 }
 
 // dial connects as a reader does.
-func dial(dataDir string) (net.Conn, error) { return NewDialer(dataDir, wait.Patience).Dial("", "") }
+func dial(dataDir string) (net.Conn, error) { return NewDialer(dataDir, wait.Timeout).Dial("", "") }
 
 // requireGreeted makes sure that a reader reaches the server. It returns the closed connection.
 func requireGreeted(t *testing.T, dataDir string) net.Conn {

@@ -33,7 +33,7 @@ type World struct {
 // New returns a world whose database is empty.
 func New(t *testing.T) (context.Context, *World) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*wait.Timeout)
 	t.Cleanup(cancel)
 	w := &World{Log: testenv.NewLog(t, 8), DSN: testenv.Database(t)}
 	var err error
