@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for _, pair := range os.Environ() { // whoever runs the tests may have set some
+	for _, pair := range os.Environ() { // the user who runs the tests may have set some
 		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "INVITE") {
 			_ = os.Unsetenv(name)
 		}

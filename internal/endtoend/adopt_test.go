@@ -42,6 +42,6 @@ func TestTheTablesContinueWithANewLog(t *testing.T) {
 	for _, until := range [][]string{{"--until-seq", "1"}, {"--until", "2020-01-01T00:00:00Z"}} {
 		require.Contains(t, w.runWithExit(t, 1, append([]string{"rebuild", "--schema", "past"}, until...)...), "what was before is in no log any more")
 	}
-	require.Contains(t, w.runWithExit(t, 1, "rebuild", "--promote"), "--accept-log-loss gives that up")
+	require.Contains(t, w.runWithExit(t, 1, "rebuild", "--promote"), "--accept-log-loss gives these up")
 	stop(t, projector)
 }

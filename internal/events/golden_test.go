@@ -56,7 +56,7 @@ func broken(t testing.TB, change string, body []byte, changed func(i int) []byte
 	t.Helper()
 	var out strings.Builder
 	short := func(i int) string {
-		said := refusal(changed(i))
+		said := parseError(changed(i))
 		return cmp.Or(nearByte.FindString(said), said)
 	}
 	for from := 0; from < len(body); {
@@ -80,7 +80,7 @@ func mutant(body []byte, i int) []byte {
 	return out
 }
 
-func refusal(body []byte) string {
+func parseError(body []byte) string {
 	_, err := Parse(body)
 	var syntax *SyntaxError
 	switch {
@@ -100,7 +100,7 @@ func result(t testing.TB, body []byte) string {
 	event, err := Parse(scratch)
 	require.Equal(t, body, scratch, "Parse changes the body")
 	if err != nil {
-		return refusal(body)
+		return parseError(body)
 	}
 	for i := range scratch {
 		scratch[i] = '#'

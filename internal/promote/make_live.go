@@ -16,7 +16,7 @@ type terms struct {
 	FoldID string // of the command; the schema must have the same
 	// CatchUp must apply every message up to head to the candidate.
 	CatchUp func(ctx context.Context, head uint64) error
-	// First is the first message of the log. The candidate lacks what was before.
+	// First is the first message of the log. The candidate lacks all earlier messages.
 	First uint64
 	// AcceptLogLoss allows a candidate of another log, or of a log that ends before the
 	// live tables.

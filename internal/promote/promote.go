@@ -24,8 +24,8 @@ type Promotion struct {
 // projectors wait, is short.
 const quickRound = 2 * time.Second
 
-// mostRounds is the limit when events come more quickly than they are folded.
-const mostRounds = 10
+// maxRounds is the limit when events come more quickly than they are folded.
+const maxRounds = 10
 
 // Check returns ErrNotPromoted if Run would refuse the promotion now. If the candidate exists
 // and there are no live tables, it makes empty ones.
@@ -56,7 +56,7 @@ func (p *Promotion) Run(ctx context.Context) error {
 	}
 	p.LiveIndexes = true
 	var info eventlog.Info
-	for round := range mostRounds {
+	for round := range maxRounds {
 		var err error
 		if info, err = p.Log.Info(ctx); err != nil {
 			return err

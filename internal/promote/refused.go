@@ -55,7 +55,7 @@ func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64
 		return fmt.Errorf("compare the beginnings: %w", err)
 	}
 	if lacking {
-		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold what was before; --accept-log-loss gives that up", ErrNotPromoted, first)
+		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold earlier messages; --accept-log-loss gives these up", ErrNotPromoted, first)
 	}
 	return nil
 }

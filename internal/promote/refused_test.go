@@ -13,7 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// Whoever has the tables of a name may lose nothing to a rebuild under that name.
+// A rebuild under the name of a schema that payfold did not make would delete its tables.
 func TestASchemaThatIsNotPayfoldsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
@@ -102,7 +102,7 @@ func TestATableUnderTheNameOfADroppedSchemaIsLeftAlone(t *testing.T) {
 	require.ErrorContains(t, makeLive(ctx, again, promotion(t, again)), "schema portal_prev is there and is not payfold's")
 }
 
-// Whoever folds into it would write one half of a chunk into each schema.
+// A rebuild of that schema that goes on would write one half of a chunk into each schema.
 func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

@@ -86,8 +86,8 @@ func readEventRows(ctx context.Context, tx pgx.Tx, schema string, e projections.
 	return out, nil
 }
 
-// readOrigin reads the event's log, its duplicates, and faults: out-of-order events and a
-// refusal by the database.
+// readOrigin reads the event's log and its duplicates, whether it was applied out of order, and
+// whether it is quarantined.
 func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int) error {
 	return func(ctx context.Context, tx pgx.Tx, limit int) error {
 		err := tx.QueryRow(ctx, "select log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.LogID)

@@ -52,7 +52,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 		return Settled{}, err
 	}
 	if older, err := identity.HoldsBefore(ctx, s.Tables, info.First); err != nil || older {
-		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold what was before", errNotSettled, info.First))
+		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold earlier messages", errNotSettled, info.First))
 	}
 	if _, err := s.Tables.CurrentTables(ctx, s.Rules); err != nil {
 		return Settled{}, err

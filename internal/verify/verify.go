@@ -123,7 +123,7 @@ func (v *Verify) checkLog(ctx context.Context) (eventlog.Info, identity.Position
 		return eventlog.Info{}, nil, err
 	}
 	if older, err := identity.HoldsBefore(ctx, v.Tables, info.First); err != nil || older {
-		return eventlog.Info{}, nil, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold what was before: there is nothing to compare that with", info.First))
+		return eventlog.Info{}, nil, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold earlier messages: there is nothing to compare these with", info.First))
 	}
 	return info, positions, nil
 }

@@ -124,7 +124,7 @@ func TestEveryAnswerEndsItsDeliveryInFlight(t *testing.T) {
 		w.config.MaxInFlight = 1
 		w.log.answer = func(context.Context, events.Delivery) (bool, error) { return false, <-answers }
 	})
-	for _, row := range refusals {
+	for _, row := range problems {
 		r := delivery(row.body)
 		row.spoil(r)
 		require.Equal(t, row.status, w.send(r).status, row.name)

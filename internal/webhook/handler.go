@@ -62,8 +62,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers one request and returns the answer's name.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
-	if refusal, refused := checkHeader(r); refused {
-		return h.refuse(w, refusal, r)
+	if problem, found := checkHeader(r); found {
+		return h.refuse(w, problem, r)
 	}
 	conn := connectionOf(r.Context())
 	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
@@ -73,9 +73,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		defer conn.unwatched.Store(false)
 	}
 	defer large.release()
-	body, refusal, refused := h.readBody(w, r, &large)
-	if refused {
-		return h.refuse(w, refusal, r)
+	body, problem, found := h.readBody(w, r, &large)
+	if found {
+		return h.refuse(w, problem, r)
 	}
 	received := time.Now()
 	signer, signature, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
@@ -87,9 +87,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	}
 	event, err := events.Parse(body)
 	if err != nil {
-		refusal := malformed
-		refusal.detail = err.Error()
-		return h.refuse(w, refusal, r)
+		problem := malformed
+		problem.detail = err.Error()
+		return h.refuse(w, problem, r)
 	}
 	select {
 	case h.slots <- struct{}{}:

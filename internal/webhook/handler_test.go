@@ -49,7 +49,7 @@ var tooBig = `{"id":"evt_1","eventType":"t","object":{"x":"` + strings.Repeat("x
 
 // The rows are in the order of the checks. A request with two faults gets the answer to the
 // first one.
-var refusals = []struct {
+var problems = []struct {
 	name   string
 	body   string
 	spoil  func(*request)
@@ -94,7 +94,7 @@ func unsign(r *request) { r.header.Del(webhook.SignatureHeader) }
 func TestEachFaultHasItsAnswerAndTheFirstFaultDecides(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	for _, row := range refusals {
+	for _, row := range problems {
 		r := delivery(row.body)
 		row.spoil(r)
 		t.Log(row.name)

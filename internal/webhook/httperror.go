@@ -19,11 +19,11 @@ func isErrorResponse(p []byte) bool {
 	return len(p) > statusAt+3 && p[statusAt] >= '4' && p[statusAt] <= '5' && p[statusAt-1] == ' ' && bytes.HasPrefix(p, []byte("HTTP/1."))
 }
 
-func isProblem(refusal []byte) bool { return bytes.Contains(refusal, []byte(problemType)) }
+func isProblem(response []byte) bool { return bytes.Contains(response, []byte(problemType)) }
 
 // asProblem converts an error answer of net/http into a problem document.
-func asProblem(refusal []byte) []byte {
-	status, err := strconv.Atoi(string(refusal[statusAt : statusAt+3]))
+func asProblem(response []byte) []byte {
+	status, err := strconv.Atoi(string(response[statusAt : statusAt+3]))
 	if err != nil || http.StatusText(status) == "" {
 		status = http.StatusBadRequest
 	}

@@ -27,7 +27,7 @@ func TestAnErrorAnswerClosesItsConnection(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/1.0"} {
-		for _, row := range refusals {
+		for _, row := range problems {
 			r := delivery(row.body)
 			row.spoil(r)
 			c := w.dial()

@@ -77,12 +77,12 @@ func TestDeliveriesAreCountedByAnswer(t *testing.T) {
 		duplicates <- duplicate
 		require.Equal(t, 200, w.send(delivery(event)).status)
 	}
-	want := map[string]float64{"accepted": 2, "duplicate": 1, "timed": float64(3 + len(refusals)), "in flight": 0}
+	want := map[string]float64{"accepted": 2, "duplicate": 1, "timed": float64(3 + len(problems)), "in flight": 0}
 	names := map[string]string{
 		wrongMethod: "wrong_method", unsupported: "unsupported_media", tooLarge: "too_large",
 		unauthorized: "unauthorized", notAnEvent: "malformed", notFound: "not_found",
 	}
-	for _, row := range refusals {
+	for _, row := range problems {
 		r := delivery(row.body)
 		row.spoil(r)
 		w.send(r)
