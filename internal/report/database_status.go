@@ -25,6 +25,15 @@ type DatabaseStatus struct {
 	Schemas    []store.Schema    `json:"schemas"`
 }
 
+// Partition is the state of one partition of the log.
+type Partition struct {
+	Number   int        `json:"partition"`
+	Position int64      `json:"position"`       // the tables have all its messages up to this sequence
+	Owner    string     `json:"owner"`          // of the lease; empty: none, or expired
+	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil where the log cannot be reached
+	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
+}
+
 // Member is a projector that shares the work.
 type Member struct {
 	Owner      string    `json:"owner"`

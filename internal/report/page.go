@@ -91,3 +91,14 @@ func count(n int64, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// write writes text for people, or one JSON object.
+func write(w io.Writer, asJSON bool, value any, text func(*page)) error {
+	if asJSON {
+		return writeJSON(w, value)
+	}
+	var p page
+	text(&p)
+	_, err := p.text.WriteTo(w)
+	return err
+}

@@ -56,17 +56,15 @@ func writeJSON(w io.Writer, value any) error {
 // encodeJSON encodes one object on one line. It escapes the same characters as Clean, as
 // \u….
 func encodeJSON(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	out, err := marshal(value)
+	if err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	// Outside of strings JSON is ASCII. The encoder has escaped control characters.
 	escaped := strings.Builder{}
-	for _, r := range out.String() {
+	for _, r := range string(out) {
 		switch {
-		case r == '\n' || unicode.IsPrint(r):
+		case unicode.IsPrint(r):
 			escaped.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -75,5 +73,15 @@ func encodeJSON(value any) ([]byte, error) {
 			fmt.Fprintf(&escaped, `\u%04x`, r)
 		}
 	}
+	escaped.WriteByte('\n')
 	return []byte(escaped.String()), nil
+}
+
+// marshal leaves <, > and & as they are.
+func marshal(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimRight(out.Bytes(), "\n"), err
 }

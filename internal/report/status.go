@@ -10,15 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
 )
-
-// Log is what the reports need of the event log.
-type Log interface {
-	Info(ctx context.Context) (eventlog.Info, error)
-	Waiting(ctx context.Context, partition int, after uint64) (eventlog.Waiting, error)
-	Message(ctx context.Context, seq uint64) (events.Message, error)
-}
 
 // Status is the state of log and tables. A part that cannot be reached is nil, and its
 // fault says why.
@@ -48,19 +40,8 @@ type Lag struct {
 	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
 }
 
-// Partition is the state of one partition of the log.
-type Partition struct {
-	Number   int        `json:"partition"`
-	Position int64      `json:"position"`       // the tables have all its messages up to this sequence
-	Owner    string     `json:"owner"`          // of the lease; empty: none, or expired
-	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil where the log cannot be reached
-	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
-}
-
-const (
-	logTimeout           = 10 * time.Second // for all queries to the log
-	maxConcurrentQueries = 8                // to the log
-)
+// maxConcurrentQueries bounds the queries to the log at the same time.
+const maxConcurrentQueries = 8
 
 // NewStatus joins the state of the database, or its fault, with the state of the log. It
 // queries the log after the database, so that events that arrive in between count as lag.
@@ -84,9 +65,6 @@ func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 	}
 	return out
 }
-
-// ErrForeignLog: the log is not the one the tables were folded from.
-var ErrForeignLog = errors.New("it is not the log the tables were folded from")
 
 // measure computes the lag of every partition that is behind the head.
 func (s *Status) measure(ctx context.Context, log Log) error {
@@ -138,14 +116,4 @@ func (s *Status) add(found []eventlog.Waiting) {
 // Write writes text for people, or one JSON object.
 func (s Status) Write(w io.Writer, asJSON bool) error {
 	return write(w, asJSON, s, s.text)
-}
-
-func write(w io.Writer, asJSON bool, value any, text func(*page)) error {
-	if asJSON {
-		return writeJSON(w, value)
-	}
-	var p page
-	text(&p)
-	_, err := p.text.WriteTo(w)
-	return err
 }
