@@ -2,7 +2,6 @@ package events
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"time"
 )
 
@@ -91,35 +90,4 @@ func (e Event) PaymentID() string {
 		return e.Transaction
 	}
 	return e.Order
-}
-
-// Decode reads a message of the log. It never fails.
-func Decode(m Message) Event {
-	event, err := Parse(m.Body)
-	if err != nil {
-		event = Event{ID: idWithoutBody(m), Unreadable: true}
-	}
-	event.Seq, event.ReceivedAt = m.Seq, m.ReceivedAt.UTC().Truncate(time.Microsecond)
-	event.OccurredAt = event.ReceivedAt
-	if plausible(event.createdAt, event.ReceivedAt) {
-		event.OccurredAt = event.createdAt
-	}
-	return event
-}
-
-func idWithoutBody(m Message) string {
-	if isClean(m.ID) {
-		return m.ID
-	}
-	sum := sha256.Sum256(m.Body)
-	return hashPrefix + hex.EncodeToString(sum[:])
-}
-
-// An event before this time, or more than clockSkew in the future, has a wrong clock.
-var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-const clockSkew = 5 * time.Minute
-
-func plausible(t, receivedAt time.Time) bool {
-	return !t.Before(earliest) && !t.After(receivedAt.Add(clockSkew))
 }

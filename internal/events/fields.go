@@ -1,10 +1,5 @@
 package events
 
-import (
-	"bytes"
-	"time"
-)
-
 // event takes each field from the first place that has it. Null and the empty string count
 // as absent.
 func (e *envelope) event() Event {
@@ -79,38 +74,4 @@ func (e *envelope) subscription() *scalar {
 		&o.SubscriptionID, &o.Subscription.ID, &o.Subscription.asID, own,
 		&o.Transaction.Subscription.ID, &o.Transaction.Subscription.asID,
 	)
-}
-
-func (e *envelope) objectIsSubscription() bool {
-	return bytes.HasPrefix(e.eventType.text, []byte("subscription."))
-}
-
-// none is an absent scalar.
-var none scalar
-
-func first(places ...*scalar) *scalar {
-	for _, place := range places {
-		if place.isText() {
-			return place
-		}
-	}
-	return &none
-}
-
-func firstNumber(places ...*scalar) Number {
-	for _, place := range places {
-		if place.kind != 0 {
-			return place.number()
-		}
-	}
-	return Number{}
-}
-
-func firstMoment(places ...*scalar) time.Time {
-	for _, place := range places {
-		if t := place.moment(); !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }

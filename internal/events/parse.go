@@ -2,16 +2,12 @@ package events
 
 import (
 	"bytes"
-	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"time"
 	"unicode/utf8"
 )
-
-// SyntaxError says why a body is not an event. Its text may be sent to the caller: it never
-// contains a part of the body.
-type SyntaxError struct{ Detail string }
-
-func (e *SyntaxError) Error() string { return e.Detail }
 
 // MaxDepth bounds how deeply objects and arrays nest in a body.
 const MaxDepth = 100
@@ -33,69 +29,35 @@ func Parse(body []byte) (Event, error) {
 	return e.event(), nil
 }
 
-type envelope struct {
-	id, eventType, createdAt scalar
-	object                   object
+// Decode reads a message of the log. It never fails.
+func Decode(m Message) Event {
+	event, err := Parse(m.Body)
+	if err != nil {
+		event = Event{ID: idWithoutBody(m), Unreadable: true}
+	}
+	event.Seq, event.ReceivedAt = m.Seq, m.ReceivedAt.UTC().Truncate(time.Microsecond)
+	event.OccurredAt = event.ReceivedAt
+	if plausible(event.createdAt, event.ReceivedAt) {
+		event.OccurredAt = event.createdAt
+	}
+	return event
 }
 
-func (e *envelope) read(body []byte) error {
-	d := newDecoder(body)
-	defer d.free()
-	if !d.open('{') {
-		return d.notJSON()
+func idWithoutBody(m Message) string {
+	if isClean(m.ID) {
+		return m.ID
 	}
-	var ids, eventTypes, objects int
-	for d.next() {
-		switch string(d.key) {
-		case "id":
-			ids++
-			e.id.read(d)
-		case "eventType":
-			eventTypes++
-			e.eventType.read(d)
-		case "created_at":
-			e.createdAt.read(d)
-		case "object":
-			objects++
-			e.object.read(d)
-		default:
-			d.skip()
-		}
-	}
-	switch {
-	case d.failed:
-		return d.notJSON()
-	case !d.atEnd():
-		return &SyntaxError{"the body continues after its JSON object"}
-	}
-	return cmp.Or(once("id", ids), once("eventType", eventTypes), once("object", objects), e.check())
+	sum := sha256.Sum256(m.Body)
+	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-func once(name string, times int) error {
-	switch times {
-	case 0:
-		return &SyntaxError{name + " is missing"}
-	case 1:
-		return nil
-	default:
-		return &SyntaxError{name + " is given twice"}
-	}
-}
+// An event before this time, or more than clockSkew in the future, has a wrong clock.
+var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (e *envelope) check() error {
-	switch {
-	case !e.id.isUnicode():
-		return &SyntaxError{"id is not a non-empty string of Unicode text"}
-	case !e.eventType.isUnicode():
-		return &SyntaxError{"eventType is not a non-empty string of Unicode text"}
-	case !e.object.whole:
-		return &SyntaxError{"object is not a JSON object"}
-	}
-	return nil
-}
+const clockSkew = 5 * time.Minute
 
-func (d *decoder) notJSON() error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", d.offset())}
+func plausible(t, receivedAt time.Time) bool {
+	return !t.Before(earliest) && !t.After(receivedAt.Add(clockSkew))
 }
 
 // tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder

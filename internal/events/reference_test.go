@@ -13,7 +13,7 @@ func TestTheReferenceNamesEveryKeyThatIsRead(t *testing.T) {
 	t.Parallel()
 	reference, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
-	for _, file := range []string{"parse.go", "body.go"} {
+	for _, file := range []string{"envelope.go", "body.go"} {
 		code, err := os.ReadFile(file)
 		require.NoError(t, err)
 		keys := regexp.MustCompile(`case "([^"]+)":`).FindAllSubmatch(code, -1)

@@ -116,3 +116,33 @@ func (r *ref) open(d *decoder) {
 		r.asID.read(d)
 	}
 }
+
+// none is an absent scalar.
+var none scalar
+
+func first(places ...*scalar) *scalar {
+	for _, place := range places {
+		if place.isText() {
+			return place
+		}
+	}
+	return &none
+}
+
+func firstNumber(places ...*scalar) Number {
+	for _, place := range places {
+		if place.kind != 0 {
+			return place.number()
+		}
+	}
+	return Number{}
+}
+
+func firstMoment(places ...*scalar) time.Time {
+	for _, place := range places {
+		if t := place.moment(); !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}

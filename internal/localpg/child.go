@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// shutdownTimeout limits a fast shutdown. It ends with a checkpoint, which can take long on a
+// slow disk. After this time the server is stopped without one, and recovers at the next start.
+const shutdownTimeout = time.Minute
+
 // child is a started process. ended receives its result once.
 type child struct {
 	process *os.Process

@@ -14,12 +14,6 @@ import (
 	"time"
 )
 
-// The only role of a new cluster, and its database.
-const (
-	superuser = "payfold"
-	database  = "payfold"
-)
-
 // ensureCluster creates the cluster if it does not exist. It creates it under another name
 // and renames it at the end, so an existing cluster is always complete.
 func ensureCluster(ctx context.Context, at site, durable bool) error {

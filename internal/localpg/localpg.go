@@ -79,17 +79,6 @@ func (s *Server) run(ctx context.Context) error {
 	return s.supervise(ctx, site)
 }
 
-// site is everything that is known before the first start of the postmaster.
-type site struct {
-	binaries string
-	account  account
-	cluster  string
-	sockets  string
-	password string
-	dsnFile  string
-	logFile  string
-}
-
 // prepare creates everything that a postmaster needs. The caller must hold the lock. prepare
 // may be interrupted anywhere and called again.
 func (s *Server) prepare(ctx context.Context, dir string) (site, error) {

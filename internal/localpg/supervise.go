@@ -18,9 +18,6 @@ const (
 	maxRetryInterval = 10 * time.Second
 	// healthyAfter: after so long without an error the next retry is quick again.
 	healthyAfter = time.Minute
-	// A fast shutdown ends with a checkpoint, which can take long on a slow disk. After this
-	// time the server is stopped without one, and recovers at the next start.
-	shutdownTimeout = time.Minute
 )
 
 // supervise runs one postmaster after another until ctx ends.

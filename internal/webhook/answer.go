@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Path is where deliveries arrive, with or without a trailing slash.
+const Path = "/api/payments/provider/webhook"
+
 // answer is one possible answer to a delivery. Its name is the metric's label.
 type answer struct {
 	name   string

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"time"
 )
 
 // readBody reads at most MaxBodyBytes, whatever length the caller announces. After an error
@@ -30,9 +29,6 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reserv
 	}
 	return nil, truncated, true
 }
-
-// longAgo is a deadline that makes a read fail at once.
-var longAgo = time.Unix(1, 0)
 
 // firstRead is the size of a body's first buffer; most bodies fit. It needs no reservation.
 const firstRead = 4 << 10

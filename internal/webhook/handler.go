@@ -12,9 +12,6 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Path is where deliveries arrive, with or without a trailing slash.
-const Path = "/api/payments/provider/webhook"
-
 // appender is what the handler needs from the log.
 type appender interface {
 	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)

@@ -104,3 +104,6 @@ func (s *reservation) release() {
 	s.taken = 0
 	s.memory.mu.Unlock()
 }
+
+// longAgo is a deadline that makes a read fail at once.
+var longAgo = time.Unix(1, 0)
