@@ -79,9 +79,9 @@ type Answer struct {
 	Next   Invitation // the new state
 }
 
-// ErrAttemptExpired: the attempt expired before its answer. Nothing was recorded; the next
+// errAttemptExpired: the attempt expired before its answer. Nothing was recorded; the next
 // attempt asks GitHub what was done.
-var ErrAttemptExpired = errors.New("the attempt expired before its answer")
+var errAttemptExpired = errors.New("the attempt expired before its answer")
 
 // record ends an attempt and writes the invitation's next state.
 func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
@@ -92,7 +92,7 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 			return fmt.Errorf("end the attempt: %w", err)
 		}
 		if ended.RowsAffected() == 0 {
-			return ErrAttemptExpired
+			return errAttemptExpired
 		}
 		if answer.Absent {
 			_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = 'not_sent'

@@ -117,7 +117,7 @@ func TestAnAnswerThatComesTooLateIsNotRecorded(t *testing.T) {
 	w.clock.Advance(attemptExpiry)
 	reconcile(t, w.inviter(t))
 	answer := Answer{Outcome: OutcomeNotSent, Next: late.Invitation}
-	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), ErrAttemptExpired)
+	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), errAttemptExpired)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 

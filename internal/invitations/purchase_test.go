@@ -335,7 +335,7 @@ func TestWithTablesOfOlderRulesTheInviterWaitsAndLogsOnce(t *testing.T) {
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
-	require.ErrorIs(t, err, ErrOlderTables)
+	require.ErrorIs(t, err, errOlderTables)
 	running(t, r)
 	wait.Until(t, func() bool { return strings.Contains(log.String(), "projector rebuild --promote") })
 	require.Empty(t, w.github.Requests(""))

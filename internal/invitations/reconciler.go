@@ -102,7 +102,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 		}
 	}
 	err = r.records.record(ctx, attempt, result.answer, r.Now())
-	if errors.Is(err, ErrAttemptExpired) {
+	if errors.Is(err, errAttemptExpired) {
 		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt looks what was done", "user_id", attempt.UserID)
 		return true, nil
 	}

@@ -54,8 +54,8 @@ var followPurchases string
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
-// ErrOlderTables: the live tables have no column for the GitHub user of a purchase.
-var ErrOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
+// errOlderTables: the live tables have no column for the GitHub user of a purchase.
+var errOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
 
 // records reads and writes the tables of invitations, attempts and pauses. Safe for
 // concurrent use.
@@ -83,11 +83,11 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 	return orOlderTables(err)
 }
 
-// orOlderTables returns ErrOlderTables where a column is missing: the live tables have the
+// orOlderTables returns errOlderTables where a column is missing: the live tables have the
 // columns of the build that folded them.
 func orOlderTables(err error) error {
 	if store.UndefinedColumn(err) {
-		return ErrOlderTables
+		return errOlderTables
 	}
 	return err
 }

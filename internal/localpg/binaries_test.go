@@ -21,12 +21,12 @@ func fakeBinaries(t *testing.T, dir string) string {
 func TestPgBinIsTakenAtItsWord(t *testing.T) {
 	dir := fakeBinaries(t, t.TempDir())
 	t.Setenv("PG_BIN", dir)
-	found, err := FindBinaries()
+	found, err := findBinaries()
 	require.NoError(t, err)
 	require.Equal(t, dir, found)
 
 	t.Setenv("PG_BIN", t.TempDir())
-	_, err = FindBinaries()
+	_, err = findBinaries()
 	require.ErrorContains(t, err, "PG_BIN is "+os.Getenv("PG_BIN")+", which has no initdb and postgres")
 }
 
@@ -34,7 +34,7 @@ func TestPathComesAfterPgBin(t *testing.T) {
 	dir := fakeBinaries(t, t.TempDir())
 	t.Setenv("PG_BIN", "")
 	t.Setenv("PATH", dir)
-	found, err := FindBinaries()
+	found, err := findBinaries()
 	require.NoError(t, err)
 	require.Equal(t, dir, found)
 }
@@ -56,7 +56,7 @@ func TestMissingServerNamesTheOneCommand(t *testing.T) {
 	folders := usualFolders
 	t.Cleanup(func() { usualFolders = folders })
 	usualFolders = []string{filepath.Join(t.TempDir(), "*/bin")}
-	_, err := FindBinaries()
+	_, err := findBinaries()
 	require.ErrorContains(t, err, "no PostgreSQL server found")
 	require.Regexp(t, `install it: (sudo|brew) [^;&\n]* postgresql\S*$`, err)
 }

@@ -82,7 +82,7 @@ func TestDeployedSettingsAreAccepted(t *testing.T) {
 func TestEnsureAgreesWithFindBinaries(t *testing.T) {
 	script, err := filepath.Abs(filepath.Join(deployed, "ensure.sh"))
 	require.NoError(t, err)
-	want, err := FindBinaries()
+	want, err := findBinaries()
 	require.NoError(t, err)
 	output, err := exec.CommandContext(t.Context(), "sh", script).Output()
 	require.NoError(t, err)

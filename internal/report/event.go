@@ -50,7 +50,7 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 		return err
 	}
 	if info.LogID != e.LogID {
-		return ErrForeignLog
+		return errForeignLog
 	}
 	original, err := log.Message(ctx, uint64(e.EventRows.Event.StreamSeq))
 	if err != nil {

@@ -16,8 +16,8 @@ type Log interface {
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
-// ErrForeignLog: the log is not the one the tables were folded from.
-var ErrForeignLog = errors.New("it is not the log the tables were folded from")
+// errForeignLog: the log is not the one the tables were folded from.
+var errForeignLog = errors.New("it is not the log the tables were folded from")
 
 // logTimeout bounds all queries to the log together.
 const logTimeout = 10 * time.Second

@@ -72,7 +72,7 @@ func (s *Status) measure(ctx context.Context, log Log) error {
 		return nil
 	}
 	if s.Log.LogID != s.Database.Live.LogID {
-		return ErrForeignLog
+		return errForeignLog
 	}
 	found := make([]eventlog.Waiting, len(s.Partitions))
 	group, asking := errgroup.WithContext(ctx)

@@ -94,7 +94,7 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	foreign := database
 	foreign.Live.LogID = "another"
 	status = NewStatus(ctx, shop.log, foreign, nil)
-	require.Equal(t, ErrForeignLog.Error(), status.LogFault)
+	require.Equal(t, errForeignLog.Error(), status.LogFault)
 	require.Nil(t, status.Lag)
 
 	longer := database
@@ -128,7 +128,7 @@ func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	_, err = findPending(ctx, shop.log, info.LogID, 4)
 	require.ErrorIs(t, err, store.ErrUnknown)
 	_, err = findPending(ctx, shop.log, "another", 3)
-	require.ErrorIs(t, err, ErrForeignLog)
+	require.ErrorIs(t, err, errForeignLog)
 	require.NotErrorIs(t, err, store.ErrUnknown)
 	require.Contains(t, unknownEvent(ctx, shop.log, "e\x1b"), "no event sha256:")
 	require.Contains(t, unknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
@@ -155,6 +155,6 @@ func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, newEvent(ctx, shop.log, rows).Write(&text, false))
 	require.Contains(t, text.String(), "it arrived 2 more times")
-	require.Contains(t, text.String(), ErrForeignLog.Error())
+	require.Contains(t, text.String(), errForeignLog.Error())
 	require.NotContains(t, text.String(), "DIFFERENT")
 }

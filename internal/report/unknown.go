@@ -33,7 +33,7 @@ func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pendin
 	case err != nil:
 		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, err)
 	case info.LogID != logID:
-		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, ErrForeignLog)
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, errForeignLog)
 	case seq > info.Last || seq < info.First:
 		return Pending{}, fmt.Errorf("%w: the log goes from seq %d to %d", store.ErrUnknown, info.First, info.Last)
 	}
