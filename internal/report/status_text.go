@@ -64,7 +64,7 @@ func (s Status) tablesText(p *page) {
 	for _, partition := range s.Partitions {
 		newest = max(newest, partition.Position)
 	}
-	p.fields("lag", lag, "newest position", digits(maxShown), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
+	p.fields("lag", lag, "newest position", digits(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
 }
 
 // ago formats a duration to a tenth of a second.
