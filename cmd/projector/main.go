@@ -27,7 +27,7 @@ type grammar struct {
 	Status  statusCommand  `cmd:"" help:"Show how the work stands: partitions, owners, lag, outcomes, disorder, schemas."`
 	Explain explainCommand `cmd:"" help:"Tell what an event did and why, or what a user has and from what."`
 	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
-	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into tables beside the live ones."`
+	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
 	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
 	Settle  settleCommand  `cmd:"" help:"Fold the customers anew whose events were applied out of the log's order."`
 	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`

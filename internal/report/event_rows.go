@@ -97,13 +97,13 @@ func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int)
 		if err != nil {
 			return err
 		}
-		copies, err := newestOf(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
+		duplicates, err := newestOf(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
 		if err != nil {
 			return err
 		}
-		o.Duplicates.Earlier = copies.Earlier
+		o.Duplicates.Earlier = duplicates.Earlier
 		messages := []int64{o.Event.StreamSeq}
-		for _, c := range copies.Items {
+		for _, c := range duplicates.Items {
 			o.Duplicates.Items = append(o.Duplicates.Items, c.StreamSeq)
 			messages = append(messages, c.StreamSeq)
 		}
