@@ -48,5 +48,5 @@ type grammar struct {
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
 
-	Completion kongcompletion.Completion `cmd:"" help:"Show how to make bash, zsh or fish complete commands and flags."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print how to complete commands and flags in bash, zsh or fish."`
 }

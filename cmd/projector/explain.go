@@ -12,10 +12,10 @@ import (
 
 type explainCommand struct {
 	readFlags
-	EventID string `arg:"" optional:"" help:"Id of an event, as the provider or the tables have it."`
-	Seq     uint64 `name:"seq" help:"The message at this place of the log instead."`
-	User    string `name:"user" help:"A user instead."`
-	Limit   int    `name:"limit" default:"1000" help:"Most items of a list; the newest are shown."`
+	EventID string `arg:"" optional:"" help:"Id of an event, in the provider's form or in that of the tables."`
+	Seq     uint64 `name:"seq" help:"Sequence of a message of the log, instead of an event's id."`
+	User    string `name:"user" help:"Id of a user, instead of an event's id."`
+	Limit   int    `name:"limit" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
 }
 
 // Check implements cli.Checked.

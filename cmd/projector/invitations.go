@@ -13,7 +13,7 @@ import (
 
 type invitationsCommand struct {
 	List  invitationsListCommand  `cmd:"" default:"withargs" help:"List the invitations, and what each of them waits for (the default)."`
-	Retry invitationsRetryCommand `cmd:"" help:"Take a user's failed, declined or expired invitation up again."`
+	Retry invitationsRetryCommand `cmd:"" help:"Retry a user's failed, declined or expired invitation."`
 }
 
 type invitationsListCommand struct{ readFlags }

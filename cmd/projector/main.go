@@ -24,17 +24,17 @@ type grammar struct {
 	cli.Version
 
 	Run     runCommand     `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
-	Status  statusCommand  `cmd:"" help:"Show how the work stands: partitions, owners, lag, outcomes, disorder, schemas."`
-	Explain explainCommand `cmd:"" help:"Tell what an event did and why, or what a user has and from what."`
+	Status  statusCommand  `cmd:"" help:"Show partitions, owners, lag, outcomes, out-of-order events and schemas."`
+	Explain explainCommand `cmd:"" help:"Show what an event did and why, or what a user has and which events gave it."`
 	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
 	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
-	Promote promoteCommand `cmd:"" help:"Make such tables the live ones."`
-	Settle  settleCommand  `cmd:"" help:"Fold the customers anew whose events were applied out of the log's order."`
-	Schemas schemasCommand `cmd:"" help:"List the sets of tables."`
-	Drop    dropCommand    `cmd:"" help:"Remove a set of tables that is not live."`
-	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Let the tables go on with a log that replaces a lost one."`
+	Promote promoteCommand `cmd:"" help:"Make the tables of a candidate schema live."`
+	Settle  settleCommand  `cmd:"" help:"Fold again the customers whose events were applied out of order."`
+	Schemas schemasCommand `cmd:"" help:"List the schemas with derived tables."`
+	Drop    dropCommand    `cmd:"" help:"Drop a schema that is not live."`
+	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`
 
 	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
 
-	Completion kongcompletion.Completion `cmd:"" help:"Show how to make bash, zsh or fish complete commands and flags."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print how to complete commands and flags in bash, zsh or fish."`
 }

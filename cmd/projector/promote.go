@@ -12,8 +12,8 @@ import (
 type promoteCommand struct {
 	sourceFlags
 	rulesFlags
-	Schema        string `arg:"" help:"What rebuild has made, or portal_prev to go back."`
-	AcceptLogLoss bool   `name:"accept-log-loss" help:"Also where the log lacks events that the live tables hold."`
+	Schema        string `arg:"" help:"The schema that rebuild has made, or portal_prev to go back."`
+	AcceptLogLoss bool   `name:"accept-log-loss" help:"Promote although the log lacks events that the live tables hold."`
 	JSON          bool   `name:"json" help:"The result as one JSON object."`
 }
 

@@ -20,8 +20,8 @@ type runCommand struct {
 	rulesFlags
 	inviteFlags
 	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
-	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Most events in one transaction."`
-	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"After which a projector that says nothing loses its partitions."`
+	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Maximum number of events in one transaction."`
+	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"Time without a heartbeat after which a projector loses its partitions."`
 }
 
 // Check implements cli.Checked.

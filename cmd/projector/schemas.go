@@ -26,7 +26,7 @@ func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
 
 type dropCommand struct {
 	sourceFlags
-	Schema string `arg:"" help:"A set of tables that is not live."`
+	Schema string `arg:"" help:"A schema that is not live."`
 }
 
 // Run drops the schema, unless another command works on it.

@@ -17,10 +17,10 @@ type verifyCommand struct {
 	rulesFlags
 	extrasFlag
 	cli.SecretFlags
-	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with the secrets of the past, one a line."`
-	Schema      string `name:"schema" default:"portal" help:"The tables to look at."`
-	Strict      bool   `name:"strict" help:"A message that no given secret verifies counts as wrong."`
-	JSON        bool   `name:"json" help:"What is found, one JSON object a line; the verdict last."`
+	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with retired signing secrets, one a line."`
+	Schema      string `name:"schema" default:"portal" help:"The schema to verify."`
+	Strict      bool   `name:"strict" help:"Count a message that no given secret verifies as wrong."`
+	JSON        bool   `name:"json" help:"Findings as one JSON object a line, the verdict last."`
 
 	signers []verify.Signer
 }
