@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -104,6 +105,7 @@ type work struct {
 	events                      int
 	wall                        time.Duration
 	programs, postgres, logTime time.Duration // CPU
+	wal                         float64       // bytes that PostgreSQL wrote to its log
 }
 
 // measure measures some work of these programs. logServer is the process that sends the log.
@@ -112,6 +114,9 @@ func (s *benchServer) measure(b *testing.B, events, logServer int, programs []in
 	b.Helper()
 	s.execute(b, "checkpoint")
 	spent := func() (w work) {
+		var err error
+		w.wal, err = strconv.ParseFloat(s.value(b, "select (pg_current_wal_insert_lsn() - '0/0')::text"), 64)
+		require.NoError(b, err)
 		for _, pid := range programs {
 			w.programs += cpuTime(b, pid, 0)
 		}
@@ -121,7 +126,9 @@ func (s *benchServer) measure(b *testing.B, events, logServer int, programs []in
 	before, began := spent(), time.Now()
 	do()
 	wall, after := time.Since(began), spent()
-	return work{events, wall, after.programs - before.programs, after.postgres - before.postgres, after.logTime - before.logTime}
+	return work{
+		events, wall, after.programs - before.programs, after.postgres - before.postgres, after.logTime - before.logTime, after.wal - before.wal,
+	}
 }
 
 func (w work) rate() float64 { return float64(w.events) / w.wall.Seconds() }
