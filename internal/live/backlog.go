@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -59,7 +60,10 @@ type foldedBatch struct {
 	messages []events.Message
 	writes   *pgx.Batch
 	result   Result
+	began    time.Time // when it began to be written
 }
+
+func (b *foldedBatch) last() events.Message { return b.messages[len(b.messages)-1] }
 
 // fold folds the events of these messages. It may run while the batch before is written. After
 // an error the backlog must not be used any more; it may be a store.RefusedError.

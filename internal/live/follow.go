@@ -66,7 +66,6 @@ type follower struct {
 	advancedAll time.Time      // when all positions last moved
 	backlog     *backlog       // nil unless batches are applied through it
 	writing     *foldedBatch   // by the backlog, now; nil where none is
-	began       time.Time      // when it began to write it
 }
 
 func (f *follower) receive(ctx context.Context, m events.Message) error {

@@ -33,50 +33,76 @@ func (f *follower) applyBacklog(ctx context.Context, batch []events.Message) err
 			return err
 		}
 	}
-	current := f.backlog
 	loading, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	folded, foldErr := current.fold(loading, batch)
-	if f.writing != nil {
-		if err := f.endWrite(ctx, <-current.result); err != nil {
-			return err
+	folded, foldErr := f.backlog.fold(loading, batch)
+	before := f.writing
+	if before != nil {
+		if err := <-f.backlog.result; err != nil {
+			if err := f.repeat(ctx, err); err != nil {
+				return err
+			}
+			return f.applyNext(ctx, batch) // the rows that it was folded on are not those of the tables
 		}
+		f.written()
 	}
-	switch {
-	case f.backlog != current: // the batch before was written in another way, so the fold is void
-		return f.applyNext(ctx, batch)
-	case canRepeat(foldErr):
+	if foldErr == nil {
+		f.startWrite(ctx, folded)
+	}
+	if before != nil { // after the next write has begun, because Postgres shall not wait for it
+		f.account(ctx, before)
+	}
+	if canRepeat(foldErr) {
 		f.backlog = nil
 		return f.applyAndRelease(ctx, batch)
-	case foldErr != nil:
-		return foldErr
 	}
-	last := batch[len(batch)-1]
-	f.writing, f.began = folded, time.Now()
-	current.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
+	return foldErr
+}
+
+func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
+	folded.began = time.Now()
+	f.writing = folded
+	last := folded.last()
+	f.backlog.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
+}
+
+// endWrite takes the result of the batch that was written, outside applyBacklog.
+func (f *follower) endWrite(ctx context.Context, err error) error {
+	if err != nil {
+		return f.repeat(ctx, err)
+	}
+	before := f.writing
+	f.written()
+	f.account(ctx, before)
 	return nil
 }
 
-// endWrite takes the result of the batch that was written. Where the backlog could not write
-// it, the batch is applied without the backlog, which is dropped.
-func (f *follower) endWrite(ctx context.Context, err error) error {
+// repeat applies the batch that the backlog could not write without it, and drops the rows in
+// memory. It returns err where that would not help.
+func (f *follower) repeat(ctx context.Context, err error) error {
 	folded := f.writing
 	f.writing = nil
-	switch {
-	case canRepeat(err):
-		f.backlog = nil
-		return f.applyAndRelease(ctx, folded.messages)
-	case err != nil:
+	if !canRepeat(err) {
 		return err
 	}
-	last := folded.messages[len(folded.messages)-1]
+	f.backlog = nil
+	return f.applyAndRelease(ctx, folded.messages)
+}
+
+// written notes that the batch is committed.
+func (f *follower) written() {
+	last := f.writing.last()
 	for partition := range f.at {
 		f.at[partition] = last.Seq
 	}
-	f.delivered, f.digest, f.advancedAll = last.Seq, last.Digest(), f.began
-	f.projector.observe(ctx, folded.result, f.began, last.Seq)
+	f.delivered, f.digest, f.advancedAll = last.Seq, last.Digest(), f.writing.began
+	f.writing = nil
+}
+
+// account counts what a committed batch has done and frees its memory.
+func (f *follower) account(ctx context.Context, folded *foldedBatch) {
+	f.projector.observe(ctx, folded.result, folded.began, folded.last().Seq)
 	f.release(folded.messages)
-	return nil
 }
 
 // endBacklog waits for the batch that is written and drops the rows in memory.

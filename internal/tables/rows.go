@@ -105,42 +105,6 @@ func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 		arrays(columns, rows)...)
 }
 
-// arrays returns the arguments of unnest.
-func arrays[R any](columns []Column, rows []R) []any {
-	out := make([]any, len(columns))
-	for i := range columns {
-		c := &columns[i]
-		switch c.kind {
-		case kindText:
-			out[i] = pointers(rows, c, func(v *string) bool { return *v == "" })
-		case kindTime:
-			out[i] = pointers(rows, c, (*time.Time).IsZero)
-		case kindNumber:
-			out[i] = pointers[int64](rows, c, nil)
-		case kindBool:
-			out[i] = pointers[bool](rows, c, nil)
-		case kindOptional:
-			numbers := make([]*int64, len(rows))
-			for j := range rows {
-				numbers[j] = *fieldOf[*int64](unsafe.Pointer(&rows[j]), c)
-			}
-			out[i] = numbers
-		}
-	}
-	return out
-}
-
-// pointers returns pointers to the values of a column; nil is null.
-func pointers[T, R any](rows []R, c *Column, isNull func(*T) bool) []*T {
-	out := make([]*T, len(rows))
-	for i := range rows {
-		if value := fieldOf[T](unsafe.Pointer(&rows[i]), c); isNull == nil || !isNull(value) {
-			out[i] = value
-		}
-	}
-	return out
-}
-
 // scanRow returns a function that reads a row with these columns, in this order.
 func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
 	return func(row pgx.CollectableRow) (out R, err error) {

@@ -18,6 +18,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 	db, err := pgx.Connect(ctx, testenv.Database(t))
 	require.NoError(t, err)
 	defer db.Close(context.WithoutCancel(ctx))
+	RegisterArrays(db.TypeMap())
 	_, err = db.Exec(ctx, "create schema portal; "+CreditBalances.DDL)
 	require.NoError(t, err)
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
