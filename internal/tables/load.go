@@ -213,7 +213,8 @@ func (s Set) List() []string {
 
 // PreferIndexes is a statement for a transaction that looks for many rows by their keys
 // only. While tables fill, the statistics of Postgres are out of date, and it would
-// otherwise read whole tables. To start parallel workers would take ten times as long as
-// the query itself.
+// otherwise read whole tables. Then one plan fits all batches, so each connection plans a
+// statement once. To start parallel workers would take ten times as long as a query.
 const PreferIndexes = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
+	set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+	set_config('plan_cache_mode', 'force_generic_plan', true)`
