@@ -19,8 +19,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 	if err != nil {
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
-	m := message(d, l.name, partitions)
-	duplicate, err = l.committer.append(ctx, m)
+	duplicate, err = l.committer.append(ctx, newMessage(d, l.name, partitions))
 	if err == nil { // the stream may have been replaced meanwhile, or the server
 		_, err = l.writable(ctx)
 	}

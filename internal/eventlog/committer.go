@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -55,8 +53,8 @@ type backend interface {
 
 // entry is one append in progress, or one reader's question whether a sequence is durable.
 type entry struct {
-	message   *nats.Msg // nil for a question
-	number    uint64    // set and used by the backend
+	message   *message // nil for a question
+	number    uint64   // set and used by the backend
 	committer *committer
 	result    chan struct{} // closed when the fields below are final
 
@@ -84,7 +82,7 @@ func newCommitter(b backend) *committer {
 
 // append publishes the message and returns when it is durable. After an error
 // the message may or may not be in the log.
-func (c *committer) append(ctx context.Context, m *nats.Msg) (duplicate bool, err error) {
+func (c *committer) append(ctx context.Context, m *message) (duplicate bool, err error) {
 	e := &entry{message: m, committer: c, result: make(chan struct{})}
 	if err := c.failure(); err != nil {
 		return false, err

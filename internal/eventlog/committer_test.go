@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -80,7 +79,7 @@ func (m *model) append(refuse bool) {
 	before := len(m.script.entries)
 	go func() {
 		defer close(d.ended)
-		duplicate, err := m.committer.append(ctx, &nats.Msg{})
+		duplicate, err := m.committer.append(ctx, &message{})
 		d.got = outcome(duplicate, err)
 	}()
 	synctest.Wait()
@@ -252,7 +251,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 7, durable, "what was there at the start needs no flush")
 
-		go func() { _, _ = c.append(t.Context(), &nats.Msg{}) }()
+		go func() { _, _ = c.append(t.Context(), &message{}) }()
 		synctest.Wait()
 		s.entries[0].answer(8, false, nil)
 		asked := make(chan uint64)

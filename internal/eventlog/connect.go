@@ -46,11 +46,17 @@ func Connect(config Config) (*Log, error) {
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
-	flush := func(uint64) error { return nil }
-	l, err := connect(url, config.Stream, flush, config.Logger, options...)
-	switch {
-	case err != nil:
+	pipeline := newPipeline(func(uint64) error { return nil })
+	l, err := connect(url, config.Stream, pipeline.lost, config.Logger, options...)
+	if err != nil {
 		return nil, err
+	}
+	if err := pipeline.listen(l.conn); err != nil {
+		l.conn.Close()
+		return nil, err
+	}
+	l.committer = newCommitter(pipeline)
+	switch {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
 		l.confirm = l.ask
@@ -63,8 +69,8 @@ func Connect(config Config) (*Log, error) {
 	return l, nil
 }
 
-func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logger, options ...nats.Option) (*Log, error) {
-	pipeline := newPipeline(flush)
+// connect returns a Log without a committer. It calls lost when the connection is lost.
+func connect(url, stream string, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
@@ -76,7 +82,7 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		nats.MaxPingsOutstanding(maxPingsOutstanding),
 		nats.Timeout(dialTimeout),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			pipeline.lost()
+			lost()
 			if err != nil {
 				logger.Warn("the connection to the log is lost", "error", err)
 			}
@@ -91,12 +97,9 @@ func connect(url, stream string, flush func(seq uint64) error, logger *slog.Logg
 		return nil, fmt.Errorf("connect to the log: %w", err)
 	}
 	js, err := jetstream.New(conn)
-	if err == nil {
-		err = pipeline.listen(conn)
-	}
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }, committer: newCommitter(pipeline)}, nil
+	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }}, nil
 }

@@ -161,10 +161,17 @@ func (s *Server) Connect() (*Log, error) {
 	if s.serverSyncs {
 		flush = s.store.FlushFolders
 	}
-	log, err := connect("nats://embedded.invalid", s.config.Stream, flush, s.config.Logger, nats.InProcessServer(s.nats), nats.Token(s.writerToken))
+	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken)}
+	log, err := connect("nats://embedded.invalid", s.config.Stream, func() {}, s.config.Logger, inProcess...)
 	if err != nil {
 		return nil, err
 	}
+	log.direct, err = newDirect(s.nats.InProcessConn, s.writerToken, flush, s.config.Logger)
+	if err != nil {
+		log.conn.Close()
+		return nil, err
+	}
+	log.committer = newCommitter(log.direct)
 	log.health, log.onStream = s.health, s.store.Begin
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true

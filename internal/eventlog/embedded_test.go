@@ -66,12 +66,17 @@ func stop(t *testing.T, s *Server, l *Log) {
 
 func add(t *testing.T, l *Log, id string, size int) {
 	t.Helper()
+	duplicate, err := l.Append(t.Context(), example(t, id, size))
+	require.NoError(t, err)
+	require.False(t, duplicate)
+}
+
+func example(t *testing.T, id string, size int) events.Delivery {
+	t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"eventType":"t","object":{"pad":%q}}`, id, strings.Repeat("x", size))
 	event, err := events.Parse(body)
 	require.NoError(t, err)
-	duplicate, err := l.Append(t.Context(), events.Delivery{Event: event, Body: body})
-	require.NoError(t, err)
-	require.False(t, duplicate)
+	return events.Delivery{Event: event, Body: body}
 }
 
 func watermark(t *testing.T, dir string) blockstore.Watermark {

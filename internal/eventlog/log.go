@@ -34,6 +34,10 @@ type Log struct {
 	// the server delivers only durable messages.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
+	// direct is the connection that appends to the embedded server of this process; nil if
+	// there is none.
+	direct *direct
+
 	// answers is the connection that answers readers. It is nil in a process that does not
 	// run the embedded server.
 	answers *nats.Conn
@@ -68,6 +72,9 @@ type streamState struct {
 // Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
 	l.committer.close()
+	if l.direct != nil {
+		l.direct.close()
+	}
 	l.conn.Close()
 	if l.answers != nil {
 		l.answers.Close()

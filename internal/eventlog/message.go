@@ -26,27 +26,53 @@ const (
 
 const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// message returns the message of one delivery.
-func message(d events.Delivery, stream string, partitions int) *nats.Msg {
-	values := [...]struct{ name, value string }{
-		{jetstream.MsgIDHeader, d.Event.ID},
-		{jetstream.ExpectedStreamHeader, stream},
-		{headerSignature, d.Signature},
-		{headerKey, d.KeyFingerprint},
-		{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
-		{headerKind, token(d.Event.Kind)},
-		{headerType, token(d.Event.Type)},
-		{headerTrace, d.TraceParent},
-		{headerTraceState, d.TraceState},
+// message is one delivery as the log stores it.
+type message struct {
+	subject string
+	header  [9]field
+	body    []byte
+}
+
+// field is one line of a header. A field with an empty value is left out. No value contains
+// a line break.
+type field struct{ name, value string }
+
+func newMessage(d events.Delivery, stream string, partitions int) *message {
+	m := &message{
+		subject: subject(d.Event.Partition(partitions)),
+		header: [...]field{
+			{jetstream.MsgIDHeader, d.Event.ID},
+			{jetstream.ExpectedStreamHeader, stream},
+			{headerSignature, d.Signature},
+			{headerKey, d.KeyFingerprint},
+			{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
+			{headerKind, token(d.Event.Kind)},
+			{headerType, token(d.Event.Type)},
+			{headerTrace, d.TraceParent},
+			{headerTraceState, d.TraceState},
+		},
+		body: d.Body,
 	}
-	header := make(nats.Header, len(values))
-	texts := make([]string, len(values)) // one allocation for all
-	for i, v := range values {
-		if texts[i] = v.value; v.value != "" {
-			header[v.name] = texts[i : i+1 : i+1]
+	for i, f := range m.header {
+		if strings.IndexByte(f.value, '\n') >= 0 || strings.IndexByte(f.value, '\r') >= 0 {
+			m.header[i].value = lineBreaks.Replace(f.value)
 		}
 	}
-	return &nats.Msg{Subject: subject(d.Event.Partition(partitions)), Data: d.Body, Header: header}
+	return m
+}
+
+// lineBreaks replaces them as nats.go does.
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
+
+// forClient returns the message as nats.go takes it.
+func (m *message) forClient(reply string) *nats.Msg {
+	header := make(nats.Header, len(m.header))
+	for _, f := range m.header {
+		if f.value != "" {
+			header[f.name] = []string{f.value}
+		}
+	}
+	return &nats.Msg{Subject: m.subject, Reply: reply, Data: m.body, Header: header}
 }
 
 const subjectPrefix = "payments."

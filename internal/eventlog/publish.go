@@ -56,8 +56,7 @@ func (p *pipeline) publish(e *entry) error {
 	e.number = p.last
 	p.pending[e.number] = e
 	p.mu.Unlock()
-	e.message.Reply = p.inbox + strconv.FormatUint(e.number, 36)
-	err := p.conn.PublishMsg(e.message)
+	err := p.conn.PublishMsg(e.message.forClient(p.inbox + strconv.FormatUint(e.number, 36)))
 	if err != nil {
 		p.forget(e)
 	}
@@ -92,18 +91,19 @@ func (p *pipeline) receive(m *nats.Msg) {
 		return
 	}
 	if e := p.take(number); e != nil {
-		e.answer(readAnswer(m))
+		e.answer(readAnswer(m.Header.Get("Status"), m.Data))
 	}
 }
 
 // noResponders is the status of the answer for a subject that no stream stores.
 const noResponders = "503"
 
-func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
-	if len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
+// readAnswer reads an answer with that status in its header, if any.
+func readAnswer(status string, data []byte) (seq uint64, duplicate bool, err error) {
+	if len(data) == 0 && status == noResponders {
 		return 0, false, jetstream.ErrNoStreamResponse
 	}
-	if seq := readStored(m.Data); seq > 0 {
+	if seq := readStored(data); seq > 0 {
 		return seq, false, nil
 	}
 	var answer struct {
@@ -115,7 +115,7 @@ func readAnswer(m *nats.Msg) (seq uint64, duplicate bool, err error) {
 		Seq       uint64 `json:"seq"`
 		Duplicate bool   `json:"duplicate"`
 	}
-	switch err := json.Unmarshal(m.Data, &answer); {
+	switch err := json.Unmarshal(data, &answer); {
 	case err != nil:
 		return 0, false, fmt.Errorf("%w: %w", errBadAnswer, err)
 	case answer.Error != nil && answer.Error.Code == duplicateInProcess:

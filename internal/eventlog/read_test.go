@@ -59,10 +59,10 @@ func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
 	breaks := breakingDialer{access.NewDialer(dir, wait.Timeout), ".CONSUMER.CREATE."}
-	l, err := connect("nats://embedded.invalid", "PAYMENTS", nil, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
+	l, err := connect("nats://embedded.invalid", "PAYMENTS", func() {}, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
 		nats.Token(access.Token(dir)))
 	require.NoError(t, err)
-	defer l.Close()
+	defer l.conn.Close()
 	err = l.Read(t.Context(), 1, func(events.Message) error { return nil })
 	require.ErrorIs(t, err, ErrDisconnected)
 }

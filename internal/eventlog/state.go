@@ -67,4 +67,11 @@ func (l *Log) writable(ctx context.Context) (partitions int, err error) {
 	return now.partitions, now.unsafe
 }
 
-func (l *Log) connections() uint64 { return l.conn.Stats().Reconnects }
+// connections counts the connections so far.
+func (l *Log) connections() uint64 {
+	count := l.conn.Stats().Reconnects
+	if l.direct != nil {
+		count += l.direct.connections.Load()
+	}
+	return count
+}
