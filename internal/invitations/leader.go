@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -68,8 +69,7 @@ func leaderSession(tables *store.Store) *pgx.ConnConfig {
 var errWorkDone = errors.New("the work is done")
 
 func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) error {
-	ticker := time.NewTicker(electionInterval)
-	defer ticker.Stop()
+	retry := backoff.Backoff{Min: electionInterval, Max: electionInterval}
 	for {
 		var elected bool
 		err := onSession(ctx, func(ctx context.Context) error {
@@ -81,10 +81,8 @@ func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) err
 		if elected {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
+		if err := retry.Wait(ctx); err != nil {
+			return err
 		}
 	}
 	return onSession(ctx, func(ctx context.Context) error {

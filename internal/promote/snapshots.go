@@ -9,32 +9,32 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/store"
 )
 
-// snapshotWait is how long a promotion waits, at most, for readers whose snapshot is older
+// snapshotTimeout is how long a promotion waits, at most, for readers whose snapshot is older
 // than the candidate's rows.
-const snapshotWait = 5 * time.Second
+const snapshotTimeout = 5 * time.Second
 
 //go:embed snapshots.sql
 var oldSnapshots string
 
 // waitForSnapshots waits for the transactions whose snapshot is older than the candidate's
-// rows: after the renaming they would read empty tables. The process id but is that of the
+// rows: after the renaming they would read empty tables. ownPID is the process id of the
 // promotion's own session, which reads no more. The queries run outside the promotion's
 // transaction, because within a transaction Postgres shows the sessions as they were at the
 // first query.
-func waitForSnapshots(ctx context.Context, s *store.Store, but uint32) error {
+func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error {
 	var marker int64
 	var since time.Time
 	err := s.Pool().QueryRow(ctx, "select (pg_current_xact_id()::text::numeric % 4294967296)::bigint, clock_timestamp()").Scan(&marker, &since)
 	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
-	ticker := time.NewTicker(store.LockRetryInterval)
-	defer ticker.Stop()
+	retry := backoff.Backoff{Min: store.LockRetryInterval, Max: store.LockRetryInterval}
 	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
-		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(but))
+		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(ownPID))
 		if err != nil {
 			return fmt.Errorf("look for old snapshots: %w", err)
 		}
@@ -45,13 +45,11 @@ func waitForSnapshots(ctx context.Context, s *store.Store, but uint32) error {
 		if len(readers) == 0 {
 			return nil
 		}
-		if waited >= snapshotWait {
+		if waited >= snapshotTimeout {
 			return fmt.Errorf("%w: open transactions would see empty tables; end them first: %s", ErrNotPromoted, strings.Join(readers, ", "))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
+		if err := retry.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // Schema describes one set of derived tables: the live tables, a candidate, the previous
@@ -181,8 +183,7 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		connection.Release()
 		return nil, fmt.Errorf("keep the session: %w", err)
 	}
-	ticker := time.NewTicker(LockRetryInterval)
-	defer ticker.Stop()
+	retry := backoff.Backoff{Min: LockRetryInterval, Max: LockRetryInterval}
 	for range lockTimeout / LockRetryInterval {
 		var locked bool
 		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
@@ -192,11 +193,9 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		if locked {
 			return func() { _ = connection.Hijack().Close(context.Background()) }, nil
 		}
-		select {
-		case <-ctx.Done():
+		if err := retry.Wait(ctx); err != nil {
 			connection.Release()
-			return nil, ctx.Err()
-		case <-ticker.C:
+			return nil, err
 		}
 	}
 	connection.Release()
