@@ -41,8 +41,8 @@ func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err erro
 	return last, before, err
 }
 
-// done says whether the schema was promoted already, under these rules. A promotion that
-// no command has reported counts as well. Where the tables are to be built, no other does.
+// done reports whether the schema was promoted already, under these rules. With Build, only a
+// promotion counts that no command has reported: others were not of this rebuild.
 func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
 	last, done, err := before(ctx, c.Store)
 	switch {

@@ -2,7 +2,6 @@ package promote
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
@@ -53,7 +52,7 @@ func makeLive(ctx context.Context, s *store.Store, p terms) error {
 		}
 		// A rebuild whose transaction is open meanwhile would write into both schemas.
 		if _, err := tx.Exec(ctx, "lock table "+store.Qualified(s.Schema(), "checkpoint")+" in exclusive mode"); err != nil {
-			return fmt.Errorf("wait for who else works on schema %s: %w", s.Schema(), err)
+			return fmt.Errorf("wait for other work on schema %s: %w", s.Schema(), err)
 		}
 		if !p.AcceptLogLoss {
 			if err := checkBeginning(ctx, s, tx, p.First); err != nil {

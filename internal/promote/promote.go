@@ -93,8 +93,8 @@ func (p *Promotion) catchUp(ctx context.Context, head uint64) error {
 	return p.Rebuild.Run(ctx, min(head, info.Last))
 }
 
-// checkLive makes sure that the log still has what the live tables have, because the
-// candidate has nothing else.
+// checkLive makes sure that the log still has every message of the live tables, because the
+// candidate is folded from the log alone.
 func (p *Promotion) checkLive(ctx context.Context, info eventlog.Info) error {
 	if p.AcceptLogLoss {
 		return nil

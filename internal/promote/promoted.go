@@ -57,7 +57,7 @@ func Tell(ctx context.Context, s *store.Store) error {
 	return answered(ctx, s, func(ctx context.Context) error {
 		_, err := s.Pool().Exec(ctx, "update payfold.schema_state set told_at = now() where schema_name = $1 and told_at is null", store.LiveSchema)
 		if err != nil {
-			return fmt.Errorf("note that the promotion was told: %w", err)
+			return fmt.Errorf("record that the promotion was reported: %w", err)
 		}
 		return nil
 	})

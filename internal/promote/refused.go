@@ -75,9 +75,9 @@ func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	return nil
 }
 
-// checkObjects refuses a promotion if there are objects that are not payfold's and depend on
-// the tables. Those of the live tables would stay with the former ones, and those of the
-// former ones would be dropped.
+// checkObjects refuses a promotion if objects that are not payfold's depend on the tables.
+// After it, objects that depend on the live tables would still depend on the same tables, which
+// are not live any more. Objects that depend on the previous tables would be dropped.
 func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 	theirs, err := store.ExternalDependencies(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
 	if err != nil {

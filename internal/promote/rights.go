@@ -26,7 +26,7 @@ func copyRights(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	}
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("carry the rights over (%s): %w", sql, err)
+			return fmt.Errorf("copy the rights (%s): %w", sql, err)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package promote
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -27,7 +26,7 @@ func swap(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	}
 	_, err := tx.Exec(ctx, "update payfold.schema_state set promoted_from = $2, promoted_at = now(), told_at = null where schema_name = $1", store.LiveSchema, s.Schema())
 	if err != nil {
-		return fmt.Errorf("note the promotion: %w", err)
+		return fmt.Errorf("record the promotion: %w", err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"slices"
