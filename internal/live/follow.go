@@ -111,10 +111,10 @@ func (f *follower) apply(ctx context.Context) error {
 	}
 }
 
-// applyNext applies a batch, through the backlog where more messages wait than a batch of
-// its size takes and no other projector has a partition.
+// applyNext applies a batch, through the backlog where it is one and no other projector has a
+// partition.
 func (f *follower) applyNext(ctx context.Context, batch []events.Message) error {
-	if 2*len(batch) > f.projector.BatchSize && f.alone() {
+	if f.isBacklog(batch) && f.alone() {
 		return f.applyBacklog(ctx, batch)
 	}
 	if err := f.endBacklog(ctx); err != nil {
@@ -193,7 +193,7 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 		last := batch[len(batch)-1]
 		delivered, digest = last.Seq, last.Digest()
 	}
-	sweep := began.Sub(f.advancedAll) >= idleInterval
+	sweep := began.Sub(f.advancedAll) >= idleInterval || f.isBacklog(batch)
 	if sweep {
 		for partition, position := range f.at {
 			if position < delivered {

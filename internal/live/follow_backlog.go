@@ -9,6 +9,12 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
+// isBacklog reports whether so many messages waited that more can be expected at once.
+func (f *follower) isBacklog(batch []events.Message) bool {
+	const share = 8 // of a full batch
+	return share*len(batch) > f.projector.BatchSize
+}
+
 // alone reports whether batches may be applied through a backlog: this projector has all
 // partitions, at one position, and no event waits to be quarantined.
 func (f *follower) alone() bool {
