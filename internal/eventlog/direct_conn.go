@@ -130,9 +130,8 @@ func (c *directConn) read(answered func(number uint64, status string, answer []b
 				return err
 			}
 		case "PING":
-			if _, err := c.Write([]byte("PONG\r\n")); err != nil {
-				return err
-			}
+			// Beside the reads: the server may wait for them before it reads what is written.
+			go func() { _, _ = c.Write([]byte("PONG\r\n")) }()
 		case "PONG", "INFO":
 		default:
 			return fmt.Errorf("%w: %s", errProtocol, line)

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -127,6 +128,24 @@ func TestANumberIsUsedAgainOnlyAfterItsAnswer(t *testing.T) {
 	require.Same(t, again, d.take(again.number))
 	require.Nil(t, d.take(again.number))
 	require.Nil(t, d.take(1000))
+}
+
+// The server pings and sends an answer before it reads again.
+func TestAPingOfTheServerHoldsUpNoAnswer(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	c := &directConn{Conn: near, input: bufio.NewReader(near), inbox: "i."}
+	answered, ended := make(chan uint64, 1), make(chan error, 1)
+	go func() { ended <- c.read(func(number uint64, _ string, _ []byte) { answered <- number }) }()
+	_, err := far.Write([]byte("PING\r\nMSG i.7 1 2\r\n{}\r\n"))
+	require.NoError(t, err)
+	require.EqualValues(t, 7, <-answered)
+	pong := make([]byte, len("PONG\r\n"))
+	_, err = io.ReadFull(far, pong)
+	require.NoError(t, err)
+	require.Equal(t, "PONG\r\n", string(pong))
+	require.NoError(t, near.Close())
+	require.Error(t, <-ended)
 }
 
 // unanswered returns entries that were published, and that nobody writes.
