@@ -15,6 +15,10 @@ const MaxDepth = 100
 // Parse decodes one body. The body must be exactly one JSON object in valid UTF-8, at most
 // MaxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
 // non-empty strings, and object an object. The error is a *SyntaxError.
+//
+// Ingest needs only the id, the type and the partition key. It calls Parse too, so that it
+// accepts exactly what a projector can read, by one function. The partition key is of the
+// customer, the user, the subscription or the payment, which are looked for in the same places.
 func Parse(body []byte) (Event, error) {
 	if !utf8.Valid(body) {
 		return Event{}, &SyntaxError{"the body is not valid UTF-8"}
