@@ -76,7 +76,7 @@ func TestATooLargeMessageFailsAlone(t *testing.T) {
 	before := l.connections()
 	_, err := l.Append(t.Context(), example(t, "e1", l.direct.conn.max))
 	require.ErrorIs(t, err, nats.ErrMaxPayload)
-	d := example(t, "e2", l.direct.conn.max-1000) // several writes
+	d := example(t, "e2", 10*writeBytes) // several writes
 	_, err = l.Append(t.Context(), d)
 	require.NoError(t, err)
 	require.Equal(t, before, l.connections())
