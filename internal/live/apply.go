@@ -42,6 +42,11 @@ type Result struct {
 	OutOfOrder int // out-of-order events that were recorded
 }
 
+// resultOf returns what a fold has done, except for the out-of-order events.
+func resultOf(state *projections.State) Result {
+	return Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
+}
+
 func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	if _, err := advanceCheckpoints(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
 		return Result{}, err
@@ -68,7 +73,7 @@ func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 			return Result{}, err
 		}
 	}
-	result := Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
+	result := resultOf(state)
 	writes := &pgx.Batch{}
 	store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
 	s.QueueChanges(writes, state)

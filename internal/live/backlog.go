@@ -82,8 +82,7 @@ func (b *backlog) fold(ctx context.Context, messages []events.Message) (*foldedB
 	if err := b.cache.Fold(b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
 		return nil, err
 	}
-	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}}
-	folded.result = Result{Events: b.state.Events.Inserted(), Duplicates: len(b.state.Duplicates)}
+	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: resultOf(b.state)}
 	b.store.QueueChanges(folded.writes, b.state)
 	return folded, nil
 }

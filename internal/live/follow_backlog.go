@@ -33,14 +33,14 @@ func (f *follower) applyBacklog(ctx context.Context, batch []events.Message) err
 			return err
 		}
 	}
+	loading, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
 	if f.backlog == nil {
 		var err error
-		if f.backlog, err = newBacklog(ctx, f.projector.Store, f.projector.Rules); err != nil {
+		if f.backlog, err = newBacklog(loading, f.projector.Store, f.projector.Rules); err != nil {
 			return err
 		}
 	}
-	loading, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
 	folded, foldErr := f.backlog.fold(loading, batch)
 	before := f.writing
 	if before != nil {
