@@ -22,8 +22,12 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// dialTimeout bounds one attempt to connect.
+// dialTimeout bounds one attempt to connect to another process.
 const dialTimeout = 2 * time.Second
+
+// insideTimeout bounds an attempt to connect to the server in this process. Nobody tries
+// again there, and on an overloaded machine the server may take some seconds to answer.
+const insideTimeout = 30 * time.Second
 
 // reconnectWait is the time between two attempts to reconnect. With it, recovery takes
 // well under two seconds.
@@ -47,7 +51,7 @@ func Connect(config Config) (*Log, error) {
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
 	pipeline := newPipeline(func(uint64) error { return nil })
-	l, err := connect(url, config.Stream, pipeline.lost, config.Logger, options...)
+	l, err := connect(url, config.Stream, pipeline.lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +84,6 @@ func connect(url, stream string, lost func(), logger *slog.Logger, options ...na
 		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPingsOutstanding),
-		nats.Timeout(dialTimeout),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			lost()
 			if err != nil {

@@ -30,7 +30,7 @@ var errProtocol = errors.New("the log's server does not answer as expected")
 // greet logs in and subscribes to the answers.
 func greet(conn net.Conn, token string) (*directConn, error) {
 	c := &directConn{Conn: conn, input: bufio.NewReaderSize(conn, readBytes), inbox: nats.NewInbox() + "."}
-	if err := c.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(insideTimeout)); err != nil {
 		return nil, err
 	}
 	line, err := c.line()

@@ -161,7 +161,7 @@ func (s *Server) Connect() (*Log, error) {
 	if s.serverSyncs {
 		flush = s.store.FlushFolders
 	}
-	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken)}
+	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(insideTimeout)}
 	log, err := connect("nats://embedded.invalid", s.config.Stream, func() {}, s.config.Logger, inProcess...)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (s *Server) Connect() (*Log, error) {
 		log.Close()
 		return nil, err
 	}
-	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken)); err != nil {
+	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken), nats.Timeout(insideTimeout)); err != nil {
 		log.Close()
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const (
 // the server removes the folders of a deleted stream after it has answered, while
 // another stream may already use them.
 func probe(s *server.Server, token string, store *blockstore.Store) error {
-	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token))
+	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token), nats.Timeout(insideTimeout))
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
 	}
