@@ -1,0 +1,124 @@
+package fingerprint
+
+import (
+	"bytes"
+	"encoding/hex"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/sumdb/tlog"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// known was encoded and hashed by a program of another language, from the description at
+// AppendRecord.
+var known = struct {
+	message      events.Message
+	record, leaf string
+}{
+	message: events.Message{
+		Seq: 42, Partition: 17, ID: "evt_1", Signature: "00ff", KeyFingerprint: "k1", Body: []byte(`{"id":"evt_1"}`),
+		StoredAt: time.Unix(1763856000, 123456789).UTC(), ReceivedAt: time.Unix(1763855999, 5000).UTC(),
+	},
+	record: "01000000000000002a00000000000000110000000069224e80075bcd150000000069224e7f00001388" +
+		"000000056576745f310000000430306666000000026b310000000e7b226964223a226576745f31227d",
+	leaf: "5dfd5917c7835289a94e5c7cdfa673a78273f85f4b8536d5df5f088765ba7f1b",
+}
+
+func TestTheRecordOfAMessageIsTheDocumentedOne(t *testing.T) {
+	t.Parallel()
+	record := AppendRecord(nil, known.message)
+	require.Equal(t, known.record, hex.EncodeToString(record))
+	leaf := Leaf(known.message)
+	require.Equal(t, known.leaf, hex.EncodeToString(leaf[:]))
+	local := known.message
+	local.StoredAt = local.StoredAt.In(time.FixedZone("elsewhere", 3600))
+	require.Equal(t, leaf, Leaf(local), "only the moment counts, not how it is shown")
+}
+
+func anyMessage(r *rapid.T, name string) events.Message {
+	text := rapid.OneOf(rapid.Just(""), rapid.StringN(0, 20, 60))
+	moment := rapid.Custom(func(r *rapid.T) time.Time {
+		return time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(r, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(r, "nanoseconds")).UTC()
+	})
+	return events.Message{
+		Seq: rapid.Uint64().Draw(r, name+" seq"), Partition: rapid.Int().Draw(r, name+" partition"),
+		ID: text.Draw(r, name+" id"), Signature: text.Draw(r, name+" signature"), KeyFingerprint: text.Draw(r, name+" key"),
+		StoredAt: moment.Draw(r, name+" stored"), ReceivedAt: moment.Draw(r, name+" received"),
+		Body: rapid.SliceOfN(rapid.Byte(), 0, 700).Draw(r, name+" body"),
+	}
+}
+
+func TestARecordHoldsTheWholeMessage(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		m := anyMessage(r, "message")
+		record := AppendRecord([]byte("before"), m)[len("before"):]
+		require.Equal(r, tlog.RecordHash(record), Leaf(m))
+		parsed, err := ParseRecord(record)
+		require.NoError(r, err)
+		require.Equal(r, m, parsed)
+	})
+}
+
+// Fields that are added to a Message must be added to its record.
+func TestEveryFieldOfAMessageChangesItsLeaf(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := anyMessage(r, "one"), anyMessage(r, "other")
+		for i := range reflect.TypeFor[events.Message]().NumField() {
+			mixed := a
+			field, from := reflect.ValueOf(&mixed).Elem().Field(i), reflect.ValueOf(b).Field(i)
+			differs := !reflect.DeepEqual(field.Interface(), from.Interface())
+			field.Set(from)
+			require.Equal(r, differs, Leaf(a) != Leaf(mixed), "%s", reflect.TypeFor[events.Message]().Field(i).Name)
+		}
+	})
+}
+
+func TestNoFieldTakesBytesFromItsNeighbour(t *testing.T) {
+	t.Parallel()
+	require.NotEqual(t, Leaf(events.Message{ID: "ab", Signature: "c"}), Leaf(events.Message{ID: "a", Signature: "bc"}))
+	require.NotEqual(t, Leaf(events.Message{KeyFingerprint: "k", Body: []byte("b")}), Leaf(events.Message{KeyFingerprint: "kb"}))
+}
+
+func TestOnlyRecordsAreParsed(t *testing.T) {
+	t.Parallel()
+	record := AppendRecord(nil, known.message)
+	for end := range record {
+		_, err := ParseRecord(record[:end])
+		require.ErrorIs(t, err, ErrNotARecord)
+	}
+	_, err := ParseRecord(append(bytes.Clone(record), 0))
+	require.ErrorIs(t, err, ErrNotARecord)
+	newer := bytes.Clone(record)
+	newer[0] = 2
+	_, err = ParseRecord(newer)
+	require.ErrorContains(t, err, "version 2")
+}
+
+func FuzzParseRecord(f *testing.F) {
+	f.Add(AppendRecord(nil, known.message))
+	f.Add([]byte{1})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		m, err := ParseRecord(record)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNotARecord)
+			return
+		}
+		require.Equal(t, record, AppendRecord(nil, m))
+	})
+}
+
+func BenchmarkLeaf(b *testing.B) {
+	m := known.message
+	m.Body = bytes.Repeat([]byte("x"), 1500)
+	var tree Tree
+	for b.Loop() {
+		tree.Append(Leaf(m))
+	}
+}
