@@ -1,0 +1,10 @@
+// Package proof makes and checks evidence about the log: signed checkpoints, which state the
+// fingerprint of all messages up to some sequence, and proofs that one message is among them.
+//
+//	log ──Signer.Sign──▶ checkpoint, kept elsewhere
+//	log + checkpoint ──Compare──▶ the log still begins with the same messages
+//	log + checkpoint ──Prove──▶ proof ──Check, offline──▶ the message was in the log
+//
+// A checkpoint is a signed note (c2sp.org/signed-note, c2sp.org/tlog-checkpoint), a proof is a
+// file of c2sp.org/tlog-proof. Every comparison reads the messages and hashes their bytes again.
+package proof
