@@ -47,6 +47,8 @@ type grammar struct {
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
+	Checkpoint   checkpointCommand   `cmd:"" help:"Sign the fingerprint of the whole log, to keep elsewhere."`
+	CheckProof   checkProofCommand   `cmd:"" name:"check-proof" help:"Check, offline, the proof that an event is in the log."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print how to complete commands and flags in bash, zsh or fish."`
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -16,6 +19,8 @@ type explainCommand struct {
 	Seq     uint64 `name:"seq" help:"Sequence of a message of the log, instead of an event's id."`
 	User    string `name:"user" help:"Id of a user, instead of an event's id."`
 	Limit   int    `name:"limit" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
+	Proof   bool   `name:"proof" help:"Write the proof that the event is in the log, instead of the answer; ingest check-proof checks it. Needs --checkpoint."`
+	checkpointFlags
 }
 
 // Check implements cli.Checked.
@@ -29,6 +34,13 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 	}
 	if asked != 1 {
 		faults.Addf("explain wants one of EVENT_ID, --seq and --user; seq counts from 1")
+	}
+	c.checkpointFlags.check(faults)
+	switch {
+	case c.Proof && (c.User != "" || c.JSON):
+		faults.Addf("--proof is about one event, and its format is that of a proof: it goes without --user and --json")
+	case c.Proof != (c.Checkpoint != ""):
+		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}
 	if c.Limit < 1 || c.Limit > 1_000_000 {
 		faults.Addf("--limit is %d, must be 1 to 1000000", c.Limit)
@@ -55,5 +67,39 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Proof {
+		return c.writeProof(ctx, log, answer, streams)
+	}
 	return answer.Write(streams.Out, c.JSON)
+}
+
+// writeProof writes the proof for the event of an answer. The exit status is 3 if the checkpoint
+// does not cover it, or the log does not begin with the checkpoint.
+func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, answer report.Answer, streams cli.Streams) error {
+	seq := c.Seq
+	if seq == 0 {
+		var err error
+		if seq, err = report.Seq(answer); err != nil {
+			return err
+		}
+	}
+	signed, err := c.readCheckpoint()
+	if err != nil {
+		return err
+	}
+	progress := report.NewProgress(streams.Out, streams.Err, "read the log", false)
+	proven, m, err := proof.Prove(ctx, log, c.verifiers, signed, seq, progress.At)
+	progress.End()
+	if err == nil && c.EventID != "" && !slices.Contains(events.PossibleIDs(c.EventID), m.ID) {
+		err = fmt.Errorf("the message at seq %d is event %q: the tables are not those of this log", seq, m.ID)
+	}
+	if errors.As(err, new(proof.RefusedError)) {
+		fmt.Fprintln(streams.Err, err)
+		return cli.Status(cli.ExitNo)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = streams.Out.Write(proven.Marshal())
+	return err
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"strings"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
@@ -19,8 +22,9 @@ type verifyCommand struct {
 	cli.SecretFlags
 	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with retired signing secrets, one a line."`
 	Schema      string `name:"schema" default:"portal" help:"The schema to verify."`
-	Strict      bool   `name:"strict" help:"Count a message that no given secret verifies as wrong."`
-	JSON        bool   `name:"json" help:"Findings as one JSON object a line, the verdict last."`
+	checkpointFlags
+	Strict bool `name:"strict" help:"Count a message that no given secret verifies as wrong."`
+	JSON   bool `name:"json" help:"Findings as one JSON object a line, the verdict last."`
 
 	signers []verify.Signer
 }
@@ -30,6 +34,7 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
 	c.extrasFlag.check(&c.rules, faults)
+	c.checkpointFlags.check(faults)
 	if c.Schema != store.LiveSchema && c.Schema != store.PreviousSchema {
 		faults.Add(store.CheckName(c.Schema))
 	}
@@ -53,13 +58,17 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run prints every difference. The exit status is 3 if there is one.
+// Run prints every difference. The exit status is 3 if there is one. Tables are not compared with
+// a log that does not begin with the checkpoint.
 func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.withSchema(ctx, c.Schema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		findings := report.Findings{Out: streams.Out, JSON: c.JSON}
+		if holds, err := c.compareCheckpoint(ctx, s.log, findings, streams); err != nil || !holds {
+			return cmp.Or(err, error(cli.Status(cli.ExitNo)))
+		}
+		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		verify := verify.Verify{
 			Log: s.log, Tables: s.store, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
 			Progress: progress.At, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
@@ -75,4 +84,26 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		return nil
 	})
+}
+
+// compareCheckpoint reports whether the log begins with the checkpoint, if one is given.
+func (c *verifyCommand) compareCheckpoint(ctx context.Context, log proof.Log, findings report.Findings, streams cli.Streams) (holds bool, err error) {
+	if c.Checkpoint == "" {
+		return true, nil
+	}
+	signed, err := c.readCheckpoint()
+	if err != nil {
+		return false, err
+	}
+	checkpoint, err := c.verifiers.Open(signed)
+	if err == nil {
+		progress := report.NewProgress(streams.Out, streams.Err, "compare the log with the checkpoint", c.JSON)
+		err = proof.Compare(ctx, log, checkpoint, progress.At)
+		progress.End()
+	}
+	if err != nil && !errors.As(err, new(proof.RefusedError)) {
+		return false, err
+	}
+	findings.Checkpoint(checkpoint, err)
+	return err == nil, nil
 }

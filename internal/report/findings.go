@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
 )
@@ -21,6 +22,32 @@ func (f Findings) Fault(fault verify.Fault) {
 		return
 	}
 	fmt.Fprintf(f.Out, "message %d: %s\n", fault.Seq, fault.Fault)
+}
+
+// Checkpoint writes whether the log begins with a checkpoint. refused says why it does not, or why
+// the checkpoint, which is empty then, is not accepted.
+func (f Findings) Checkpoint(c proof.Checkpoint, refused error) {
+	if !f.JSON {
+		if refused != nil {
+			fmt.Fprintf(f.Out, "%v; the tables were not compared\n", refused)
+			return
+		}
+		fmt.Fprintf(f.Out, "the log begins with the checkpoint of %s: %d messages, seq %d to %d\n", c.Origin, c.Size, c.First, c.Last())
+		return
+	}
+	fault := ""
+	if refused != nil {
+		fault = refused.Error()
+	}
+	f.line(struct {
+		Origin string `json:"origin,omitempty"`
+		Size   uint64 `json:"size"`
+		Root   string `json:"root"`
+		LogID  string `json:"log_id,omitempty"`
+		First  uint64 `json:"first_seq"`
+		Holds  bool   `json:"checkpoint_holds"`
+		Fault  string `json:"fault,omitempty"`
+	}{c.Origin, c.Size, c.Root.String(), c.LogID, c.First, refused == nil, fault})
 }
 
 // Difference writes a row that differs from the fold of the log.

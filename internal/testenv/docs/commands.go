@@ -18,10 +18,11 @@ import (
 const usage = "usage"
 
 var (
-	prompt      = regexp.MustCompile(`(?m)^\$ `)
-	folderOfBin = regexp.MustCompile(`^(?:bin|new|old)/`)
-	placeholder = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
-	substitutes = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next"}
+	prompt       = regexp.MustCompile(`(?m)^\$ `)
+	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
+	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
+	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
+	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
@@ -48,6 +49,9 @@ func (r *Repository) CommandFaults(program string, grammar func() any) ([]string
 	return slices.Compact(faults), nil
 }
 
+// verifierKey is well formed. Commands that need one refuse any other text.
+const verifierKey = "shop.example/payments+2a013f47+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+
 // command is a call of a program in a document.
 type command struct {
 	where     string
@@ -71,7 +75,7 @@ func (c command) isName(node *kong.Node) bool {
 
 // parse parses the command as the program does.
 func (c command) parse(program string, grammar any) error {
-	given := map[string]string{cli.SecretName: "whsec_of_the_documents"}
+	given := map[string]string{cli.SecretName: "whsec_of_the_documents", cli.VerifierKeyName: verifierKey}
 	for name, value := range c.variables {
 		given[name] = value
 	}
@@ -119,7 +123,7 @@ func (d document) commands(program string) []command {
 				}
 				continue
 			}
-			line, _, _ = strings.Cut(line, " #")
+			line = afterCommand.ReplaceAllString(line, "")
 			if c, ok := calls(program, b.place, line); ok {
 				out = append(out, c)
 			}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/proof"
+)
+
+type checkpointCommand struct {
+	cli.Common
+	KeyFile string `name:"checkpoint-key-file" env:"CHECKPOINT_KEY_FILE" help:"File of the key that signs checkpoints."`
+	NewKey  string `name:"new-key" placeholder:"NAME" help:"Make the key file, for a signer of that name, and print its verifier key. No log is read."`
+}
+
+// Check implements cli.Checked.
+func (c *checkpointCommand) Check(faults *cli.Faults) {
+	c.Common.Check(faults)
+	if c.KeyFile == "" {
+		faults.Addf("CHECKPOINT_KEY_FILE is missing: name the file of a key; with --new-key NAME it is made")
+	}
+}
+
+// Run prints a signed checkpoint of the durable log. The exit status is 3 if the log does not
+// begin with what the key has signed before.
+func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
+	if c.NewKey != "" {
+		verifier, err := proof.NewKey(c.KeyFile, c.NewKey)
+		if err == nil {
+			_, err = fmt.Fprintln(streams.Out, verifier)
+		}
+		return err
+	}
+	signer, err := proof.OpenSigner(c.KeyFile)
+	if err != nil {
+		return refused(err, streams)
+	}
+	defer func() { err = errors.Join(err, signer.Close()) }()
+	log, info, err := c.readLog(ctx, streams.Err)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if info.First != 1 {
+		fmt.Fprintf(streams.Err, "the log begins at seq %d: the checkpoint says so, and covers no earlier message\n", info.First)
+	}
+	signed, _, err := signer.Sign(ctx, log, lines(streams.Err))
+	if err != nil {
+		return refused(err, streams)
+	}
+	_, err = streams.Out.Write(signed)
+	return err
+}
+
+// refused makes the exit status 3 where a checkpoint, a proof or the log is not accepted.
+func refused(err error, streams cli.Streams) error {
+	if !errors.As(err, new(proof.RefusedError)) {
+		return err
+	}
+	fmt.Fprintln(streams.Err, err)
+	return cli.Status(cli.ExitNo)
+}
+
+// logTimeout is how long a command waits for the log.
+const logTimeout = 10 * time.Second
+
+// readLog connects to the log as its readers do, and waits until it answers.
+func (c *checkpointCommand) readLog(ctx context.Context, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
+	log, err := eventlog.Connect(eventlog.Config{
+		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Logger: c.QuietLogger(stderr),
+	})
+	if err != nil {
+		return nil, eventlog.Info{}, err
+	}
+	retry := backoff.Backoff{Min: 50 * time.Millisecond, Max: 50 * time.Millisecond}
+	for began := time.Now(); ; {
+		info, err := log.Info(ctx)
+		if err == nil {
+			return log, info, nil
+		}
+		if errors.Is(err, eventlog.ErrDisconnected) && time.Since(began) < logTimeout {
+			err = retry.Wait(ctx)
+		}
+		if err != nil {
+			log.Close()
+			return nil, eventlog.Info{}, err
+		}
+	}
+}
+
+// lines reports progress as lines, now and then.
+func lines(stderr io.Writer) proof.Progress {
+	reported := time.Now()
+	return func(position, until uint64) {
+		if time.Since(reported) > progressInterval {
+			reported = time.Now()
+			fmt.Fprintf(stderr, "seq %d of %d\n", position, until)
+		}
+	}
+}

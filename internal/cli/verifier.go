@@ -1,0 +1,19 @@
+package cli
+
+// VerifierFlags are the public keys whose checkpoints a command accepts.
+type VerifierFlags struct {
+	Key     string `name:"checkpoint-verifier-key" env:"CHECKPOINT_VERIFIER_KEY" help:"Verifier key that ingest checkpoint --new-key has printed; several are separated by spaces."`
+	KeyFile string `name:"checkpoint-verifier-key-file" env:"CHECKPOINT_VERIFIER_KEY_FILE" help:"File with verifier keys, one a line."`
+}
+
+// VerifierKeyName is the environment variable of the verifier keys.
+const VerifierKeyName = "CHECKPOINT_VERIFIER_KEY"
+
+// Text returns the keys as they are given; it is a fault if there is none.
+func (v *VerifierFlags) Text(faults *Faults) string {
+	text := SecretText(VerifierKeyName, v.Key, v.KeyFile, faults)
+	if text == "" && v.KeyFile == "" {
+		faults.Addf("%s is missing: without the signer's verifier key a checkpoint proves nothing", VerifierKeyName)
+	}
+	return text
+}
