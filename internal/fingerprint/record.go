@@ -33,7 +33,8 @@ func Leaf(m events.Message) Hash {
 }
 
 // AppendRecord appends a message's record to to: the bytes that its leaf is the hash of. Two
-// messages that differ in any field have different records. Numbers are big-endian.
+// messages that differ in any field have different records. So a restored message has its old leaf
+// only if its event id and both times were restored, too. Numbers are big-endian.
 //
 //	version       1 byte: 1
 //	sequence      8 bytes
