@@ -18,7 +18,8 @@ type Event struct {
 	// Unreadable: the message contains no event. InvalidText: a field that the rules read
 	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
 	// bytes); that field is empty here. InvalidPayment: such a field is one that a reversal
-	// needs, namely a name of its payment or its status.
+	// needs, namely a name of its payment or its status. Product is empty without a flag if no
+	// table can store it, because the rules can do without it.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool
@@ -63,8 +64,8 @@ type Message struct {
 	KeyFingerprint string    // of the secret that made Signature
 }
 
-// Digest returns a hash of the id and the body. Another message at the same sequence has
-// another digest.
+// Digest returns a hash of the id and the body. A message with another id or body has another
+// digest, so it shows whether two logs have the same message at a sequence.
 func (m Message) Digest() []byte {
 	hash := sha256.New()
 	hash.Write([]byte(m.ID))

@@ -14,7 +14,7 @@ const MaxDepth = 100
 
 // Parse decodes one body. The body must be exactly one JSON object in valid UTF-8, at most
 // MaxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
-// non-empty strings, and object an object. The error is a *SyntaxError.
+// non-empty strings without lone surrogates, and object an object. The error is a *SyntaxError.
 //
 // Ingest needs only the id, the type and the partition key. It calls Parse too, so that it
 // accepts exactly what a projector can read, by one function. The partition key is of the

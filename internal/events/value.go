@@ -44,10 +44,10 @@ func (s *scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
 type Number struct {
 	Value   int64
 	Present bool
-	Bad     bool // present, but not a whole number of at most 64 bits
+	Bad     bool // present, but not a whole number of 64 bits, or above maxExactFloat and not in plain digits
 }
 
-// Pointer returns the value, or nil if it is absent.
+// Pointer returns the value, or nil if it is absent. Of a bad number the value is 0.
 func (n Number) Pointer() *int64 {
 	if !n.Present {
 		return nil

@@ -52,7 +52,7 @@ type Ledger struct {
 	added []LedgerLine
 }
 
-// Load adds a line of the database.
+// Load adds a line of the database, which must not be here yet.
 func (l *Ledger) Load(line LedgerLine) { l.put(line) }
 
 // Inserted lists the new lines.

@@ -7,8 +7,8 @@ type Outcome string
 const (
 	Applied          Outcome = "applied"
 	DuplicatePayment Outcome = "duplicate_payment" // its payment was already claimed
-	Stale            Outcome = "stale"             // its subscription had a newer event
-	Ignored          Outcome = "ignored"           // its type has no effect
+	Stale            Outcome = "stale"             // a newer event, or a cancellation, had decided the status of its subscription
+	Ignored          Outcome = "ignored"           // it changes nothing that a user has: by its type, kind or status
 	Rejected         Outcome = "rejected"          // see the Reason
 )
 

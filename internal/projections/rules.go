@@ -14,7 +14,7 @@ const RulesVersion = "3"
 type Rules struct {
 	Mode      Mode
 	Catalogue *catalogue.Catalogue // if nil, the metadata says what is sold
-	Extras    []string             // sorted names, see extras; only a rebuild has any
+	Extras    []string             // sorted names, see extras; only a rebuild and its verification have any
 }
 
 // FoldID identifies these rules. Rows that were made under another id may differ.
@@ -29,7 +29,8 @@ func (r Rules) FoldID() string {
 	return id
 }
 
-// Mode says which of the provider's modes are accepted.
+// Mode says which of the provider's modes are accepted. Reversals are accepted in any mode: only
+// the payment that they name matters.
 type Mode string
 
 // The modes.

@@ -4,7 +4,7 @@ import "time"
 
 // SubscriptionState is one subscription of the provider. Its user can be unknown. Status,
 // period and payment come from the latest event by the provider's time, then by the order of
-// the log.
+// the log. But a cancellation is final (see setSubscription).
 type SubscriptionState struct {
 	SubscriptionID     string    `db:"subscription_id,key"`
 	UserID             string    `db:"user_id"`

@@ -52,7 +52,7 @@ func (t *Table[K, R]) Rows() []R {
 }
 
 // EachChanged calls do with every row that is new or has changed, in the order of their first
-// change. place is the row's index in Rows.
+// change. loaded is false for a new row. place is the row's index in Rows.
 func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, place int)) {
 	for _, place := range t.changed {
 		do(&t.rows[place].value, t.rows[place].loaded, place)

@@ -2,6 +2,6 @@
 //
 //	fold up to the head ─▶ hold the batches ─▶ fold the last events ─▶ rename both schemas ─▶ commit
 //
-// Live projectors wait for the middle part, a few seconds at most. Readers never wait: they
-// see the tables before or those after, whole.
+// Live projectors wait for the middle part, which timeouts bound (see store.HoldBatches).
+// Readers never wait: they see the tables before or those after, whole.
 package promote

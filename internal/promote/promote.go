@@ -49,7 +49,8 @@ func (p *Promotion) Check(ctx context.Context) error {
 }
 
 // Run brings the candidate up to the head and makes it live. After an error the live tables
-// have not changed; the candidate may have a later position.
+// have not changed, and the candidate may have a later position. Only where the connection
+// broke at the commit and the database does not answer, the error says that this is not known.
 func (p *Promotion) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err

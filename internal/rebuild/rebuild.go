@@ -32,13 +32,13 @@ type Rebuild struct {
 	Store    *store.Store // of the tables' schema, prepared
 	Rules    projections.Rules
 	Logger   *slog.Logger
-	Progress func(position, until uint64) // called now and then with the position
+	Progress func(position, until uint64) // called now and then with the position; not nil
 	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
 	UpTo        identity.Positions                 // later messages are left out; nil: none are
-	Look        func(events.Message, events.Event) // called once with every message, concurrently; may be nil
-	Scratch     bool                               // for tables that are compared and dropped: no refused event is recorded, no index is made at the end
+	Look        func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
+	Scratch     bool                               // for tables that are compared and dropped: a refused event is an error, no index is made at the end
 	LiveIndexes bool                               // for tables that become live: the indexes that only live work needs are made, too
 	quarantine  store.Quarantine
 }

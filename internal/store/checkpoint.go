@@ -18,7 +18,7 @@ var ErrFenced = errors.New("another projector has applied these messages")
 type Checkpoint struct {
 	Partition int
 	Position  uint64
-	Digest    []byte // of the message at Position, which may be of any partition; nil at 0
+	Digest    []byte // of the message at Position, which may be of any partition; nil at 0, and where a log was adopted
 	LogID     string
 }
 
@@ -38,7 +38,8 @@ var advanceCheckpoints string
 
 // Queue queues the statement. It locks the rows, so a second projector on a partition
 // waits and then finds that the checkpoint has moved. When the batch has been sent, moved
-// says whether every partition was at its expected position and all have moved.
+// says whether every partition was at its expected position and all have moved. If not,
+// some may have moved, so the caller must roll back.
 func (a Advance) Queue(batch *pgx.Batch, moved *bool) {
 	partitions, expected := partitionsAndPositions(a.From)
 	batch.Queue(advanceCheckpoints, partitions, expected, int64(a.To), a.Digest, a.LogID).Exec(func(tag pgconn.CommandTag) error {
@@ -47,7 +48,8 @@ func (a Advance) Queue(batch *pgx.Batch, moved *bool) {
 	})
 }
 
-// Move moves the checkpoints, or returns ErrFenced where one is at another position.
+// Move moves the checkpoints, or returns ErrFenced where one is at another position or of
+// another log. Then the caller must roll back; see Queue.
 func (a Advance) Move(ctx context.Context, tx pgx.Tx) error {
 	batch, moved := &pgx.Batch{}, false
 	a.Queue(batch, &moved)

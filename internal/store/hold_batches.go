@@ -33,8 +33,9 @@ func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// WaitForPromotion queues statements that wait until no transaction holds the batches. The
-// wait has no timeout, because the other transaction has one.
+// WaitForPromotion queues statements that wait until no transaction holds the batches. From
+// then on, until its own transaction ends, no other one can. The wait has no timeout, because
+// the other transaction has one.
 func WaitForPromotion(batch *pgx.Batch) {
 	batch.Queue("set local lock_timeout = 0")
 	batch.Queue("select pg_advisory_xact_lock_shared($1)", int64(PromoteLock))

@@ -19,9 +19,10 @@ var portalDDL string
 // ErrOtherLog means that the tables were folded from another log.
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
-// Prepare creates what is missing in schema payfold and in the store's schema. It returns an
-// error for tables that were folded from another log or under other rules; for the live
-// schema that is ErrOtherLog or ErrFoldID.
+// Prepare brings schema payfold to this build's version, and creates the tables of the store's
+// schema where there are none. Of existing live tables it creates missing keys and the indexes
+// that a batch needs. It returns an error for tables that were folded from another log, under
+// other rules or up to another message; for the live schema that is ErrOtherLog or ErrFoldID.
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
 	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
 }

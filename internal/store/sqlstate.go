@@ -52,7 +52,8 @@ func TimedOut(err error) bool {
 }
 
 // ConnectionLost reports whether the cause of the error is the connection or a stopping
-// server, so that the same call may succeed on another connection.
+// server, so that the same call may succeed on another connection. Of an error that is not
+// Postgres' own it assumes so, except of ErrNoSchema.
 func ConnectionLost(err error) bool {
 	if errors.Is(err, ErrNoSchema) {
 		return false

@@ -29,10 +29,12 @@ type Store struct {
 
 // Config configures a Store.
 type Config struct {
-	DSN       string
-	Schema    string        // of the derived tables; empty: the live schema
-	Owner     string        // unique among the projectors of this database; at most 40 plain characters
-	LeaseTime time.Duration // a member without a heartbeat for so long is evicted; 0: never
+	DSN    string
+	Schema string // of the derived tables; empty: the live schema
+	Owner  string // unique among the projectors of this database; at most 40 plain characters
+	// A member without a heartbeat for LeaseTime is evicted. So Postgres lets a statement wait
+	// for a lock half as long, and a transaction be idle for four fifths. 0: no such limits.
+	LeaseTime time.Duration
 
 	ConnectTimeout time.Duration // 0: two seconds with a LeaseTime, because a projector soon tries again, otherwise 30
 }
@@ -117,7 +119,7 @@ func (s *Store) Schema() string { return s.schema }
 // Owner is unique among the projectors of the database.
 func (s *Store) Owner() string { return s.owner }
 
-// LeaseTime is how long a lease lasts.
+// LeaseTime is how long a lease lasts without a heartbeat; see Config.
 func (s *Store) LeaseTime() time.Duration { return s.leaseTime }
 
 // Pool returns the connections. Their search_path is the schema.

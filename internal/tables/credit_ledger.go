@@ -10,7 +10,7 @@ import (
 //go:embed credit_ledger.sql
 var creditLedgerDDL string
 
-// LedgerLines has one row for every grant and every reversal of credits.
+// LedgerLines has one row for every grant, reversal and correction of credits.
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
 		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, InsertOnly: true,

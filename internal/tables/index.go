@@ -2,8 +2,8 @@ package tables
 
 import "fmt"
 
-// Index is an index of a derived table. Tables that a rebuild fills get their indexes when
-// they are full: that is faster than to update the indexes with every row.
+// Index is an index of a derived table. Tables that a rebuild fills get their indexes after
+// the first chunk: that is faster than to update the indexes with every row.
 type Index struct {
 	Name, Table string
 	Create      string // the statement that creates the index

@@ -14,16 +14,16 @@ import (
 )
 
 // Table declares one derived table, whose rows are of type R: how to create it, how to
-// find its rows, and which other rows belong to them. Load, save, the row cache of a
-// rebuild, verify and settle follow from the declaration. It is safe for concurrent use.
+// find its rows, and which other rows belong to them. Load, save, the row cache, verify and
+// settle follow from the declaration. It is safe for concurrent use.
 type Table[R any] struct {
 	Definition
 
 	rows func(*projections.State) stateRows[R]
 	put  func(*projections.State, R) // adds a row as the database has it
 
-	// names are the names under which a rebuild finds the row. Where it is nil, a rebuild
-	// never looks for rows of the table.
+	// names are the names under which the row cache finds the row. Where it is nil, the cache
+	// has no rows of the table.
 	names func(*R) RowNames
 	// links are the names of the rows that have to be loaded together with the row.
 	links func(*R) Links
@@ -40,8 +40,8 @@ type Definition struct {
 	Key         NameKind  // what the first column of the key names
 	InsertOnly  bool      // rows never change
 	Extra       bool      // only a rebuild with --with has the table
-	lookups     []lookup  // of a batch of live events, in this order
-	NameColumns []string  // the columns by which rows are looked for
+	lookups     []lookup  // of a batch of events, in this order
+	NameColumns []string  // the columns by which rows are looked for; the key filter of a rebuild reads them
 }
 
 // stateRows are the rows that a state has of one table; see projections.Table.
@@ -105,15 +105,15 @@ type AnyTable interface {
 	// QueueAll queues a query that loads the whole table into the state.
 	QueueAll(batch *pgx.Batch, state *projections.State)
 
-	// FoundByName reports whether a rebuild finds rows of the table by their names. The
+	// FoundByName reports whether the row cache finds rows of the table by their names. The
 	// methods below may be called only where it does. A row is encoded as one row of
 	// COPY's binary format; do must not keep it after it returns.
 	FoundByName() bool
 	// EachRow calls do for every row that the state has of the table.
 	EachRow(state *projections.State, do func(row []byte, names RowNames))
 	// EachChangedRow calls do for every row that the fold inserted or changed, in the order
-	// of the first changes. loaded is false for an inserted row; a loaded row was the
-	// place-th that was loaded, from 0.
+	// of the first changes. loaded is false for an inserted row. If all rows were loaded before
+	// the fold, a loaded row was the place-th of them, from 0.
 	EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, place int))
 	// PutRow adds a row to the state, as the database has it, and returns the names of the
 	// rows that belong to it.

@@ -36,7 +36,8 @@ const maxSettleTries = 10
 const maxConcurrentReads = 8
 
 // Run settles the out-of-order events that are recorded, unless another command works on the
-// live tables. Where it returns an error it has changed nothing.
+// live tables. Where it returns an error it has changed nothing, unless the connection broke at
+// the commit. The same command tells then: it finds no record of what was settled.
 func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	unlock, err := s.Tables.LockSchema(ctx)
 	if err != nil {

@@ -25,9 +25,9 @@ type Verify struct {
 	Signers  []Signer
 	Strict   bool // a message that no signer verifies is a fault
 	Logger   *slog.Logger
-	Progress func(position, until uint64)
+	Progress func(position, until uint64) // see rebuild.Rebuild
 
-	// Run calls these, one at a time, with everything that it finds.
+	// Run calls these, one at a time, with everything that it finds. They must not be nil.
 	Fault      func(Fault)
 	Difference func(Difference)
 	Definition func(DefinitionDifference)
