@@ -41,7 +41,7 @@ const logRetryInterval = 50 * time.Millisecond
 // withLog calls work when the log answers.
 func withLog(work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
-		retry := backoff.Backoff{Min: logRetryInterval, Max: logRetryInterval}
+		retry := backoff.Every(logRetryInterval)
 		for began := time.Now(); ; {
 			_, err := s.log.Info(ctx)
 			if err == nil {

@@ -13,6 +13,10 @@ type Backoff struct {
 	next time.Duration
 }
 
+// Every returns a Backoff whose waits are all that long. It is for something that usually
+// comes soon, such as a lock.
+func Every(interval time.Duration) *Backoff { return &Backoff{Min: interval, Max: interval} }
+
 // Next returns how long the next Wait takes.
 func (b *Backoff) Next() time.Duration { return max(b.next, b.Min) }
 

@@ -24,6 +24,18 @@ func TestWaitsDoubleUpToTheMaximum(t *testing.T) {
 	})
 }
 
+func TestWaitsOfEveryIntervalAreEqual(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := Every(time.Second)
+		for range 3 {
+			began := time.Now()
+			require.NoError(t, b.Wait(t.Context()))
+			require.Equal(t, time.Second, time.Since(began))
+		}
+	})
+}
+
 func TestTheContextEndsAWait(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

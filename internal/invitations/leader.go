@@ -69,7 +69,7 @@ func leaderSession(tables *store.Store) *pgx.ConnConfig {
 var errWorkDone = errors.New("the work is done")
 
 func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) error {
-	retry := backoff.Backoff{Min: electionInterval, Max: electionInterval}
+	retry := backoff.Every(electionInterval)
 	for {
 		var elected bool
 		err := onSession(ctx, func(ctx context.Context) error {

@@ -29,7 +29,7 @@ var errPredecessor = errors.New("an earlier server of this cluster is still runn
 func awaitPredecessor(ctx context.Context, at site) error {
 	deadline := time.Now().Add(predecessorTimeout)
 	stopped := orphansStop
-	again := backoff.Backoff{Min: predecessorInterval, Max: predecessorInterval}
+	again := backoff.Every(predecessorInterval)
 	for {
 		pid := namedPostmaster(at.cluster)
 		busy, certain := clusterBusy(at, pid)

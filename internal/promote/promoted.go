@@ -80,7 +80,7 @@ func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, caus
 func answered(ctx context.Context, s *store.Store, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	retry := backoff.Backoff{Min: store.LockRetryInterval, Max: store.LockRetryInterval}
+	retry := backoff.Every(store.LockRetryInterval)
 	for {
 		err := ask(ctx)
 		if err == nil || !store.ConnectionLost(err) || retry.Wait(ctx) != nil {

@@ -32,7 +32,7 @@ func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error 
 	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
-	retry := backoff.Backoff{Min: store.LockRetryInterval, Max: store.LockRetryInterval}
+	retry := backoff.Every(store.LockRetryInterval)
 	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
 		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(ownPID))
 		if err != nil {

@@ -69,7 +69,7 @@ func execWithRetry(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, sql string,
 ) error {
-	retry := backoff.Backoff{Min: LockRetryInterval, Max: LockRetryInterval}
+	retry := backoff.Every(LockRetryInterval)
 	for {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, indexSettings); err != nil {

@@ -182,7 +182,7 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		connection.Release()
 		return nil, fmt.Errorf("keep the session: %w", err)
 	}
-	retry := backoff.Backoff{Min: LockRetryInterval, Max: LockRetryInterval}
+	retry := backoff.Every(LockRetryInterval)
 	for range lockTimeout / LockRetryInterval {
 		var locked bool
 		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
