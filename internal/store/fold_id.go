@@ -14,24 +14,33 @@ import (
 // ErrFoldID means that the tables were folded under other rules. Nothing was written.
 var ErrFoldID = errors.New("the tables belong to another fold id; run: projector rebuild --promote")
 
-// CurrentTables returns the tables that have the schema's name now, or ErrFoldID where
-// they were folded under other rules, or ErrNotPrepared.
+// CurrentTables returns the tables that have the schema's name now, or the error of
+// CheckRules, or ErrNotPrepared.
 func (s *Store) CurrentTables(ctx context.Context, rules projections.Rules) (TablesID, error) {
-	var foldID string
-	err := s.pool.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", s.schema).Scan(&foldID)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return 0, ErrNotPrepared
-	case err != nil:
-		return 0, fmt.Errorf("read the schema's state: %w", err)
-	case foldID != rules.FoldID():
-		return 0, OtherRulesError(s.schema, foldID, rules.FoldID())
+	if _, err := CheckRules(ctx, s.pool, s.schema, rules); err != nil {
+		return 0, err
 	}
 	return s.FindTables(ctx, s.pool)
 }
 
-// OtherRulesError is the error for tables that were folded under other rules: ErrFoldID,
-// or for a candidate schema what to do about it.
+// CheckRules returns the id of the log that the tables of a schema were folded from. It
+// returns ErrNoSchema where there are no tables, and an error where they were folded under
+// other rules: ErrFoldID for the live schema, for a candidate what to do about it.
+func CheckRules(ctx context.Context, q Querier, schema string, rules projections.Rules) (logID string, err error) {
+	var foldID string
+	err = q.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", schema).Scan(&foldID, &logID)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return "", NoSchema(schema)
+	case err != nil:
+		return "", fmt.Errorf("read the schema's state: %w", err)
+	case foldID != rules.FoldID():
+		return "", OtherRulesError(schema, foldID, rules.FoldID())
+	}
+	return logID, nil
+}
+
+// OtherRulesError is the error for tables that were folded under other rules; see CheckRules.
 func OtherRulesError(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)

@@ -58,12 +58,8 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return Settled{}, err
 	}
-	var current string
-	if err := tx.QueryRow(ctx, "select fold_id from payfold.schema_state where schema_name = $1", s.Schema()).Scan(&current); err != nil {
-		return Settled{}, fmt.Errorf("read the schema's state: %w", err)
-	}
-	if current != rules.FoldID() {
-		return Settled{}, store.OtherRulesError(s.Schema(), current, rules.FoldID())
+	if _, err := store.CheckRules(ctx, tx, s.Schema(), rules); err != nil {
+		return Settled{}, err
 	}
 	recorded, err := store.OutOfOrder(ctx, tx, s.Schema())
 	if err != nil {
