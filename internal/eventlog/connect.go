@@ -50,16 +50,16 @@ func Connect(config Config) (*Log, error) {
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
-	pipeline := newPipeline(func(uint64) error { return nil })
-	l, err := connect(url, config.Stream, pipeline.lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
+	appends := newClient(func(uint64) error { return nil })
+	l, err := connect(url, config.Stream, appends.lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
 	if err != nil {
 		return nil, err
 	}
-	if err := pipeline.listen(l.conn); err != nil {
+	if err := appends.listen(l.conn); err != nil {
 		l.conn.Close()
 		return nil, err
 	}
-	l.committer = newCommitter(pipeline)
+	l.committer = newCommitter(appends)
 	switch {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }

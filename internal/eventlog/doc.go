@@ -14,10 +14,17 @@
 //	log.go, connect.go  a connection to the stream
 //	message.go          how an event is written as a message, and read again
 //	committer.go        group commit: answers, flushes, and each delivery's result
-//	publish.go          sends messages and receives answers, without waiting in between
+//	publish.go          sends messages to a cluster and receives answers, without waiting in between
+//	direct.go           the same for the server inside this process, without the general client
+//	settings.go         which settings of a stream keep every event
+//	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable
+//	read_until.go       reads the server's files, or else receives the messages
+//	consumer.go         what a reader leaves on the server, and how it is removed
 //	embedded.go         the server inside this process
 //	accounts.go         what each of its connections may do, by its token (accounts.conf)
+//	recover.go          the files are read before the server opens them
 //	probe.go            checks that it stores messages where blockstore expects them
 //	files.go            turns the records that blockstore reads into messages
+//	check.go            ingest check: the files without a server
 package eventlog

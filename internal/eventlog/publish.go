@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pipeline publishes messages without waiting for their answers. All answers come to one
-// inbox; a number in the subject assigns each to its entry.
-type pipeline struct {
+// client publishes messages through nats.go, without waiting for their answers. All answers
+// come to one inbox; a number in the subject assigns each to its entry.
+type client struct {
 	conn  *nats.Conn
 	inbox string // ends with a dot; an entry's number follows
 	sync  func(seq uint64) error
@@ -33,14 +33,14 @@ var (
 // not stored yet, so the second is not a duplicate yet.
 const duplicateInProcess = 10158
 
-func newPipeline(flush func(seq uint64) error) *pipeline {
-	return &pipeline{sync: flush, pending: map[uint64]*entry{}}
+func newClient(flush func(seq uint64) error) *client {
+	return &client{sync: flush, pending: map[uint64]*entry{}}
 }
 
 // listen subscribes to the answers. It must return before the first publish.
-func (p *pipeline) listen(conn *nats.Conn) error {
-	p.conn, p.inbox = conn, conn.NewInbox()+"."
-	answers, err := conn.Subscribe(p.inbox+"*", p.receive)
+func (c *client) listen(conn *nats.Conn) error {
+	c.conn, c.inbox = conn, conn.NewInbox()+"."
+	answers, err := conn.Subscribe(c.inbox+"*", c.receive)
 	if err != nil {
 		return fmt.Errorf("listen for the log's answers: %w", err)
 	}
@@ -48,49 +48,49 @@ func (p *pipeline) listen(conn *nats.Conn) error {
 	return answers.SetPendingLimits(-1, -1)
 }
 
-func (p *pipeline) flush(seq uint64) error { return p.sync(seq) }
+func (c *client) flush(seq uint64) error { return c.sync(seq) }
 
-func (p *pipeline) publish(e *entry) error {
-	p.mu.Lock()
-	p.last++
-	e.number = p.last
-	p.pending[e.number] = e
-	p.mu.Unlock()
-	err := p.conn.PublishMsg(e.message.forClient(p.inbox + strconv.FormatUint(e.number, 36)))
+func (c *client) publish(e *entry) error {
+	c.mu.Lock()
+	c.last++
+	e.number = c.last
+	c.pending[e.number] = e
+	c.mu.Unlock()
+	err := c.conn.PublishMsg(e.message.forClient(c.inbox + strconv.FormatUint(e.number, 36)))
 	if err != nil {
-		p.forget(e)
+		c.forget(e)
 	}
 	return err
 }
 
-func (p *pipeline) forget(e *entry) { p.take(e.number) }
+func (c *client) forget(e *entry) { c.take(e.number) }
 
-func (p *pipeline) take(number uint64) *entry {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	e := p.pending[number]
-	delete(p.pending, number)
+func (c *client) take(number uint64) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.pending[number]
+	delete(c.pending, number)
 	return e
 }
 
 // lost fails every entry that waits for an answer, because the connection that would have
 // carried the answer is gone.
-func (p *pipeline) lost() {
-	p.mu.Lock()
-	pending := p.pending
-	p.pending = map[uint64]*entry{}
-	p.mu.Unlock()
+func (c *client) lost() {
+	c.mu.Lock()
+	pending := c.pending
+	c.pending = map[uint64]*entry{}
+	c.mu.Unlock()
 	for _, e := range pending {
 		e.answer(0, false, ErrDisconnected)
 	}
 }
 
-func (p *pipeline) receive(m *nats.Msg) {
-	number, err := strconv.ParseUint(m.Subject[len(p.inbox):], 36, 64)
+func (c *client) receive(m *nats.Msg) {
+	number, err := strconv.ParseUint(m.Subject[len(c.inbox):], 36, 64)
 	if err != nil {
 		return
 	}
-	if e := p.take(number); e != nil {
+	if e := c.take(number); e != nil {
 		e.answer(readAnswer(m.Header.Get("Status"), m.Data))
 	}
 }
