@@ -17,14 +17,10 @@ type adoptCommand struct {
 // Run makes the tables continue with a new log, after the old one was lost.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		info, err := s.log.Info(ctx)
+		adopted, err := identity.AdoptLog(ctx, s.log, s.store)
 		if err != nil {
 			return err
 		}
-		behind, err := identity.AdoptLog(ctx, s.store, info.LogID, info.First, info.Partitions)
-		if err != nil {
-			return err
-		}
-		return report.Adopted{LogID: info.LogID, First: info.First, PartitionsBehind: behind}.Write(streams.Out, c.JSON)
+		return report.Adopted(streams.Out, adopted, c.JSON)
 	})
 }

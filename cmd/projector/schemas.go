@@ -29,14 +29,9 @@ type dropCommand struct {
 	Schema string `arg:"" help:"A schema that is not live."`
 }
 
-// Run drops the schema, unless another command works on it.
+// Run drops the schema.
 func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		unlock, err := s.store.LockSchema(ctx)
-		if err != nil {
-			return err
-		}
-		defer unlock()
 		return s.store.Drop(ctx)
 	})
 }

@@ -7,17 +7,35 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // ErrNotAdopted means that a log was not adopted and nothing has changed.
 var ErrNotAdopted = errors.New("not adopted")
 
-// AdoptLog makes the store's tables continue with another log. That must begin at first,
-// right after the newest message that the tables have. AdoptLog returns how many partitions
-// had an earlier position: what they lack of the old log is lost.
-func AdoptLog(ctx context.Context, s *store.Store, logID string, first uint64, partitions int) (behind int, err error) {
-	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+// Adopted is the log that the tables continue with.
+type Adopted struct {
+	LogID            string `json:"log_id"`
+	First            uint64 `json:"first_seq"`
+	PartitionsBehind int    `json:"partitions_behind"` // whose position was before First-1; what they lack of the old log is lost
+}
+
+// AdoptLog makes the store's tables continue with another log. That must begin right after
+// the newest message that the tables have. The error is ErrNotAdopted if it does not, or is
+// the log of the tables already.
+func AdoptLog(ctx context.Context, log log, s *store.Store) (Adopted, error) {
+	info, err := log.Info(ctx)
+	if err != nil {
+		return Adopted{}, err
+	}
+	return Adopt(ctx, s, info)
+}
+
+// Adopt is AdoptLog for a log that is described by info.
+func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, error) {
+	done := Adopted{LogID: info.LogID, First: info.First}
+	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
 		// No promotion may replace the tables meanwhile.
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {
 			return fmt.Errorf("wait for a promotion: %w", err)
@@ -31,28 +49,28 @@ func AdoptLog(ctx context.Context, s *store.Store, logID string, first uint64, p
 		var newest int64
 		err := tx.QueryRow(ctx, `select log_id, partitions,
 			(select max(position) from checkpoint), (select count(*) from checkpoint where position < (select max(position) from checkpoint))
-			from payfold.schema_state where schema_name = $1 for update`, s.Schema()).Scan(&haveLog, &have, &newest, &behind)
+			from payfold.schema_state where schema_name = $1 for update`, s.Schema()).Scan(&haveLog, &have, &newest, &done.PartitionsBehind)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return store.NoSchema(s.Schema())
 		case err != nil:
 			return fmt.Errorf("read where the tables stand: %w", err)
-		case haveLog == logID:
-			return fmt.Errorf("%w: %s is the log of these tables already", ErrNotAdopted, logID)
-		case have != partitions:
-			return fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrNotAdopted, have, partitions)
-		case first != uint64(newest)+1:
-			return fmt.Errorf("%w: the log begins at seq %d; it must begin at %d, after the newest message the tables hold", ErrNotAdopted, first, newest+1)
+		case haveLog == info.LogID:
+			return fmt.Errorf("%w: %s is the log of these tables already", ErrNotAdopted, info.LogID)
+		case have != info.Partitions:
+			return fmt.Errorf("%w: the tables have %d partitions, the log has %d", ErrNotAdopted, have, info.Partitions)
+		case info.First != uint64(newest)+1:
+			return fmt.Errorf("%w: the log begins at seq %d; it must begin at %d, after the newest message the tables hold", ErrNotAdopted, info.First, newest+1)
 		}
-		if _, err := tx.Exec(ctx, "update checkpoint set log_id = $1, position = $2, position_digest = null", logID, newest); err != nil {
+		if _, err := tx.Exec(ctx, "update checkpoint set log_id = $1, position = $2, position_digest = null", info.LogID, newest); err != nil {
 			return fmt.Errorf("take up the log: %w", err)
 		}
-		if _, err := tx.Exec(ctx, "update payfold.schema_state set log_id = $2 where schema_name = $1", s.Schema(), logID); err != nil {
+		if _, err := tx.Exec(ctx, "update payfold.schema_state set log_id = $2 where schema_name = $1", s.Schema(), info.LogID); err != nil {
 			return fmt.Errorf("take up the log: %w", err)
 		}
 		return nil
 	})
-	return behind, err
+	return done, err
 }
 
 // HoldsBefore reports whether the store's tables have any message before seq.

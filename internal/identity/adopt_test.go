@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/live"
@@ -29,7 +30,7 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	bulk, err := rebuild.NewBulk(ctx, s, fixture.AnyMode, 6, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
-	_, err = identity.AdoptLog(ctx, s, "log-2", 6, fixture.Partitions)
+	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions})
 	require.NoError(t, err)
 	late := []events.Event{fixture.Event(t, 6, fixture.Pack("late", "late", "u1", 7))}
 	_, err = live.Apply(ctx, s, fixture.AnyMode, late, store.Advance{LogID: "log-1", From: everywhere(5), To: 6})

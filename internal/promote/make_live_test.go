@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/live"
@@ -249,7 +250,7 @@ func TestALogIsNotAdoptedDuringAPromotion(t *testing.T) {
 	p := promotion(t, next)
 	p.CatchUp = func(context.Context, uint64) error {
 		go func() {
-			_, err := identity.AdoptLog(ctx, s, "log-2", 6, fixture.Partitions)
+			_, err := identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions})
 			adopted <- err
 		}()
 		wait.Until(t, func() bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
@@ -87,19 +88,12 @@ func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
 	return err
 }
 
-// Adopted is the log that the tables continue with.
-type Adopted struct {
-	LogID            string `json:"log_id"`
-	First            uint64 `json:"first_seq"`
-	PartitionsBehind int    `json:"partitions_behind"` // whose position was before First-1
-}
-
-// Write writes text for people, or one JSON object.
-func (a Adopted) Write(w io.Writer, asJSON bool) error {
-	return write(w, asJSON, a, func(p *page) {
-		p.line("The tables continue with log %s from seq %d.", a.LogID, a.First)
-		if a.PartitionsBehind > 0 {
-			p.line("%d partitions had a position before that: their events between are lost with the old log.", a.PartitionsBehind)
+// Adopted writes with which log the tables continue.
+func Adopted(w io.Writer, done identity.Adopted, asJSON bool) error {
+	return write(w, asJSON, done, func(p *page) {
+		p.line("The tables continue with log %s from seq %d.", done.LogID, done.First)
+		if done.PartitionsBehind > 0 {
+			p.line("%s had a position before that: the events between are lost with the old log.", count(int64(done.PartitionsBehind), "partition"))
 		}
 	})
 }

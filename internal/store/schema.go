@@ -128,9 +128,20 @@ func NoSchema(name string) error {
 	return fmt.Errorf("%w: %s; projector schemas lists what there is", ErrNoSchema, name)
 }
 
-// Drop removes the store's schema with everything in it. It returns ErrLive for the live
-// schema, and an error where objects of other schemas depend on it.
+// Drop removes the store's schema with everything in it, unless another command works on it.
+// It returns ErrLive for the live schema, ErrNoSchema where there are no tables, and an error
+// where objects of other schemas depend on it.
 func (s *Store) Drop(ctx context.Context) error {
+	unlock, err := s.LockSchema(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.DropLocked(ctx)
+}
+
+// DropLocked is Drop for a command that has the lock of LockSchema already.
+func (s *Store) DropLocked(ctx context.Context) error {
 	if s.schema == LiveSchema {
 		return fmt.Errorf("%w: %s", ErrLive, s.schema)
 	}

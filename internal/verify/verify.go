@@ -76,10 +76,10 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	if err := v.scratch.Drop(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
+	if err := v.scratch.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
 		return Verdict{}, err
 	}
-	defer func() { _ = v.scratch.Drop(context.WithoutCancel(ctx)) }()
+	defer func() { _ = v.scratch.DropLocked(context.WithoutCancel(ctx)) }()
 	if err := v.scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
