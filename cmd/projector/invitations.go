@@ -21,16 +21,11 @@ type invitationsListCommand struct{ readFlags }
 // Run lists all invitations, the oldest purchase first.
 func (c *invitationsListCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
-		list, err := invitations.List(ctx, s)
-		if err != nil {
-			return orNotPrepared(err)
-		}
-		pauses, err := invitations.Pauses(ctx, s, time.Now())
+		all, err := invitations.List(ctx, s, time.Now())
 		if err != nil {
 			return err
 		}
-		report.Pauses(streams.Err, pauses)
-		return report.Invitations(streams.Out, list, c.JSON)
+		return report.Invitations(streams.Out, streams.Err, all, c.JSON)
 	})
 }
 
@@ -45,7 +40,7 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		repositories, err := invitations.Retry(ctx, s, c.User, time.Now())
 		if err != nil {
-			return orNotPrepared(err)
+			return err
 		}
 		if len(repositories) == 0 {
 			fmt.Fprintf(streams.Err, "%s has no failed, declined or expired invitation whose purchase is kept\n", c.User)
@@ -53,11 +48,4 @@ func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) 
 		}
 		return report.Retried(streams.Out, c.User, repositories, c.JSON)
 	})
-}
-
-func orNotPrepared(err error) error {
-	if store.NotPrepared(err) {
-		return store.ErrNotPrepared
-	}
-	return err
 }

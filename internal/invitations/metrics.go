@@ -62,7 +62,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pauses, err := Pauses(ctx, r.Store, r.Now())
+	pauses, err := readPauses(ctx, r.Store, r.Now())
 	if err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func (r records) endPause(ctx context.Context, repository, cause string) error {
 	return nil
 }
 
-// Pauses lists the pauses in force.
-func Pauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, error) {
+// readPauses lists the pauses in force.
+func readPauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, error) {
 	rows, err := tables.Pool().Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
 		where paused_until > $1 order by 1`, now)
 	if err != nil {

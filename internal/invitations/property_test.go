@@ -154,10 +154,10 @@ func (b *buyers) requireGitHub(t *rapid.T) {
 
 // requireRows: the invitation of each purchase has the right status.
 func (b *buyers) requireRows(t *rapid.T) {
-	list, err := List(t.Context(), b.tables)
+	all, err := List(t.Context(), b.tables, time.Now())
 	require.NoError(t, err)
 	status := map[string]string{}
-	for _, one := range list {
+	for _, one := range all.Invitations {
 		status[one.PaymentID] = one.Status
 	}
 	for i, one := range b.purchases {

@@ -247,9 +247,9 @@ func TestMergedPaymentsHaveOneInvitation(t *testing.T) {
 			w.clock.Advance(24 * time.Hour)
 		}
 		require.Equal(t, 1, w.github.Sent("octo"))
-		list, err := List(t.Context(), r.Store)
+		all, err := List(t.Context(), r.Store, w.clock.Now())
 		require.NoError(t, err)
-		for _, one := range list {
+		for _, one := range all.Invitations {
 			require.Equal(t, one.PaymentID != "tran", one.Status == Withdrawn, "%v %v", names, one)
 		}
 		w.deliver(t, w.event("refund.created", `"transaction":"tran"`))

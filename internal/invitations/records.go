@@ -103,9 +103,27 @@ func (r records) serialized(ctx context.Context, repository string, work func(tx
 	})
 }
 
-// List returns all invitations, the oldest purchase first.
-func List(ctx context.Context, tables *store.Store) ([]Invitation, error) {
-	return list(ctx, tables.Pool(), "true")
+// Listing has all invitations, the oldest purchase first, and the pauses in force.
+type Listing struct {
+	Invitations []Invitation
+	Pauses      []Pause
+}
+
+// List returns all invitations and pauses. The error is store.ErrNotPrepared where no projector
+// has made their tables yet.
+func List(ctx context.Context, tables *store.Store, now time.Time) (out Listing, err error) {
+	if out.Invitations, err = list(ctx, tables.Pool(), "true"); err != nil {
+		return Listing{}, orNotPrepared(err)
+	}
+	out.Pauses, err = readPauses(ctx, tables, now)
+	return out, err
+}
+
+func orNotPrepared(err error) error {
+	if store.NotPrepared(err) {
+		return store.ErrNotPrepared
+	}
+	return err
 }
 
 // OfUser returns a user's invitations, the oldest purchase first.

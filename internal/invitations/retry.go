@@ -15,7 +15,8 @@ import (
 var retryInvitations string
 
 // Retry makes a user's invitations pending again that would not be repeated
-// automatically, and returns their repositories. See retry_invitations.sql.
+// automatically, and returns their repositories. See retry_invitations.sql. The error is
+// store.ErrNotPrepared where no projector has made the tables yet.
 func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
 	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {
@@ -30,7 +31,7 @@ func Retry(ctx context.Context, tables *store.Store, user string, now time.Time)
 		return err
 	})
 	if err != nil {
-		return nil, orOlderTables(fmt.Errorf("retry the invitations of %s: %w", user, err))
+		return nil, orNotPrepared(orOlderTables(fmt.Errorf("retry the invitations of %s: %w", user, err)))
 	}
 	return repositories, nil
 }

@@ -41,13 +41,13 @@ func Explain(ctx context.Context, log Log, database *store.Store, about Question
 
 func explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	if about.User != "" {
-		story, err := readUser(ctx, database, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
-		return User{story}, err
+		rows, err := readUser(ctx, database, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
+		return User{rows}, err
 	}
-	var story EventRows
+	var rows EventRows
 	var err error
 	if about.Seq != 0 {
-		story, err = readMessage(ctx, database, about.Seq, about.Limit)
+		rows, err = readMessage(ctx, database, about.Seq, about.Limit)
 		if errors.Is(err, store.ErrUnknown) {
 			live, err := database.SchemaNamed(ctx, database.Schema())
 			if err != nil {
@@ -56,12 +56,12 @@ func explain(ctx context.Context, log Log, database *store.Store, about Question
 			return findPending(ctx, log, live.LogID, about.Seq)
 		}
 	} else {
-		story, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
+		rows, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newEvent(ctx, log, story), nil
+	return newEvent(ctx, log, rows), nil
 }
 
 // UnknownError says in one line that neither tables nor log have the event or user.

@@ -9,10 +9,15 @@ import (
 	"github.com/payfold/payfold/internal/invitations"
 )
 
-// Invitations writes a table, or one JSON object a line.
-func Invitations(w io.Writer, list []invitations.Invitation, asJSON bool) error {
+// Invitations writes a table, or one JSON object a line. It writes a line to errors for each
+// pause.
+func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) error {
+	for _, pause := range all.Pauses {
+		fmt.Fprintf(errors, "%s: no requests to GitHub before %s (%s): %s\n",
+			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, Clean(pause.Reason))
+	}
 	if asJSON {
-		for _, one := range list {
+		for _, one := range all.Invitations {
 			if one.Reason == nil && one.Status == invitations.Pending {
 				waits := invitationReason(one)
 				one.Reason = &waits
@@ -24,21 +29,13 @@ func Invitations(w io.Writer, list []invitations.Invitation, asJSON bool) error 
 		return nil
 	}
 	var rows [][]string
-	for _, one := range list {
+	for _, one := range all.Invitations {
 		rows = append(rows, []string{
 			one.UserID, cmp.Or(optional(one.GitHubUser), "-"), cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
 			one.ChangedAt.UTC().Format(time.RFC3339), invitationReason(one),
 		})
 	}
 	return writeTable(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
-}
-
-// Pauses writes one line for each pause.
-func Pauses(w io.Writer, list []invitations.Pause) {
-	for _, pause := range list {
-		fmt.Fprintf(w, "%s: no requests to GitHub before %s (%s): %s\n",
-			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, Clean(pause.Reason))
-	}
 }
 
 // Retried writes the repositories that a user will be invited to again.
