@@ -62,9 +62,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 // openLog starts the embedded log or connects to the cluster. The second result closes it.
 func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
-		log, err := eventlog.Connect(eventlog.Config{
-			URL: c.NATSURL, Credentials: c.NATSCreds, Stream: c.NATSStream, Logger: logger,
-		})
+		log, err := eventlog.Connect(cluster(&c.Common, logger))
 		if err != nil {
 			return nil, nil, err
 		}
