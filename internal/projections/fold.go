@@ -6,10 +6,10 @@
 // the same rows, byte for byte, in any batches. Live projection and rebuild run the same code.
 //
 // From the bottom up: the files that are named after tables have the rows, and what follows
-// from a row alone (payment.go first). state.go has all rows, and finds them. settle.go writes
-// the ledger, and choose.go what the portal shows. recompute.go and set_subscription.go call
-// each other: a payment can change its subscription, and a subscription its payments. claim.go,
-// lifecycle.go and reverse.go are the rules of the event types. fold.go applies them.
+// from a row alone (payment.go first). state.go has all rows, and finds them. write_ledger.go
+// writes the ledger, and choose.go what the portal shows. recompute.go and set_subscription.go
+// call each other: a payment can change its subscription, and a subscription its payments.
+// claim.go, lifecycle.go and reverse.go are the rules of the event types. fold.go applies them.
 //
 // A State must hold every row that the events folded into it can touch (see State). Each
 // Table knows which of its rows a fold changed.

@@ -6,7 +6,7 @@ import (
 )
 
 // recompute stores a payment that has changed, and brings up to date what depends on it. The
-// payment inherits from its subscription, is claimed if it is complete, has its ledger settled,
+// payment inherits from its subscription, is claimed if it is complete, gets its ledger lines,
 // and updates its subscription and licences. If it is the event's own payment, f.payment is set
 // to the result.
 func (r Rules) recompute(s *State, f *facts, p Payment) {
@@ -37,7 +37,7 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 		s.keepNameOnly(f)
 	}
 	s.putPayment(p)
-	p = s.settle(p, by, now)
+	p = s.writeLedger(p, by, now)
 	s.releaseImplicit(before, p.subscription())
 	r.updateSubscription(s, f, before, full)
 	s.chooseLicenses(f.OccurredAt, p, before, merged)

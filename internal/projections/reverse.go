@@ -1,8 +1,8 @@
 package projections
 
 // reverse is the rule of refund.created and dispute.created. They need only a name of the
-// payment, which knows the user and the kind. What is reversed is settled against what the
-// payment granted, now or when it is claimed.
+// payment, which knows the user and the kind. What the payment granted is taken back now, or
+// when it is claimed.
 func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 	if f.PaymentID() == "" {
 		return Rejected, rejection(MissingPaymentID)

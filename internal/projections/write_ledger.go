@@ -1,10 +1,11 @@
 package projections
 
-// settle writes the ledger lines that are missing. What the ledger must say is a function of
-// the payment and its reversals only. Grants are written under the event by, corrections under
-// the event now, and each reversal under its own event, in the order of the log. If no line is
-// missing, settle writes none.
-func (s *State) settle(p Payment, by, now ledgerEvent) Payment {
+// writeLedger writes the ledger lines that are missing, and returns the payment with what its
+// reversals take back. What the ledger must say is a function of the payment and its reversals
+// only. Grants are written under the event by, corrections under the event now, and each
+// reversal under its own event, in the order of the log. If no line is missing, writeLedger
+// writes none.
+func (s *State) writeLedger(p Payment, by, now ledgerEvent) Payment {
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
 	if len(reversals) > 0 {
