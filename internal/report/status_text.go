@@ -152,7 +152,7 @@ func faultsText(p *page, s *DatabaseStatus) {
 	if s.Disorder.Count == 0 {
 		p.section("OUT OF ORDER: none")
 	} else {
-		p.section("OUT OF ORDER: %s applied after a later one of the same user, payment or subscription", count(s.Disorder.Count, "event"))
+		p.section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.Disorder.Count, "event"))
 		var rows [][]string
 		for _, d := range s.Disorder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})

@@ -26,7 +26,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
 		inFlight: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_webhook_in_flight", Help: "Deliveries being read or stored.",
+			Name: "payfold_webhook_in_flight", Help: "Signed deliveries that are being stored.",
 		}),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up before their end to make room for others.",
