@@ -131,10 +131,7 @@ func OfUser(ctx context.Context, tx pgx.Tx, user string) ([]Invitation, error) {
 	return list(ctx, tx, "user_id = $1", user)
 }
 
-func list(ctx context.Context, from interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}, where string, args ...any,
-) ([]Invitation, error) {
+func list(ctx context.Context, from store.Querier, where string, args ...any) ([]Invitation, error) {
 	rows, err := from.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
 		from payfold.invitation where `+where+` order by activated_at, user_id, repository, provider_payment_id`, args...)

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,13 +77,7 @@ func (c *customers) hasMessage(seq uint64) bool {
 }
 
 // sequences lists the connected events, in no order.
-func (c *customers) sequences() []uint64 {
-	out := make([]uint64, 0, len(c.seqs))
-	for seq := range c.seqs {
-		out = append(out, seq)
-	}
-	return out
-}
+func (c *customers) sequences() []uint64 { return slices.Collect(maps.Keys(c.seqs)) }
 
 // size is the number of connected events.
 func (c *customers) size() int { return len(c.seqs) }
