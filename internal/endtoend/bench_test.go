@@ -90,27 +90,44 @@ func (w *world) awaitPosition(b *testing.B, seq uint64) {
 	}
 }
 
-// BenchmarkVisible measures the time from a delivery until another connection reads its
-// row, with one delivery at a time.
+// BenchmarkVisible measures the time from a delivery until another connection reads its row,
+// at 200 deliveries a second: alone, and while rebuilds of the same log are running.
 func BenchmarkVisible(b *testing.B) {
-	w := setup(b)
-	w.startProjector(b).WaitFor(b, "msg=projecting")
-	connection, err := pgx.Connect(b.Context(), w.database)
-	require.NoError(b, err)
-	defer connection.Close(b.Context())
-	latencies := make([]time.Duration, b.N)
-	b.ResetTimer()
-	for i := range b.N {
-		began := time.Now()
-		w.deliver(b, realSized(i))
-		for found := false; !found; {
-			require.NoError(b, connection.QueryRow(b.Context(),
-				"select exists (select from portal.processed_event where event_id = $1)", fmt.Sprintf("evt_%d", i)).Scan(&found))
-		}
-		latencies[i] = time.Since(began)
+	const history, perSecond = 200_000, 200
+	for name, rebuilds := range map[string]bool{"alone": false, "beside a rebuild": true} {
+		b.Run(name, func(b *testing.B) {
+			w := startFilled(b, history)
+			w.database = testenv.Database(b)
+			w.mustRun(b, "rebuild", "--promote")
+			w.startProjector(b).WaitFor(b, "msg=projecting")
+			var rebuild *testenv.Program
+			if rebuilds {
+				rebuild = w.command(b, "rebuild")
+			}
+			connection, err := pgx.Connect(b.Context(), w.database)
+			require.NoError(b, err)
+			defer connection.Close(b.Context())
+			latencies := make([]time.Duration, b.N)
+			due := time.NewTicker(time.Second / perSecond)
+			defer due.Stop()
+			b.ResetTimer()
+			for i := range b.N {
+				if rebuilds && rebuild.HasExited() {
+					rebuild = w.command(b, "rebuild")
+				}
+				<-due.C
+				began := time.Now()
+				w.deliver(b, realSized(history+i))
+				for found := false; !found; {
+					require.NoError(b, connection.QueryRow(b.Context(),
+						"select exists (select from portal.processed_event where event_id = $1)", fmt.Sprintf("evt_%d", history+i)).Scan(&found))
+				}
+				latencies[i] = time.Since(began)
+			}
+			b.StopTimer()
+			reportLatencies(b, latencies)
+		})
 	}
-	b.StopTimer()
-	reportLatencies(b, latencies)
 }
 
 func reportLatencies(b *testing.B, latencies []time.Duration) {

@@ -145,6 +145,16 @@ func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	return p.command.ProcessState.ExitCode()
 }
 
+// HasExited reports whether the process has ended.
+func (p *Program) HasExited() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // Output returns all that the program has written to stdout and stderr.
 func (p *Program) Output() string { return p.output.String() }
 
