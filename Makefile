@@ -41,9 +41,10 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 
 EVENTS ?= 200000
 BACKLOG ?= 100000
-bench: ## decoding a body beside encoding/json, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, live projection beside the same rows written, and what the start of the log costs
+bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, live projection beside the same rows written, and what the start of the log costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
+	go test -run '^$$' -bench Fold -benchtime 1x -count 3 ./internal/rowcache && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Visible -benchtime 500x -count 3 ./internal/endtoend && \

@@ -31,7 +31,6 @@ type backlog struct {
 	rules  projections.Rules
 	rows   store.RowsID // that the cache has rows of
 	cache  *rowcache.Cache
-	asked  rowcache.Asked
 	state  *projections.State
 	result chan error // of the batch that is written now
 }
@@ -46,14 +45,15 @@ var errStale = errors.New("the tables were replaced since their rows were loaded
 // newBacklog returns a backlog without rows. The tables must be at one position in all
 // partitions.
 func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*backlog, error) {
-	b := &backlog{store: s, rules: rules, cache: rowcache.New(0), state: projections.NewState(), result: make(chan error, 1)}
+	source := rowcache.NewSource(s.Pool(), tables.Loader{Schema: s.Schema()}, nil)
+	b := &backlog{store: s, rules: rules, cache: rowcache.New(0, source), state: projections.NewState(), result: make(chan error, 1)}
 	first := &pgx.Batch{}
 	b.rows.Queue(first, s.Schema())
 	return b, s.Pool().SendBatch(ctx, first).Close()
 }
 
 // full reports whether the rows in memory have reached their limit.
-func (b *backlog) full() bool { return b.cache.Size()+b.asked.Size() > maxBacklogMemory }
+func (b *backlog) full() bool { return b.cache.Size() > maxBacklogMemory }
 
 // foldedBatch is a batch that is folded and not written yet.
 type foldedBatch struct {
@@ -72,14 +72,12 @@ func (b *backlog) fold(ctx context.Context, messages []events.Message) (*foldedB
 	for i, m := range messages {
 		batch[i] = events.Decode(m)
 	}
-	loader := &tables.Loader{Schema: b.store.Schema(), Filter: func(kind tables.NameKind, names []string) []string {
-		return b.asked.New(kind, names, nil)
-	}}
-	if err := b.cache.Read(ctx, b.store.Pool(), loader, batch); err != nil {
+	read, err := b.cache.Read(ctx, batch)
+	if err != nil {
 		return nil, err
 	}
-	maps.Copy(b.state.Poison, loader.State.Poison)
-	if err := b.cache.Fold(b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
+	maps.Copy(b.state.Poison, read.Poison)
+	if err := b.cache.Fold(ctx, b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
 		return nil, err
 	}
 	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: resultOf(b.state)}

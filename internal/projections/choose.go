@@ -54,30 +54,35 @@ func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
 
 // chooseLicense sets a user's licence after one of the user's pro payments changed.
 func (s *State) chooseLicense(user string, at time.Time) {
-	var best Payment
-	for id := range s.proOf[user] {
-		candidate, _ := s.Payments.Get(id)
-		if best.ProviderPaymentID == "" || candidate.licensesBefore(best) {
-			best = candidate
-		}
-	}
-	before, known := s.Licenses.Get(user)
+	best := s.bestLicense(user)
+	now, known := s.Licenses.Get(user)
 	if best.ProviderPaymentID == "" {
-		if known && before.Status == statusActive { // the payment got another kind or user
-			before.Status, before.RevokedAt = statusRevoked, at
-			s.Licenses.Put(user, before)
+		if known && now.active() { // the payment got another kind or user
+			now.Status, now.RevokedAt = statusRevoked, at
+			s.Licenses.Put(user, now)
 		}
 		return
 	}
-	row := ProLicense{
-		UserID: user, Status: statusActive, GitHubUsername: best.GitHubUsername,
-		ProductKey: best.ProductKey, ProviderPaymentID: best.ProviderPaymentID,
-		ActivatedAt: best.FirstAt, RevokedAt: best.ReversedAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
+	if !known || now != best {
+		s.Licenses.Put(user, best)
 	}
-	if !best.ReversedAt.IsZero() {
-		row.Status = statusRevoked
+}
+
+// bestLicense returns the licence of the pro payment that comes first; an empty one if there is
+// no such payment. While the payment of the loaded licence is not here, that licence stands for
+// all payments that are not here: none of them comes before it, and none of them changes.
+func (s *State) bestLicense(user string) ProLicense {
+	var best ProLicense
+	if loaded, active := s.activeLicenses[user]; active {
+		if _, here := s.Payments.Get(loaded.ProviderPaymentID); !here {
+			best = loaded
+		}
 	}
-	if !known || row != before {
-		s.Licenses.Put(user, row)
+	for id := range s.proOf[user] {
+		p, _ := s.Payments.Get(id)
+		if candidate := p.license(); best.ProviderPaymentID == "" || candidate.before(best) {
+			best = candidate
+		}
 	}
+	return best
 }

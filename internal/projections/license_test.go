@@ -120,3 +120,34 @@ func TestTheGitHubUserIsReadFromEveryFormOfTheName(t *testing.T) {
 		require.Empty(t, license.GitHubUsername)
 	}
 }
+
+// A state has only the licence of payments that cannot change.
+func TestALoadedLicenceStandsForThePaymentsThatAreNotLoaded(t *testing.T) {
+	t.Parallel()
+	loaded := ProLicense{
+		UserID: "u1", Status: "active", GitHubUsername: "ada", ProviderPaymentID: "t0", ActivatedAt: minuteOf(5), EventID: "e0", StreamSeq: 1,
+	}
+	for name, c := range map[string]struct {
+		log     []string
+		payment string
+		changed bool
+	}{
+		"an older payment":                     {[]string{at(4, pro("e1", "t1", ""))}, "t0", false},
+		"a newer payment":                      {[]string{at(6, pro("e1", "t1", ""))}, "t1", true},
+		"a newer payment, which is reversed":   {[]string{at(6, pro("e1", "t1", "")), at(7, refund("r1", `"transaction":"t1"`))}, "t0", true},
+		"a reversed payment, which is claimed": {[]string{at(7, refund("r1", `"transaction":"t1"`)), at(6, pro("e1", "t1", ""))}, "t0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := NewState()
+			s.LoadLicense(loaded)
+			foldInto(t, s, anyMode, c.log...)
+			license, _ := s.Licenses.Get("u1")
+			require.Equal(t, c.payment, license.ProviderPaymentID)
+			if c.payment == "t0" {
+				require.Equal(t, loaded, license)
+			}
+			require.Equal(t, c.changed, len(s.Licenses.Updated()) == 1)
+		})
+	}
+}

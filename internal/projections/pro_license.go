@@ -20,14 +20,29 @@ type ProLicense struct {
 
 const statusRevoked = "revoked"
 
-// licensesBefore orders the pro payments of a user: first those that are not reversed, then the
-// newest.
-func (p Payment) licensesBefore(other Payment) bool {
-	if mine, others := p.ReversedAt.IsZero(), other.ReversedAt.IsZero(); mine != others {
-		return mine
+// license returns the licence of a claimed pro payment, as if it were the user's only one.
+func (p Payment) license() ProLicense {
+	row := ProLicense{
+		UserID: p.UserID, Status: statusActive, GitHubUsername: p.GitHubUsername,
+		ProductKey: p.ProductKey, ProviderPaymentID: p.ProviderPaymentID,
+		ActivatedAt: p.FirstAt, RevokedAt: p.ReversedAt, EventID: p.EventID, StreamSeq: p.StreamSeq,
 	}
-	if !p.FirstAt.Equal(other.FirstAt) {
-		return p.FirstAt.After(other.FirstAt)
+	if !p.ReversedAt.IsZero() {
+		row.Status = statusRevoked
 	}
-	return p.StreamSeq > other.StreamSeq
+	return row
 }
+
+// before orders the licences of a user's pro payments: first those that are active, then the
+// newest.
+func (l ProLicense) before(other ProLicense) bool {
+	if l.active() != other.active() {
+		return l.active()
+	}
+	if !l.ActivatedAt.Equal(other.ActivatedAt) {
+		return l.ActivatedAt.After(other.ActivatedAt)
+	}
+	return l.StreamSeq > other.StreamSeq
+}
+
+func (l ProLicense) active() bool { return l.Status == statusActive }

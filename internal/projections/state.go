@@ -13,8 +13,9 @@ import (
 //     subscription that an event starts
 //   - subscriptions: those that the events or their payments name, and all subscriptions of
 //     every user that is touched
-//   - users: the rows of each user that the event, its payment or its subscription names, and
-//     the user's payments of kind pro
+//   - users: the rows of each user that the event, its payment or its subscription names
+//   - pro payments: if one of a user's claimed pro payments is here, or the user's licence is
+//     revoked, all of that user's
 //   - the reversals and ledger lines of those payments
 //
 // The methods Load… add rows of the database. Fold changes them.
@@ -40,6 +41,8 @@ type State struct {
 	proOf         map[string]map[string]bool // user → claimed payments of kind pro
 	reversalsOf   map[string][]string        // payment → reversals, by their event ids
 
+	activeLicenses map[string]ProLicense // user → licence of the database, as it was loaded
+
 	facts  facts              // of the event that is folded now
 	before map[string]Payment // the payments that the event changed, as they were before; nil without extras
 }
@@ -54,6 +57,8 @@ func NewState() *State {
 		ofUser:        map[string]map[string]bool{},
 		proOf:         map[string]map[string]bool{},
 		reversalsOf:   map[string][]string{},
+
+		activeLicenses: map[string]ProLicense{},
 	}
 }
 
@@ -75,6 +80,7 @@ func (s *State) Reset() {
 	clear(s.ofUser)
 	clear(s.proOf)
 	clear(s.reversalsOf)
+	clear(s.activeLicenses)
 }
 
 // LoadPayment adds a payment of the database. A payment that is already here stays.
@@ -154,6 +160,17 @@ func (s *State) LoadReversal(row Reversal) {
 func (s *State) indexReversal(row Reversal) {
 	if row.counts() {
 		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
+	}
+}
+
+// LoadLicense adds a licence of the database. One that is already here stays.
+func (s *State) LoadLicense(row ProLicense) {
+	if _, here := s.Licenses.Get(row.UserID); here {
+		return
+	}
+	s.Licenses.Load(row.UserID, row)
+	if row.active() {
+		s.activeLicenses[row.UserID] = row
 	}
 }
 

@@ -28,8 +28,8 @@ import (
 type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
-	loader        tables.Loader
-	filter        *keyFilter         // what the loader asks for
+	schema        string
+	filter        *keyFilter         // what is looked for in the tables
 	chunk         *chunk             // nil between Save and the next Fold
 	rows          *rowcache.Cache    // of the chunk
 	state         *projections.State // of the last batch
@@ -43,8 +43,7 @@ type Bulk struct {
 // NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
 // slowly. The caller must not change refused until Close.
 func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.QuarantinedEvents) (_ *Bulk, err error) {
-	b := &Bulk{rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: &keyFilter{}}
-	b.loader = tables.Loader{Schema: s.Schema(), Filter: b.filter.ask, AllQuarantined: true}
+	b := &Bulk{schema: s.Schema(), rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: &keyFilter{}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -63,12 +62,12 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 
 func (b *Bulk) check(ctx context.Context) error {
 	var inForce string
-	err := b.reads.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", b.loader.Schema).Scan(&inForce, &b.logID)
+	err := b.reads.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", b.schema).Scan(&inForce, &b.logID)
 	if err != nil {
 		return fmt.Errorf("read the schema's state: %w", err)
 	}
 	if inForce != b.rules.FoldID() {
-		return store.OtherRulesError(b.loader.Schema, inForce, b.rules.FoldID())
+		return store.OtherRulesError(b.schema, inForce, b.rules.FoldID())
 	}
 	b.positions, err = store.PositionsIn(ctx, b.reads)
 	return err
@@ -114,8 +113,10 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 		return err
 	}
 	if b.filter.any {
-		if err := b.rows.Read(ctx, b.reads, &b.loader, slices.Concat(batches...)); err != nil {
-			return err
+		if some := slices.Concat(batches...); len(some) > 0 {
+			if _, err := b.rows.Read(ctx, some); err != nil {
+				return err
+			}
 		}
 	}
 	seen := b.rows.Seen(batches)
@@ -124,15 +125,15 @@ func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
 		}
 	}()
 	for _, batch := range batches {
-		if err := b.foldBatch(batch, seen); err != nil {
+		if err := b.foldBatch(ctx, batch, seen); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
-	if err := b.rows.Fold(b.rules, b.state, batch, <-seen); err != nil {
+func (b *Bulk) foldBatch(ctx context.Context, batch []events.Event, seen <-chan []string) error {
+	if err := b.rows.Fold(ctx, b.rules, b.state, batch, <-seen); err != nil {
 		return err
 	}
 	return store.AsRefused(b.chunk.write(addedIn(b.state)))
@@ -140,15 +141,12 @@ func (b *Bulk) foldBatch(batch []events.Event, seen <-chan []string) error {
 
 // expected is the number of events in a long first chunk, for the size of its maps.
 func (b *Bulk) expected() int {
-	if b.filter.any {
-		return 0
-	}
 	until := b.filter.until
 	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
 }
 
 // Full reports whether the chunk has reached its limit of memory and must be saved.
-func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size()+b.filter.asked.Size() > b.memory }
+func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size() > b.memory }
 
 // mostMemory is more than a million events of a real shop need, with about eventMemory each.
 const (
@@ -200,14 +198,14 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	for partition, at := range b.positions {
 		b.positions[partition] = max(at, position)
 	}
-	b.filter.renew()
+	b.filter.any = true
 	return nil
 }
 
 // Finish makes the missing indexes. If live is true, it also makes those that only live work
 // needs. Before that the tables are complete, but slow to read.
 func (b *Bulk) Finish(ctx context.Context, live bool) error {
-	return store.MakeIndexes(ctx, b.loader.Schema, live, b.writes, b.reads)
+	return store.MakeIndexes(ctx, b.schema, live, b.writes, b.reads)
 }
 
 // begin opens a chunk unless one is open.
@@ -216,7 +214,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 		return nil
 	}
 	if b.filter.any {
-		if err := store.MakeIndexes(ctx, b.loader.Schema, false, b.writes, b.reads); err != nil {
+		if err := store.MakeIndexes(ctx, b.schema, false, b.writes, b.reads); err != nil {
 			return err
 		}
 	}
@@ -231,8 +229,12 @@ func (b *Bulk) begin(ctx context.Context) error {
 		_ = tx.Rollback(ctx)
 		return err
 	}
-	b.rows, b.state = rowcache.New(b.expected()), projections.NewState()
-	if b.filter.any {
+	b.state = projections.NewState()
+	if !b.filter.any {
+		b.rows = rowcache.New(b.expected(), nil)
+	} else {
+		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.filter.mayHave)
+		b.rows = rowcache.New(0, source)
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
 		}
@@ -242,7 +244,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 
 func (b *Bulk) loadPoison(ctx context.Context) error {
 	all := &pgx.Batch{}
-	tables.QueueQuarantined(all, b.loader.Schema, b.state, 0, math.MaxInt64)
+	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
 	}

@@ -13,14 +13,11 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// keyFilter chooses the names that a loader must look for in tables that no other process
-// writes. It leaves out names that no row has, by a Bloom filter, and names whose rows are
-// already in the row cache.
+// keyFilter knows which names no row has, by a Bloom filter, so that nobody looks for them.
 type keyFilter struct {
 	any     bool               // whether the tables have any rows
 	written *bloom.BloomFilter // the names of all their rows, with false positives; nil: not known
 	until   uint64             // the position at which the rebuild ends
-	asked   rowcache.Asked     // the names that this chunk has looked for
 }
 
 // falsePositives is the fraction of the names without a row that are looked for anyway.
@@ -33,15 +30,6 @@ const namesPerEvent = 3
 // readPerLook is how many events' names can be read in the time that looking for the names of
 // one event takes.
 const readPerLook = 8
-
-// ask returns the names that the tables may have and that this chunk has not asked for yet,
-// in their order.
-func (f *keyFilter) ask(kind tables.NameKind, names []string) []string {
-	if !f.any {
-		return nil
-	}
-	return f.asked.New(kind, names, f.mayHave)
-}
 
 func (f *keyFilter) mayHave(name string) bool {
 	return f.written == nil || f.written.Test(hashBytes(rowcache.HashOf(name)))
@@ -59,11 +47,6 @@ func (f *keyFilter) learn(rows *rowcache.Cache, position uint64) {
 }
 
 func hashBytes(hash uint64) []byte { return binary.LittleEndian.AppendUint64(nil, hash) }
-
-// renew begins the next chunk: the tables have rows, and the row cache is empty.
-func (f *keyFilter) renew() {
-	f.any, f.asked = true, rowcache.Asked{}
-}
 
 // namesOfRows is the statement that reads all names of all rows.
 func namesOfRows() string {

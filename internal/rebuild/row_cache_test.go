@@ -154,6 +154,22 @@ func TestARowIsFoundByTheNamesThatItGotLater(t *testing.T) {
 			`{"id":"e3","eventType":"checkout.completed","object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1"}}}`,
 			`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
 		},
+		"a user's licences, of which the cache has made the newest": {
+			`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+			``,
+			`{"id":"e3","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1"}}}`,
+			`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		},
+		"a user's licences, of which the last one ends": {
+			`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"checkout.completed","created_at":1767340002000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1"}}}`,
+			``,
+			`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
+			``,
+			`{"id":"e6","eventType":"refund.created","object":{"transaction":"t1"}}`,
+			``,
+			`{"id":"e8","eventType":"checkout.completed","created_at":1767340000000,"object":{"provider_payment_id":"t3","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		},
 		"a user's subscription": {
 			`{"id":"e1","eventType":"subscription.active","object":{"subscription":"s1"}}`,
 			`{"id":"e2","eventType":"subscription.active","object":{"subscription":"s1","metadata":{"user_id":"u1"}}}`,

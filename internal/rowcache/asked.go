@@ -6,9 +6,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Asked has the names that rows were looked for by. The cache has all rows of these names, so
-// nobody has to look for them again. It keeps 128 bits of each name. The zero value is empty.
-type Asked struct{ names map[nameHash]struct{} }
+// asked has the names that rows were looked for by. It keeps 128 bits of each name. The zero
+// value is empty.
+type asked struct{ names map[nameHash]struct{} }
 
 type nameHash struct {
 	kind      tables.NameKind
@@ -18,9 +18,9 @@ type nameHash struct {
 // askedSize is about the memory of one name.
 const askedSize = 48
 
-// New returns those of the names that were not asked for before, in their order, and adds
+// fresh returns those of the names that were not asked for before, in their order, and adds
 // them. It leaves out names for which wanted returns false; nil wants all.
-func (a *Asked) New(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
+func (a *asked) fresh(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
 	if a.names == nil {
 		a.names = map[nameHash]struct{}{}
 	}
@@ -35,5 +35,5 @@ func (a *Asked) New(kind tables.NameKind, names []string, wanted func(name strin
 	return fresh
 }
 
-// Size is about the memory of all of it.
-func (a *Asked) Size() int { return askedSize * len(a.names) }
+// size is about the memory of all of it.
+func (a *asked) size() int { return askedSize * len(a.names) }

@@ -15,12 +15,15 @@ import (
 // their names. It is not safe for concurrent use, except as Seen says.
 type Cache struct {
 	tables []*cachedTable
+	source *Source // of rows that are not here; nil if the tables have none
 
 	events  map[eventHash]struct{}
 	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
 	entries segmented[entry]
 	batch   uint32 // the number of the batch that rows are loaded for
 	memory  *memory
+
+	licensed tables.Set // users all of whose pro payments the loaded rows need; see complete
 }
 
 // entry is a row under one of its names.
@@ -41,9 +44,13 @@ func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
 func hashOfEvent(id string) eventHash { return eventHash{HashOf(id), maphash.String(seeds[1], id)} }
 
-// New returns an empty cache with room for about that many events.
-func New(expected int) *Cache {
-	s := &Cache{events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory()}
+// New returns an empty cache with room for about that many events. source is nil if the tables
+// have no rows.
+func New(expected int, source *Source) *Cache {
+	s := &Cache{
+		source: source, events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory(),
+		licensed: tables.Set{},
+	}
 	for _, t := range tables.All {
 		if t.FoundByName() {
 			s.tables = append(s.tables, newCachedTable(s, t))
@@ -115,16 +122,6 @@ func (s *Cache) loadNamed(state *projections.State, name string) {
 	}
 }
 
-// take adds the rows that were read from the tables and are not here yet.
-func (s *Cache) take(state *projections.State) {
-	for _, id := range state.Events.Seen() {
-		s.events[hashOfEvent(id)] = struct{}{}
-	}
-	for _, one := range s.tables {
-		one.take(state)
-	}
-}
-
 // keep stores what the fold has changed.
 func (s *Cache) keep(state *projections.State) {
 	for _, one := range s.tables {
@@ -154,9 +151,12 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	return nil
 }
 
-// Size is about the memory of all of it.
+// Size is about the memory of all of it, and of the names that its source remembers.
 func (s *Cache) Size() int {
 	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
+	if s.source != nil {
+		size += s.source.asked.size()
+	}
 	for _, one := range s.tables {
 		size += one.size()
 	}

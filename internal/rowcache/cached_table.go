@@ -48,8 +48,11 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	row.batch = c.in.batch
 	c.loaded = append(c.loaded, at)
 	for _, to := range c.PutRow(state, c.bytes.at(row.place)) {
-		if to.Name != name {
-			c.in.loadNamed(state, to.Name)
+		if c.in.source != nil {
+			c.in.licensed.Add(to.Licensed())
+		}
+		if linked := to.CacheName(); linked != name {
+			c.in.loadNamed(state, linked)
 		}
 	}
 }

@@ -43,6 +43,7 @@ const (
 	stepMerged                        // the payments that those were merged into
 	stepSubscriptions                 // subscriptions and their payments
 	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
+	stepLicenses                      // all pro payments of users whose licence can change
 	loadSteps
 )
 
@@ -64,15 +65,35 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 			}
 			l.queueSeenEvents(queries, names(OfEvent))
 		}
-		for _, t := range All {
-			t.queueLoad(l, queries, at, names, wanted)
+		if err := l.lookUp(ctx, from, at, queries, names, wanted); err != nil {
+			return err
 		}
-		if queries.Len() == 0 {
-			continue
+	}
+	return nil
+}
+
+// LoadLicenses adds all claimed pro payments of these users, without the rows that belong to
+// those payments. It does not filter the users.
+func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []string) error {
+	return l.lookUp(ctx, from, stepLicenses, &pgx.Batch{}, func(kind NameKind) []string {
+		if kind == OfLicensed {
+			return users
 		}
-		if err := from.SendBatch(ctx, queries).Close(); err != nil {
-			return fmt.Errorf("load the rows (step %d): %w", at, err)
-		}
+		return nil
+	}, wantedNames{})
+}
+
+// lookUp sends the queries and those of all tables for this step. The names of linked rows
+// are added to next.
+func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, next wantedNames) error {
+	for _, t := range All {
+		t.queueLoad(l, queries, at, names, next)
+	}
+	if queries.Len() == 0 {
+		return nil
+	}
+	if err := from.SendBatch(ctx, queries).Close(); err != nil {
+		return fmt.Errorf("load the rows (step %d): %w", at, err)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ const (
 	OfMessage // a sequence, as text
 
 	// The kinds below are used only in lookups; EachName does not give them.
+	OfLicensed            // a user all of whose claimed pro payments are needed
 	ofStartedSubscription // a subscription that an event of the batch starts
 	ofMergeTarget         // the payment that another one was merged into
 	ofPaymentID           // the payment id in reversals and ledger lines
@@ -37,6 +38,10 @@ func EachName(e events.Event, do func(NameKind, string)) {
 	do(OfUser, e.UserID)
 }
 
-// PaymentsOf returns the name that all payments of a subscription have in the row cache.
-// It differs from every name in an event.
+// The names below are for the row cache. They differ from every name in an event.
+
+// PaymentsOf returns the name that all payments of a subscription have.
 func PaymentsOf(subscription string) string { return "\x00" + subscription }
+
+// ProPaymentsOf returns the name that all claimed pro payments of a user have.
+func ProPaymentsOf(user string) string { return "\x01" + user }

@@ -21,7 +21,7 @@ var Payments = &Table[projections.Payment]{
 			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{OfPayment}},
 			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
 			{step: stepSubscriptions, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStartedSubscription}},
-			{step: stepUsers, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfUser}},
+			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfLicensed}},
 		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
@@ -44,7 +44,7 @@ var Payments = &Table[projections.Payment]{
 		case r.UserID == "":
 			out[3] = r.SubscriptionID
 		case r.Kind == projections.KindPro:
-			out[3] = r.UserID
+			out[3] = ProPaymentsOf(r.UserID)
 		}
 		if r.SubscriptionID != "" {
 			out[4] = PaymentsOf(r.SubscriptionID)
@@ -52,9 +52,15 @@ var Payments = &Table[projections.Payment]{
 		return out
 	},
 	// A payment needs its reversals and ledger lines, those of the payment that was merged
-	// into it, its subscription and its users.
+	// into it, its subscription and its users. If it gives a licence, it needs all others
+	// that give it to the same user.
 	links: func(r *projections.Payment) Links {
+		licensed := ""
+		if r.Kind == projections.KindPro {
+			licensed = r.UserID
+		}
 		return Links{
+			{OfLicensed, licensed},
 			{ofPaymentID, r.ProviderPaymentID},
 			{ofPaymentID, r.MergedID},
 			{ofMergeTarget, r.MergedInto},

@@ -17,6 +17,14 @@ var Licenses = &Table[projections.ProLicense]{
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows:  func(s *projections.State) stateRows[projections.ProLicense] { return &s.Licenses },
-	put:   func(s *projections.State, r projections.ProLicense) { s.Licenses.Load(r.UserID, r) },
+	put:   (*projections.State).LoadLicense,
 	names: func(r *projections.ProLicense) RowNames { return RowNames{r.UserID} },
+	// An active licence stands for the payments that give it. A revoked one does not: its
+	// payment may be of another user or kind now.
+	links: func(r *projections.ProLicense) Links {
+		if r.RevokedAt.IsZero() {
+			return Links{}
+		}
+		return Links{{OfLicensed, r.UserID}}
+	},
 }

@@ -69,12 +69,28 @@ func (a insertOnlyRows[R]) EachChanged(do func(row *R, loaded bool, place int)) 
 }
 
 // Links are the names of other rows. A link with an empty name leads to no row.
-type Links [7]Link
+type Links [8]Link
 
 // Link is the name of other rows.
 type Link struct {
 	kind NameKind
 	Name string
+}
+
+// CacheName returns the name that the rows have in the row cache.
+func (l Link) CacheName() string {
+	if l.kind == OfLicensed && l.Name != "" {
+		return ProPaymentsOf(l.Name)
+	}
+	return l.Name
+}
+
+// Licensed returns the user if the rows are all of the user's claimed pro payments.
+func (l Link) Licensed() (user string) {
+	if l.kind == OfLicensed {
+		return l.Name
+	}
+	return ""
 }
 
 // lookup finds rows of one table.

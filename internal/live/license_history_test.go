@@ -1,0 +1,86 @@
+package live_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// licenseHistories are logs in which a licence follows from payments that an event does not
+// name.
+var licenseHistories = map[string][]string{
+	"the newest payments are reversed, one after the other": {
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"provider_payment_id":"t3","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		`{"id":"e5","eventType":"refund.created","object":{"transaction":"t3"}}`,
+		`{"id":"e6","eventType":"refund.created","object":{"transaction":"t1"}}`,
+		`{"id":"e7","eventType":"checkout.completed","created_at":1767340000000,"object":{"provider_payment_id":"t4","metadata":{"kind":"pro","user_id":"u1"}}}`,
+	},
+	"a payment comes and goes": {
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340002000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t3","metadata":{"kind":"pro","user_id":"u1","github":"cy"}}}`,
+		`{"id":"e5","eventType":"refund.created","object":{"transaction":"t3"}}`,
+	},
+	"the payment gets another kind, and the next one is reversed before it is claimed": {
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340005000,"object":{"order":"o1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
+		`{"id":"e3","eventType":"subscription.active","object":{"subscription":"s9","order":"o1","last_transaction_id":"t1"}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		`{"id":"e5","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
+	},
+	"a licence is revoked, and an older payment is reversed before it is claimed": {
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340005000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
+		`{"id":"e2","eventType":"refund.created","object":{"transaction":"t1"}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
+	},
+	"an order and a transaction become one payment": {
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340003000,"object":{"order":"o2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u2","github":"cy"}}}`,
+		`{"id":"e4","eventType":"checkout.completed","created_at":1767340004000,"object":{"order":"o2","provider_payment_id":"t2","metadata":{"kind":"pro"}}}`,
+		`{"id":"e5","eventType":"refund.created","object":{"order":"o2"}}`,
+	},
+}
+
+// A licence is that of all pro payments of its user, in whichever of the batches, in the
+// tables or in memory, they are.
+func TestALicenceFollowsFromAllPaymentsOfItsUser(t *testing.T) {
+	t.Parallel()
+	for name, bodies := range licenseHistories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			_, whole := fixture.OneFold(t, fixture.AnyMode, bodies)
+			for inTables := range bodies {
+				for _, together := range []bool{false, true} {
+					fixture.Reset(ctx, t, s, fixture.AnyMode)
+					f := follower(t, s, fixture.AnyMode)
+					var rest []events.Message
+					for i, body := range bodies {
+						switch m := message(i+1, body); {
+						case i < inTables:
+							require.NoError(t, f.ApplyLast(ctx, m))
+						case together:
+							rest = append(rest, m)
+						default:
+							require.NoError(t, f.ApplyBacklog(ctx, m))
+						}
+					}
+					if together {
+						require.NoError(t, f.ApplyLast(ctx, rest...))
+					}
+					require.NoError(t, f.End(ctx))
+					fixture.RequireTablesOf(ctx, t, s, whole)
+				}
+			}
+		})
+	}
+}
