@@ -28,6 +28,7 @@ func TestACheckpointCoversWhatTheLogBeginsWith(t *testing.T) {
 	require.Equal(t, again, repeated, "the same log has one checkpoint")
 	require.NoError(t, w.compare(first), "a checkpoint holds when the log has grown")
 	require.NoError(t, w.compare(second))
+	require.NoError(t, Compare(t.Context(), w.log.Log, second, nil), "received from the server, not read from its files")
 }
 
 func TestALogWithoutMessagesHasACheckpoint(t *testing.T) {
