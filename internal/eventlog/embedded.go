@@ -173,6 +173,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = newCommitter(log.direct)
 	log.health, log.onStream = s.health, s.store.Begin
+	log.files = blockstore.New(s.store.Root(), writerAccount, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true
 		log.Close()

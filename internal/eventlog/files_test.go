@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -61,7 +60,7 @@ func inFiles(l *Log) readRange {
 		if err != nil {
 			return err
 		}
-		return l.readFiles(ctx, info, from, until, deliver)
+		return l.readFiles(ctx, info, from, until, func(m events.Message, _ header) error { return deliver(m) })
 	}
 }
 
@@ -402,11 +401,11 @@ func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	written := nats.NewMsg("any")
 	for _, field := range [][2]string{
-		{jetstream.MsgIDHeader, "evt_1"}, {headerSignature, "ab12"}, {headerKey, "cd34"}, {headerReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
+		{events.HeaderID, "evt_1"}, {events.HeaderSignature, "ab12"}, {events.HeaderKey, "cd34"}, {events.HeaderReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
 	} {
 		written.Header.Set(field[0], field[1])
 	}
-	require.Equal(t, "evt_1", attributesOf(written.Header).id)
+	require.Equal(t, "evt_1", attributesOf(written.Header).ID)
 	block := "NATS/1.0\r\n"
 	for key := range written.Header {
 		block += key + ": " + written.Header.Get(key) + "\r\n"
@@ -416,8 +415,8 @@ func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 	require.Equal(t, attributesOf(written.Header), a)
 
 	part := rapid.SampledFrom([]string{
-		"NATS/1.0", "\r\n", "\r\n", "\n", "\r", ":", ": ", " ", "\t", "x", jetstream.MsgIDHeader, "nats-msg-id", headerSignature, headerKey, headerReceivedAt, "é",
-		"NATS/1.0\r\n", headerKey + ": 1\r\n", headerKey + ":2\r\n", headerSignature + ": a b \r\n", "Other: 3\r\n", "\r\n\r\n",
+		"NATS/1.0", "\r\n", "\r\n", "\n", "\r", ":", ": ", " ", "\t", "x", events.HeaderID, "nats-msg-id", events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, "é",
+		"NATS/1.0\r\n", events.HeaderKey + ": 1\r\n", events.HeaderKey + ":2\r\n", events.HeaderSignature + ": a b \r\n", "Other: 3\r\n", "\r\n\r\n",
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		header := strings.Join(rapid.SliceOf(part).Draw(r, "header"), "")

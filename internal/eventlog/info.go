@@ -21,6 +21,7 @@ type Info struct {
 	First      uint64 // sequence of the oldest message; Last+1 in an empty log
 	Last       uint64 // head; 0 in an empty new log
 	Messages   uint64 // number of messages
+	Bytes      uint64 // of all messages, as the server stores them
 
 	Replicas   int
 	Durability Durability
@@ -68,6 +69,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		First:      max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
 		Last:       have.State.LastSeq,
 		Messages:   have.State.Msgs,
+		Bytes:      have.State.Bytes,
 		Replicas:   have.Config.Replicas,
 		Durability: l.durability(have.Config.Replicas),
 		Unsafe:     checkSettings(have.Config, partitions),

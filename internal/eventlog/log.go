@@ -42,8 +42,8 @@ type Log struct {
 	// run the embedded server.
 	answers *nats.Conn
 
-	// files are the files of the embedded server of another process on this machine; nil
-	// if there is no such server.
+	// files are the files of the embedded server, of this process or of another one on this
+	// machine; nil if there is no such server.
 	files *blockstore.Store
 
 	// disconnected returns ErrDisconnected with advice on what to check.

@@ -12,12 +12,9 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Headers of a message. Together with the signing secrets they let anybody verify the
-// body's signature again years later.
+// Headers of a message that no reader needs; those of package events are the others. Together
+// with the signing secrets they let anybody verify the body's signature again years later.
 const (
-	headerSignature  = "Payfold-Signature"
-	headerKey        = "Payfold-Key"
-	headerReceivedAt = "Payfold-Received-At"
 	headerKind       = "Payfold-Kind"
 	headerType       = "Payfold-Event-Type"
 	headerTrace      = "traceparent"
@@ -41,11 +38,11 @@ func newMessage(d events.Delivery, stream string, partitions int) *message {
 	m := &message{
 		subject: subject(d.Event.Partition(partitions)),
 		header: [...]field{
-			{jetstream.MsgIDHeader, d.Event.ID},
+			{events.HeaderID, d.Event.ID},
 			{jetstream.ExpectedStreamHeader, stream},
-			{headerSignature, d.Signature},
-			{headerKey, d.KeyFingerprint},
-			{headerReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
+			{events.HeaderSignature, d.Signature},
+			{events.HeaderKey, d.KeyFingerprint},
+			{events.HeaderReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
 			{headerKind, token(d.Event.Kind)},
 			{headerType, token(d.Event.Type)},
 			{headerTrace, d.TraceParent},
@@ -106,44 +103,17 @@ func decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
 	return out, meta.Sequence.Consumer, err
 }
 
-// attributes are the values that payfold reads from a message's header.
-type attributes struct{ id, signature, key, receivedAt string }
-
-// field returns the field for the value of that key; nil for an unknown key.
-func (a *attributes) field(key string) *string {
-	switch key {
-	case jetstream.MsgIDHeader:
-		return &a.id
-	case headerSignature:
-		return &a.signature
-	case headerKey:
-		return &a.key
-	case headerReceivedAt:
-		return &a.receivedAt
-	}
-	return nil
-}
-
-func attributesOf(header nats.Header) (a attributes) {
-	for _, key := range []string{jetstream.MsgIDHeader, headerSignature, headerKey, headerReceivedAt} {
-		*a.field(key) = header.Get(key)
+func attributesOf(header nats.Header) (a events.Attributes) {
+	for _, key := range []string{events.HeaderID, events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt} {
+		*a.Field(key) = header.Get(key)
 	}
 	return a
 }
 
-func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
+func build(seq uint64, subject string, a events.Attributes, body []byte, stored time.Time) (events.Message, error) {
 	partition, err := strconv.Atoi(strings.TrimPrefix(subject, subjectPrefix))
 	if err != nil {
 		return events.Message{}, fmt.Errorf("message %d has subject %q, which names no partition", seq, subject)
 	}
-	// time.Parse is fast only for the layouts of RFC 3339.
-	received, err := time.Parse(time.RFC3339Nano, a.receivedAt)
-	if err != nil || len(a.receivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
-		received = stored // ingest did not write this message
-	}
-	return events.Message{
-		Seq: seq, Partition: partition, ID: a.id,
-		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
-		Signature: a.signature, KeyFingerprint: a.key,
-	}, nil
+	return events.NewMessage(seq, partition, a, body, stored), nil
 }

@@ -32,12 +32,12 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		return err
 	}
 	defer stop()
-	return l.receive(ctx, from, deliver)
+	return l.receive(ctx, from, func(m events.Message, _ header) error { return deliver(m) })
 }
 
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
 // message.
-func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message) error, limits ...jetstream.NextOpt) error {
+func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message, header) error, limits ...jetstream.NextOpt) error {
 	from = max(from, 1)
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
 	return l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
@@ -51,7 +51,7 @@ func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Mess
 	})
 }
 
-func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message) error, limits []jetstream.NextOpt) error {
+func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message, header) error, limits []jetstream.NextOpt) error {
 	durable := uint64(0)
 	for next := from; ; next++ {
 		m, err := iterator.Next(limits...)
@@ -82,7 +82,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 				return fmt.Errorf("%w: %w", ErrDisconnected, err)
 			}
 		}
-		if err := deliver(out); err != nil {
+		if err := deliver(out, header{decoded: m.Headers()}); err != nil {
 			return err
 		}
 	}

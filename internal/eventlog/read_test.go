@@ -24,7 +24,7 @@ func TestASilentServerEndsABoundedRead(t *testing.T) {
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
 	l := reader(t, dir)
-	err := l.receive(t.Context(), 2, func(events.Message) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
+	err := l.receive(t.Context(), 2, func(events.Message, header) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
 	require.ErrorIs(t, err, nats.ErrTimeout)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
@@ -27,6 +28,21 @@ const messageTimeout = 30 * time.Second
 // the files, or their layout is not the expected one, it receives the messages from the
 // server, as on any other machine.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+	return l.readUntil(ctx, from, until, func(m events.Message, _ header) error { return deliver(m) })
+}
+
+// ReadRecords is ReadUntil that delivers each message with all its headers.
+func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
+	return l.readUntil(ctx, from, until, func(m events.Message, h header) error {
+		list, err := h.list()
+		if err != nil {
+			return fmt.Errorf("read the header of the message at seq %d: %w", m.Seq, err)
+		}
+		return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
+	})
+}
+
+func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(events.Message, header) error) error {
 	if from > until {
 		return nil
 	}
@@ -45,9 +61,9 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 		return fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
 	}
 	next := from
-	counted := func(m events.Message) error {
+	counted := func(m events.Message, h header) error {
 		next = m.Seq + 1
-		return deliver(m)
+		return deliver(m, h)
 	}
 	err = l.readFiles(ctx, info, from, until, counted)
 	if !errors.Is(err, blockstore.ErrUnexpectedLayout) {
@@ -65,14 +81,14 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 }
 
 // receiveUntil is ReadUntil from the server, with a context from whileConnected.
-func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message, header) error) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	err := l.receive(reading, from, func(m events.Message) error {
+	err := l.receive(reading, from, func(m events.Message, h header) error {
 		if m.Seq == until {
 			stop() // receive returns after this message
 		}
-		return deliver(m)
+		return deliver(m, h)
 	}, jetstream.NextMaxWait(messageTimeout))
 	if err == nil && ctx.Err() != nil {
 		return whyEnded(ctx)
@@ -84,7 +100,7 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 // sure that the files are those of the server: the server's log has no gap, and the message
 // at until is the same in both. It can fail with blockstore.ErrUnexpectedLayout after any
 // message.
-func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message) error) error {
+func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message, header) error) error {
 	if l.files == nil {
 		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
 	}
@@ -101,7 +117,7 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 		}
 		return fmt.Errorf("%w: %w", ErrDisconnected, err)
 	}
-	err = l.readBlocks(ctx, until, until, func(m events.Message) error {
+	err = l.readBlocks(ctx, until, until, func(m events.Message, _ header) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
 			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
 		}

@@ -1,0 +1,423 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// ContradictionError: the archive is not that of the log, or not of one log. Nothing is written
+// to it any more, because nobody can know which of both is right.
+type ContradictionError struct{ Reason string }
+
+func (e *ContradictionError) Error() string {
+	return "the archive contradicts the log: " + e.Reason
+}
+
+func contradiction(format string, args ...any) error {
+	return &ContradictionError{fmt.Sprintf(format, args...)}
+}
+
+// GapError: no segment holds these sequences.
+type GapError struct{ From, To uint64 }
+
+func (e *GapError) Error() string {
+	return fmt.Sprintf("the archive lacks seq %d to %d", e.From, e.To)
+}
+
+// Archive is the archive of one log, as it was when it was opened or refreshed last. Not for
+// concurrent use.
+type Archive struct {
+	place Place
+	logID string
+
+	known    map[string]*Info // every segment that was opened; they never change
+	segments []*Info          // in order; together they hold all that is there
+	replaced []string         // the names of segments that lie within a merged one
+	faults   []error          // what is damaged, missing or contradicts; see Faults
+}
+
+// Open reads the header and the footer of every segment, and checks them and how they follow
+// each other. It fails if the place cannot be read; what is wrong with the segments is in Faults.
+func Open(ctx context.Context, place Place, logID string) (*Archive, error) {
+	a := &Archive{place: place, logID: logID, known: map[string]*Info{}}
+	return a, a.Refresh(ctx)
+}
+
+// First is the first sequence; 0 in an empty archive.
+func (a *Archive) First() uint64 {
+	if len(a.segments) == 0 {
+		return 0
+	}
+	return a.segments[0].First
+}
+
+// Last is the last sequence; 0 in an empty archive.
+func (a *Archive) Last() uint64 {
+	if end := a.end(); end != nil {
+		return end.Last
+	}
+	return 0
+}
+
+// Segments returns what holds the records, in order.
+func (a *Archive) Segments() []*Info { return a.segments }
+
+// Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
+func (a *Archive) Faults() []error { return a.faults }
+
+// end returns the newest segment; nil in an empty archive.
+func (a *Archive) end() *Info {
+	if len(a.segments) == 0 {
+		return nil
+	}
+	return a.segments[len(a.segments)-1]
+}
+
+// listTries is how often the segments are listed until they have no gap: a store may not show a
+// merged segment yet and no longer show its parts.
+const listTries = 4
+
+// Refresh looks for segments that were added, merged or removed.
+func (a *Archive) Refresh(ctx context.Context) error {
+	wait := backoff.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
+	for try := 1; ; try++ {
+		gap, err := a.list(ctx)
+		again := gap || errors.Is(err, fs.ErrNotExist)
+		if !again || try == listTries {
+			return err
+		}
+		if err := wait.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// list lists once. gap is true if sequences are missing. The error is fs.ErrNotExist if a segment
+// was removed meanwhile.
+func (a *Archive) list(ctx context.Context) (gap bool, err error) {
+	names, err := a.place.List(ctx, a.logID)
+	if err != nil {
+		return false, err
+	}
+	c := newCandidates(names)
+	if err := a.load(ctx, c.visible()); err != nil {
+		return false, err
+	}
+	a.segments, a.faults, a.replaced = nil, nil, c.within()
+	for next := c.first(); next > 0; {
+		info, fault, err := a.holding(ctx, c, next)
+		if err != nil {
+			return false, err
+		}
+		if fault != nil {
+			a.faults = append(a.faults, fault)
+		}
+		if info == nil { // damaged or missing
+			after := c.after(next)
+			if fault == nil && after > 0 {
+				a.faults, gap = append(a.faults, &GapError{next, after - 1}), true
+			}
+			next = after
+			continue
+		}
+		if fault, err = a.follows(ctx, info); err != nil {
+			return false, err
+		} else if fault != nil {
+			a.faults = append(a.faults, fault)
+		}
+		a.segments = append(a.segments, info)
+		if next = info.Last + 1; !c.reaches(next) {
+			break
+		}
+	}
+	return gap, nil
+}
+
+// openSegments is how many segments are opened at once.
+const openSegments = 8
+
+// load opens the segments that are not known yet. Damage is not an error here.
+func (a *Archive) load(ctx context.Context, names []string) error {
+	infos := make([]*Info, len(names))
+	group, opening := errgroup.WithContext(ctx)
+	group.SetLimit(openSegments)
+	for i, name := range names {
+		if a.known[name] != nil {
+			continue
+		}
+		group.Go(func() (err error) {
+			infos[i], err = a.open(opening, name)
+			if damaged := new(DamagedError); errors.As(err, &damaged) {
+				err = nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	for i, info := range infos {
+		if info != nil {
+			a.known[names[i]] = info
+		}
+	}
+	return err
+}
+
+// open reads a segment's header and footer.
+func (a *Archive) open(ctx context.Context, name string) (*Info, error) {
+	s, err := a.openSegment(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.Info, s.close()
+}
+
+func (a *Archive) openSegment(ctx context.Context, name string) (*segment, error) {
+	object, err := a.place.Open(ctx, a.logID+"/"+name)
+	if err != nil {
+		return nil, err
+	}
+	return openSegment(name, object)
+}
+
+// holding returns the segment that holds a sequence; nil if there is none, or only a damaged one,
+// which is the fault.
+func (a *Archive) holding(ctx context.Context, c candidates, seq uint64) (info *Info, fault, err error) {
+	for _, name := range c.holding(seq) {
+		info := a.known[name]
+		if info == nil {
+			if info, err = a.open(ctx, name); err != nil {
+				if damaged := new(DamagedError); errors.As(err, &damaged) {
+					fault = damaged
+					continue
+				}
+				return nil, nil, err
+			}
+			a.known[name] = info
+		}
+		if info.Last >= seq {
+			return info, fault, nil
+		}
+	}
+	return nil, fault, nil
+}
+
+// follows returns how a segment contradicts the one before it; nil if it does not.
+func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
+	if info.LogID != a.logID {
+		return contradiction("segment %s is of log %s, not of %s", info.Name, info.LogID, a.logID), nil
+	}
+	before := a.end()
+	first := info.First
+	if before != nil {
+		first = a.segments[0].First
+		if info.Partitions != before.Partitions {
+			return contradiction("segment %s has %d partitions, those before it have %d", info.Name, info.Partitions, before.Partitions), nil
+		}
+	}
+	if info.tree.Size() != info.Last-first+1 {
+		return contradiction("the tree of segment %s has %d leaves, but the archive begins with seq %d", info.Name, info.tree.Size(), first), nil
+	}
+	value := info.Before
+	switch {
+	case before == nil:
+		if value != chainStart(a.logID) {
+			return contradiction("segment %s is the first one of the archive, but not of the log", info.Name), nil
+		}
+		return nil, nil
+	case before.Last+1 < info.First:
+		return nil, nil // what lies between them is missing, and is a fault already
+	case before.Last+1 > info.First: // an archiver that had been frozen wrote it
+		if value, err = a.valueAt(ctx, info, before.Last); err != nil {
+			if damaged := new(DamagedError); errors.As(err, &damaged) {
+				return damaged, nil
+			}
+			return nil, err
+		}
+	}
+	if value != before.After {
+		return contradiction("segment %s does not follow segment %s: their records differ", info.Name, before.Name), nil
+	}
+	return nil, nil
+}
+
+// valueAt returns the chain value after a sequence within a segment.
+func (a *Archive) valueAt(ctx context.Context, info *Info, seq uint64) (out Hash, err error) {
+	s, err := a.openSegment(ctx, info.Name)
+	if err != nil {
+		return Hash{}, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return out, s.check(ctx, nil, func(at uint64, value Hash) {
+		if at == seq {
+			out = value
+		}
+	})
+}
+
+// Read delivers the records from sequence from to until, in order and without gaps. A record's
+// body is valid only until deliver returns. It returns nil after deliver has had the last one.
+// It can fail after any record, also with a DamagedError or a GapError; records after the damage
+// can be read then.
+func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	refreshed := false
+	for from <= until {
+		info := a.segmentOf(from)
+		if info == nil {
+			return a.missing(from, until)
+		}
+		err := a.readSegment(ctx, info, from, min(until, info.Last), func(r Record) error {
+			from, refreshed = r.Seq+1, false
+			return deliver(r)
+		})
+		if errors.Is(err, fs.ErrNotExist) && !refreshed { // it was merged
+			refreshed, err = true, a.Refresh(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, deliver func(Record) error) (err error) {
+	object, err := a.place.Open(ctx, a.logID+"/"+info.Name)
+	if err != nil {
+		return err
+	}
+	s := &segment{Info: info, object: object}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return s.read(ctx, from, until, deliver)
+}
+
+// segmentOf returns the segment that holds a sequence; nil if there is none.
+func (a *Archive) segmentOf(seq uint64) *Info {
+	at, _ := slices.BinarySearchFunc(a.segments, seq, func(info *Info, seq uint64) int {
+		if info.Last < seq {
+			return -1
+		}
+		return 1
+	})
+	if at == len(a.segments) || a.segments[at].First > seq {
+		return nil
+	}
+	return a.segments[at]
+}
+
+// missing returns why a sequence cannot be read.
+func (a *Archive) missing(from, until uint64) error {
+	for _, fault := range a.faults {
+		if damaged := new(DamagedError); errors.As(fault, &damaged) && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
+			next := a.nextSegment(from)
+			if next == nil || next.First > damaged.From {
+				return fault
+			}
+		}
+	}
+	if next := a.nextSegment(from); next != nil {
+		until = min(until, next.First-1)
+	}
+	return &GapError{from, until}
+}
+
+func (a *Archive) nextSegment(after uint64) *Info {
+	for _, info := range a.segments {
+		if info.First > after {
+			return info
+		}
+	}
+	return nil
+}
+
+// Check reads everything and compares it with what the segments say. It calls damaged with each
+// fault, those of Faults included, and goes on behind it. It fails if the place cannot be read.
+func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
+	for _, fault := range a.faults {
+		damaged(fault)
+	}
+	tree := new(fingerprint.Tree)
+	for i, info := range a.segments {
+		if i > 0 && a.segments[i-1].Last+1 != info.First {
+			tree = nil // it goes on behind the next segment
+		}
+		err := a.checkSegment(ctx, info, tree)
+		if fault := new(DamagedError); errors.As(err, &fault) {
+			damaged(fault)
+		} else if err != nil {
+			return err
+		}
+		tree = info.tree
+	}
+	return nil
+}
+
+func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree) (err error) {
+	s, err := a.openSegment(ctx, info.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return s.check(ctx, before, nil)
+}
+
+// RequireAlone returns an error if the place holds segments of another log.
+func RequireAlone(ctx context.Context, place Place, logID string) error {
+	folders, err := place.Folders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if folder == logID {
+			continue
+		}
+		names, err := place.List(ctx, folder)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, isSegment) {
+			return contradiction("%s holds segments of log %s, and this is log %s; each log needs a place of its own", place, folder, logID)
+		}
+	}
+	return nil
+}
+
+func isSegment(name string) bool {
+	_, _, is := parseName(name)
+	return is
+}
+
+// Logs lists the logs that have segments in a place.
+func Logs(ctx context.Context, place Place) (logs []string, err error) {
+	folders, err := place.Folders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		names, err := place.List(ctx, folder)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(names, isSegment) {
+			logs = append(logs, folder)
+		}
+	}
+	return logs, nil
+}
+
+// treeBefore returns the tree up to the record before a segment.
+func (a *Archive) treeBefore(info *Info) *fingerprint.Tree {
+	for i, other := range a.segments {
+		if other == info && i > 0 && a.segments[i-1].Last+1 == info.First {
+			return a.segments[i-1].tree
+		}
+	}
+	return new(fingerprint.Tree)
+}

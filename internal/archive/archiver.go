@@ -1,0 +1,312 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// Head describes the log at one moment.
+type Head struct {
+	LogID      string
+	Partitions int
+	First      uint64 // sequence of the oldest message; Last+1 in an empty log
+	Last       uint64 // 0 in an empty new log
+	Bytes      uint64 // of all messages, about
+}
+
+// Source is the log that is archived.
+type Source interface {
+	Head(ctx context.Context) (Head, error)
+	// ReadRecords delivers the messages from sequence from to until, in order and without gaps,
+	// as soon as they are durable.
+	ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error
+}
+
+// Config describes an Archiver. Only its first six fields are needed.
+type Config struct {
+	Place      Place
+	Source     Source
+	Interval   time.Duration // a message waits at most so long for its segment
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+
+	SegmentBytes int64         // of records; a segment ends when it has them
+	FrameBytes   int           // of records; a frame ends when it has them
+	PollInterval time.Duration // between two looks at the log
+	MinWait      time.Duration // after a first fault
+}
+
+const (
+	segmentBytes    = 64 << 20
+	pollInterval    = time.Second
+	minWait         = time.Second
+	behindIntervals = 5 // a warning is logged beyond so many
+)
+
+// Archiver copies the log into the archive, and merges small segments.
+//
+//	open ──▶ look at the log ──due?──▶ cut segments ──▶ merge small ones ──▶ look again
+//	  ▲                                     │
+//	  └──── after any error, with pauses ◀──┘
+//
+// It keeps nothing between two processes: what is archived is what the place holds. Any number
+// of archivers may work on one log. All of them would write the same records, and whoever creates
+// a segment first has it.
+type Archiver struct {
+	Config
+	encoder *zstd.Encoder
+	metrics *metrics
+
+	archive *Archive // nil until it was opened, and after an error
+	proven  bool     // see proveStore
+	unsafe  error    // the place cannot be used at all
+
+	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
+	waiting time.Time // when the oldest message that is not archived was stored; zero if there is none
+	behind  bool      // a warning was logged
+	said    string    // the last fault that was logged
+}
+
+// NewArchiver registers its metrics. Run does the work.
+func NewArchiver(config Config) *Archiver {
+	if config.SegmentBytes == 0 {
+		config.SegmentBytes = segmentBytes
+	}
+	if config.FrameBytes == 0 {
+		config.FrameBytes = frameBytes
+	}
+	if config.PollInterval == 0 {
+		config.PollInterval = min(pollInterval, config.Interval)
+	}
+	if config.MinWait == 0 {
+		config.MinWait = minWait
+	}
+	return &Archiver{Config: config, encoder: newEncoder(), metrics: newMetrics(config.Registerer)}
+}
+
+// Run blocks until ctx ends, and returns nil. A fault of the place or of the log is logged,
+// counted, and tried again after a pause.
+func (a *Archiver) Run(ctx context.Context) error {
+	defer func() { _ = a.encoder.Close() }() // of an encoder without a stream
+	wait := backoff.Backoff{Min: a.MinWait, Max: max(a.MinWait, a.Interval)}
+	ticker := time.NewTicker(a.PollInterval)
+	defer ticker.Stop()
+	for {
+		if err := a.step(ctx); err == nil {
+			wait.Reset()
+			a.sayAgain(ctx)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+		} else if ctx.Err() == nil {
+			a.archive = nil // it is read again
+			a.failed(ctx, err)
+			if wait.Wait(ctx) != nil {
+				return nil
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// step looks at the log once and does what is due.
+func (a *Archiver) step(ctx context.Context) error {
+	if a.unsafe != nil {
+		return a.unsafe
+	}
+	head, err := a.Source.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the log how far it is: %w", err)
+	}
+	defer func() { a.report(ctx, head) }()
+	if err := a.open(ctx, head); err != nil {
+		return err
+	}
+	if err := a.look(ctx, head); err != nil {
+		return err
+	}
+	if !a.due(head) {
+		return nil
+	}
+	for a.archive.next(head) <= head.Last {
+		if err := a.cut(ctx, head); err != nil {
+			return err
+		}
+	}
+	a.bytes, a.waiting = head.Bytes, time.Time{}
+	return a.merge(ctx)
+}
+
+// open opens the archive of this log, and compares its end with the log.
+func (a *Archiver) open(ctx context.Context, head Head) error {
+	if a.archive != nil && a.archive.logID == head.LogID {
+		return nil
+	}
+	opened, err := Open(ctx, a.Place, head.LogID)
+	if err != nil {
+		return fmt.Errorf("open the archive: %w", err)
+	}
+	if err := RequireAlone(ctx, a.Place, head.LogID); err != nil {
+		return err
+	}
+	a.metrics.faults.Set(float64(len(opened.faults)))
+	for _, fault := range opened.faults {
+		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
+			return fault
+		}
+		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written", "archive", a.Place.String(), "error", fault)
+	}
+	if end := opened.end(); end != nil {
+		if err := opened.compare(ctx, a.Source, head); err != nil {
+			return err
+		}
+	}
+	a.archive, a.bytes, a.waiting = opened, 0, time.Time{}
+	return a.tidy(ctx)
+}
+
+// look finds out since when messages wait.
+func (a *Archiver) look(ctx context.Context, head Head) error {
+	next := a.archive.next(head)
+	switch {
+	case next > head.Last+1 && a.archive.end() != nil:
+		return contradiction("it holds seq %d, but the log ends with seq %d", next-1, head.Last)
+	case next > head.Last:
+		a.bytes, a.waiting = head.Bytes, time.Time{}
+	case a.waiting.IsZero():
+		return a.Source.ReadRecords(ctx, next, next, func(r Record) error {
+			a.waiting = r.StoredAt
+			return nil
+		})
+	}
+	return nil
+}
+
+// due reports whether it is time for a segment.
+func (a *Archiver) due(head Head) bool {
+	switch {
+	case a.waiting.IsZero():
+		return false
+	case time.Since(a.waiting) >= a.Interval:
+		return true
+	default:
+		return a.bytes > 0 && head.Bytes-a.bytes >= uint64(a.SegmentBytes)
+	}
+}
+
+var errFull = errors.New("the segment is full")
+
+// cut writes the next segment. If another archiver has written it, that one counts.
+func (a *Archiver) cut(ctx context.Context, head Head) error {
+	next := a.archive.next(head)
+	from, end := start{logID: head.LogID, partitions: head.Partitions, first: next, before: chainStart(head.LogID), tree: new(fingerprint.Tree)}, a.archive.end()
+	if end != nil {
+		from.before, from.tree = end.After, end.tree
+	}
+	var info Info
+	err := a.create(ctx, partName(next), from, &info, func(w *writer) error {
+		return a.Source.ReadRecords(ctx, next, head.Last, func(r Record) error {
+			if err := w.write(&r); err != nil {
+				return err
+			}
+			if w.info.Bytes >= a.SegmentBytes {
+				return errFull
+			}
+			return nil
+		})
+	})
+	if errors.Is(err, ErrExists) {
+		return a.lost(ctx, next)
+	}
+	if err != nil {
+		return fmt.Errorf("write the segment from seq %d: %w", next, err)
+	}
+	a.add(&info)
+	return a.proveStore(ctx, &info)
+}
+
+// proveStore checks, after the first segment of this process, what no earlier check can see: two
+// logs may have begun in one place at the same time, and the place must refuse a second object of
+// a name.
+func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
+	if a.proven {
+		return nil
+	}
+	if err := RequireAlone(ctx, a.Place, info.LogID); err != nil {
+		return err
+	}
+	name := info.LogID + "/" + info.Name
+	err := a.Place.Create(ctx, name, func(to io.Writer) (err error) { // the same bytes
+		object, err := a.Place.Open(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, object.Close()) }()
+		_, err = io.Copy(to, io.NewSectionReader(object, 0, object.Size()))
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrExists):
+		a.proven = true
+		return nil
+	case err == nil:
+		a.unsafe = errors.New("the store ignores the condition If-None-Match of a write, so that one archiver could overwrite segments of another")
+		return a.unsafe
+	default:
+		return err
+	}
+}
+
+// create writes a segment with the records that fill writes.
+func (a *Archiver) create(ctx context.Context, name string, from start, info *Info, fill func(*writer) error) error {
+	return a.Place.Create(ctx, from.logID+"/"+name, func(to io.Writer) error {
+		w, err := newWriter(to, a.encoder, from)
+		if err != nil {
+			return err
+		}
+		w.frameBytes = a.FrameBytes
+		if err := fill(w); err != nil && !errors.Is(err, errFull) {
+			return err
+		}
+		*info, err = w.close()
+		info.Name = name
+		return err
+	})
+}
+
+func (a *Archiver) add(info *Info) {
+	a.metrics.segments.Inc()
+	a.metrics.bytes.Add(float64(info.Size))
+	a.archive.known[info.Name] = info
+	a.archive.segments = append(a.archive.segments, info)
+}
+
+// lost goes on behind the segment of another archiver.
+func (a *Archiver) lost(ctx context.Context, next uint64) error {
+	if err := a.archive.Refresh(ctx); err != nil {
+		return err
+	}
+	for _, fault := range a.archive.faults {
+		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
+			return fault
+		}
+	}
+	if a.archive.Last() < next {
+		return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", partName(next))}, a.archive.faults...)...)
+	}
+	return nil
+}

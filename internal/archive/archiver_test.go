@@ -1,0 +1,369 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+func TestTheArchiveHoldsTheLogByteByByte(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	place := w.place(t)
+	archiver := w.archiver(place)
+	require.NoError(t, archiver.Step(t.Context()), "an empty log")
+	require.Empty(t, w.files(t))
+	for i := range 5 {
+		w.fill(t, i*20, i*20+19)
+		require.NoError(t, archiver.Step(t.Context()))
+		w.requireWhole(t, place)
+	}
+	require.NoError(t, archiver.Step(t.Context()), "nothing new")
+	require.NoError(t, w.archiver(place).Step(t.Context()), "a new process")
+	w.requireWhole(t, place)
+	for _, path := range w.files(t) {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "bodies are personal data")
+	}
+}
+
+// One message a segment: they are merged again and again, and the log stays whole in it.
+func TestSmallSegmentsAreMerged(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	place := w.place(t)
+	archiver := w.archiver(place)
+	for i := range 60 {
+		w.fill(t, i, i)
+		require.NoError(t, archiver.Step(t.Context()))
+	}
+	opened := w.requireWhole(t, place)
+	require.Less(t, len(opened.Segments()), 20)
+	require.Len(t, w.files(t), len(opened.Segments()), "the parts are gone")
+}
+
+// The archiver is killed before each of its changes of the file system in turn. Whatever it has
+// left, a new one goes on, and there is no gap at any moment.
+func TestAnArchiverThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 40)
+	for kills := 0; ; kills++ {
+		w.path = filepath.Join(t.TempDir(), "archive")
+		steps := 0
+		err := w.archiver(archive.StopAt(w.path, func(string) error {
+			if steps++; steps > kills {
+				return errKilled
+			}
+			return nil
+		})).Step(t.Context())
+		place := w.place(t)
+		require.Empty(t, w.open(t, place).Faults(), "killed before step %d", kills)
+		require.NoError(t, w.archiver(place).Step(t.Context()))
+		w.requireWhole(t, place)
+		if err == nil {
+			require.Greater(t, kills, 20)
+			return
+		}
+		require.ErrorIs(t, err, errKilled)
+	}
+}
+
+// upTo lets an archiver see the log only up to a sequence.
+type upTo struct {
+	source
+	last *atomic.Uint64
+}
+
+func (u upTo) Head(ctx context.Context) (archive.Head, error) {
+	head, err := u.source.Head(ctx)
+	head.Last = min(head.Last, u.last.Load())
+	return head, err
+}
+
+// Merges are killed, too: the log is archived in many small steps.
+func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 20)
+	var removed bool
+	for kills := 0; ; kills++ {
+		w.path = filepath.Join(t.TempDir(), "archive")
+		last := new(atomic.Uint64)
+		steps, merging := 0, false
+		killing := archive.StopAt(w.path, func(name string) error {
+			removed = removed || name == "remove"
+			if merging {
+				if steps++; steps > kills {
+					return errKilled
+				}
+			}
+			return nil
+		})
+		first := w.archiverOf(killing, upTo{w.source, last}, 0)
+		for i := range uint64(7) {
+			last.Store(i + 1)
+			require.NoError(t, first.Step(t.Context()))
+		}
+		merging = true
+		last.Store(8)
+		err := first.Step(t.Context())
+		if err != nil {
+			require.ErrorIs(t, err, errKilled)
+		}
+		place := w.place(t)
+		opened := w.open(t, place)
+		require.Empty(t, opened.Faults(), "killed before step %d", kills)
+		last.Store(20)
+		require.NoError(t, w.archiverOf(place, upTo{w.source, last}, 0).Step(t.Context()))
+		opened = w.requireWhole(t, place)
+		if err == nil {
+			require.Greater(t, kills, 8)
+			require.True(t, removed)
+			require.Len(t, w.files(t), len(opened.Segments()))
+			return
+		}
+	}
+}
+
+// Two archivers of one log, and readers beside them: no error, no gap, one log.
+func TestTwoArchiversShareAnArchive(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+	for range 2 {
+		archiver := w.archiver(w.place(t))
+		group.Go(func() error { return archiver.Run(ctx) })
+	}
+	id := w.id(t)
+	reading := w.place(t)
+	group.Go(func() error {
+		opened, err := archive.Open(ctx, reading, id)
+		for ; err == nil && ctx.Err() == nil; err = opened.Refresh(ctx) {
+			if faults := opened.Faults(); len(faults) > 0 {
+				return errors.Join(faults...)
+			}
+			next := max(opened.First(), 1)
+			if err := opened.Read(ctx, next, opened.Last(), func(r archive.Record) error {
+				if r.Seq != next {
+					return errors.New("a reader sees a gap")
+				}
+				next++
+				return nil
+			}); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+	for i := range 80 {
+		w.fill(t, i*3, i*3+2)
+	}
+	wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == 240 })
+	stop()
+	require.NoError(t, group.Wait())
+	w.requireWhole(t, w.place(t))
+	require.NotContains(t, w.logged(), "level=ERROR")
+}
+
+func TestALogDoesNotShareAPlaceWithAnother(t *testing.T) {
+	t.Parallel()
+	w, other := setup(t), setup(t)
+	other.path = w.path
+	w.fill(t, 1, 3)
+	other.fill(t, 1, 3)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	before := w.files(t)
+	err := other.archiver(w.place(t)).Step(t.Context())
+	require.ErrorAs(t, err, new(*archive.ContradictionError))
+	require.ErrorContains(t, err, w.id(t))
+	require.ErrorContains(t, err, other.id(t))
+	require.Equal(t, before, w.files(t))
+}
+
+// What contradicts the log is said, and stays as it is.
+func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for name, contradict := range map[string]func(t *testing.T, w *world) archive.Source{
+		"it holds more than the log": func(_ *testing.T, w *world) archive.Source {
+			last := new(atomic.Uint64)
+			last.Store(20)
+			return upTo{w.source, last}
+		},
+		"the log's message is another one": func(_ *testing.T, w *world) archive.Source { return otherBody{w.source} },
+		"a segment of another log": func(t *testing.T, w *world) archive.Source {
+			other := setup(t)
+			other.fill(t, 1, 30)
+			require.NoError(t, other.archiver(other.place(t)).Step(t.Context()))
+			content, err := os.ReadFile(other.files(t)[0])
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(w.files(t)[0], content, 0o600))
+			return w.source
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.fill(t, 1, 30)
+			require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+			w.fill(t, 31, 40)
+			from := contradict(t, w)
+			before := w.files(t)
+			archiver := w.archiverOf(w.place(t), from, 0)
+			require.ErrorAs(t, archiver.Step(t.Context()), new(*archive.ContradictionError))
+			require.Equal(t, before, w.files(t))
+			status, err := archive.Inspect(t.Context(), w.place(t), from)
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(status.Faults, "\n"), "contradicts the log")
+
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- archiver.Run(ctx) }()
+			wait.Until(t, func() bool { return strings.Contains(w.logged(), "level=ERROR") })
+			stop()
+			require.NoError(t, <-ended)
+			require.Equal(t, 1, strings.Count(w.logged(), "nothing is archived any more"))
+			require.Equal(t, before, w.files(t))
+		})
+	}
+}
+
+// otherBody is a log with other bodies.
+type otherBody struct{ source }
+
+func (o otherBody) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
+	return o.source.ReadRecords(ctx, from, until, func(r archive.Record) error {
+		r.Body = []byte("{}")
+		return deliver(r)
+	})
+}
+
+// Damage in the middle is said, new messages are still archived, and what is whole is read.
+func TestADamagedArchiveIsReadAroundTheDamage(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 60)
+	place := w.place(t)
+	require.NoError(t, w.archiver(place).Step(t.Context()))
+	segments := w.requireWhole(t, place).Segments()
+	require.Greater(t, len(segments), 2)
+	damage(t, w.files(t)[1], segments[1].Size-20)
+	w.fill(t, 61, 70)
+	require.NoError(t, w.archiver(place).Step(t.Context()))
+	require.Contains(t, w.logged(), "the archive is damaged")
+	require.Contains(t, w.logged(), segments[1].Name)
+
+	opened := w.open(t, place)
+	require.EqualValues(t, 70, opened.Last())
+	var seen []uint64
+	note := func(r archive.Record) error {
+		seen = append(seen, r.Seq)
+		return nil
+	}
+	err := opened.Read(t.Context(), 1, 70, note)
+	require.ErrorAs(t, err, new(*archive.DamagedError))
+	require.Len(t, seen, int(segments[0].Count()))
+	require.NoError(t, opened.Read(t.Context(), segments[1].Last+1, 70, note))
+
+	require.NoError(t, os.Remove(w.files(t)[1]))
+	opened = w.open(t, place)
+	gap := new(archive.GapError)
+	require.ErrorAs(t, opened.Read(t.Context(), 1, 70, func(archive.Record) error { return nil }), &gap)
+	require.Equal(t, archive.GapError{From: segments[1].First, To: segments[1].Last}, *gap)
+	require.Len(t, opened.Faults(), 1)
+}
+
+// failing is a place that fails while it is told to.
+type failing struct {
+	archive.Place
+	fails *atomic.Bool
+}
+
+func (f failing) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	if f.fails.Load() {
+		return errors.New("the store is away")
+	}
+	return f.Place.Create(ctx, name, write)
+}
+
+func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	fails := new(atomic.Bool)
+	fails.Store(true)
+	archiver := w.archiverOf(failing{w.place(t), fails}, w.source, 10*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- archiver.Run(ctx) }()
+	w.fill(t, 1, 5)
+	wait.Until(t, func() bool {
+		return strings.Contains(w.logged(), "the store is away") && strings.Contains(w.logged(), "the archive is behind the log")
+	})
+	w.fill(t, 6, 10)
+	fails.Store(false)
+	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is written again") })
+	wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == 10 })
+	stop()
+	require.NoError(t, <-ended)
+	w.requireWhole(t, w.place(t))
+	require.NotContains(t, w.logged(), "level=ERROR")
+}
+
+// A segment is cut when the oldest message has waited for the interval, or when there are enough
+// bytes.
+func TestASegmentIsCutByAgeOrBySize(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	place := w.place(t)
+	archiver := w.archiverOf(place, w.source, time.Hour)
+	w.fill(t, 1, 2)
+	require.NoError(t, archiver.Step(t.Context()))
+	require.Empty(t, w.files(t), "neither")
+	require.NoError(t, w.archiverOf(place, w.source, 0).Step(t.Context()))
+	require.Len(t, w.files(t), 1, "age")
+	archiver = w.archiverOf(place, w.source, time.Hour)
+	require.NoError(t, archiver.Step(t.Context()))
+	w.fill(t, 3, 60)
+	require.NoError(t, archiver.Step(t.Context()))
+	require.Greater(t, len(w.files(t)), 2, "size")
+	w.requireWhole(t, place)
+}
+
+func TestInspectSaysWhatTheArchiveHolds(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	place := w.place(t)
+	empty, err := archive.Inspect(t.Context(), place, nil)
+	require.NoError(t, err)
+	require.Equal(t, archive.Status{Archive: w.path}, *empty)
+	w.fill(t, 1, 30)
+	require.NoError(t, w.archiver(place).Step(t.Context()))
+	w.fill(t, 31, 33)
+	got, err := archive.Inspect(t.Context(), place, w.source)
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 30, 3}, []uint64{got.First, got.Last, got.LagMessages})
+	require.Equal(t, w.id(t), got.LogID)
+	require.Empty(t, got.Faults)
+	away, err := archive.Inspect(t.Context(), place, nil)
+	require.NoError(t, err)
+	require.Equal(t, got.LogID, away.LogID)
+	require.EqualValues(t, 30, away.Last)
+}

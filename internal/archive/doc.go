@@ -1,0 +1,22 @@
+// Package archive keeps a copy of the log outside its server: in a folder, or in an object store.
+//
+//	<place>/<log_id>/<first sequence>.seg          as it was cut; whoever creates it first has it
+//	<place>/<log_id>/<first>-<last sequence>.seg   several of these, merged
+//
+// A segment is written once and never changed. It describes itself: docs/archive.md defines its
+// bytes. Every sequence is in at least one segment at any time, because a merged segment is
+// written and read back before its parts are removed.
+//
+// Records are chained: the chain value after a record is the SHA-256 of the value before it and
+// the record's bytes. A segment names the values before its first and after its last record, so
+// that neither a merge nor another division into segments changes a link. A segment also names
+// the root of the Merkle tree over the whole log up to its end (package fingerprint).
+//
+//	record.go    one message as bytes
+//	format.go    header, frames and footer of a segment
+//	writer.go    writes a segment
+//	segment.go   reads one, and checks all that it reads
+//	place.go     what a store must do; folder.go and s3.go do it
+//	archive.go   the segments of one log, in order, and what is wrong with them
+//	archiver.go  copies the log into the archive; merge.go merges what is small
+package archive

@@ -1,0 +1,203 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// folder is a Place in the file system.
+type folder struct {
+	root string
+
+	// step is called before each change of the file system. Tests stop there. After its error
+	// nothing more is changed, as if the process had been killed.
+	step func(name string) error
+}
+
+func newFolder(root string) *folder {
+	return &folder{root: root, step: func(string) error { return nil }}
+}
+
+func (f *folder) String() string { return f.root }
+
+func (f *folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
+
+// Folders implements Place.
+func (f *folder) Folders(context.Context) ([]string, error) {
+	return f.names("", true)
+}
+
+// List implements Place.
+func (f *folder) List(_ context.Context, folder string) ([]string, error) {
+	return f.names(folder, false)
+}
+
+func (f *folder) names(folder string, folders bool) (out []string, err error) {
+	entries, err := os.ReadDir(f.path(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() == folders && !strings.HasPrefix(entry.Name(), ".") {
+			out = append(out, entry.Name())
+		}
+	}
+	return out, nil
+}
+
+// Temporary files have such names until they are whole.
+const temporaryPrefix = ".new-"
+
+// temporaryAge is when a temporary file is left over from a process that was killed.
+const temporaryAge = time.Hour
+
+// Create implements Place. A hard link gives the whole file its name, and fails if the name is
+// taken.
+func (f *folder) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
+	path := f.path(name)
+	dir := filepath.Dir(path)
+	if _, err := os.Lstat(path); err == nil {
+		return ErrExists
+	}
+	if err := f.makeFolder(dir); err != nil {
+		return err
+	}
+	f.removeTemporary(dir)
+	if err := f.step("create"); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, temporaryPrefix+"*")
+	if err != nil {
+		return err
+	}
+	killed := false
+	step := func(name string) error {
+		err := f.step(name)
+		killed = killed || err != nil
+		return err
+	}
+	defer func() {
+		if !killed {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	err = write(&stepWriter{file, step})
+	if err == nil {
+		err = step("sync")
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := step("link"); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
+		return ErrExists
+	} else if err != nil {
+		return fmt.Errorf("the archive's file system must have hard links: %w", err)
+	}
+	if err := step("sync folder"); err != nil {
+		return err
+	}
+	if err := syncFolder(dir); err != nil {
+		return err
+	}
+	return step("remove temporary")
+}
+
+// stepWriter calls step before each write.
+type stepWriter struct {
+	io.Writer
+	step func(string) error
+}
+
+func (w *stepWriter) Write(data []byte) (int, error) {
+	if err := w.step("write"); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(data)
+}
+
+// makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
+// this user may read them.
+func (f *folder) makeFolder(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := f.step("make folder"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range []string{f.root, filepath.Dir(f.root)} {
+		if err := syncFolder(parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeTemporary removes what killed processes have left over.
+func (f *folder) removeTemporary(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*")) // fails on other patterns only
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > temporaryAge {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Open implements Place.
+func (f *folder) Open(_ context.Context, name string) (Object, error) {
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return openFile{file, info.Size()}, nil
+}
+
+type openFile struct {
+	*os.File
+	size int64
+}
+
+func (f openFile) Size() int64 { return f.size }
+
+// Remove implements Place.
+func (f *folder) Remove(_ context.Context, name string) error {
+	if err := f.step("remove"); err != nil {
+		return err
+	}
+	// The object that replaces this one may be of a process that was killed before it synced.
+	dir := filepath.Dir(f.path(name))
+	if err := syncFolder(dir); err != nil {
+		return err
+	}
+	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncFolder(dir)
+}

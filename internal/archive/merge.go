@@ -1,0 +1,139 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+const (
+	// mergeParts is how many small segments are merged at least. A message is written again
+	// about as often as its segment can be doubled until it is full.
+	mergeParts = 8
+
+	// smallSegment: segments of up to so many bytes of records are alike.
+	smallSegment = 64 << 10
+)
+
+// merge merges the newest small segments if there are enough of them.
+func (a *Archiver) merge(ctx context.Context) error {
+	if len(a.archive.faults) > 0 {
+		return nil // what is damaged stays as it is
+	}
+	parts := a.archive.segments
+	parts = parts[len(parts)-toMerge(parts, a.SegmentBytes):]
+	if len(parts) < mergeParts {
+		return nil
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: a.archive.treeBefore(first)}
+	name := mergedName(first.First, last.Last)
+	var info Info
+	err := a.create(ctx, name, from, &info, func(w *writer) error {
+		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.write(&r) })
+	})
+	if errors.Is(err, ErrExists) {
+		return a.archive.Refresh(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("merge seq %d to %d: %w", first.First, last.Last, err)
+	}
+	// The slice must be a new one: it is compared below.
+	kept := slices.Clone(a.archive.segments[:len(a.archive.segments)-len(parts)])
+	a.archive.segments = kept
+	a.add(&info)
+	for _, part := range parts {
+		a.archive.replaced = append(a.archive.replaced, part.Name)
+	}
+	return a.tidy(ctx)
+}
+
+// toMerge returns how many of the newest segments to merge. An older one joins when those after
+// it have half of its bytes.
+func toMerge(segments []*Info, full int64) (count int) {
+	sum := int64(0)
+	for _, info := range slices.Backward(segments) {
+		if sum+info.Bytes > full || info.Bytes > max(2*sum, smallSegment) && count > 0 {
+			break
+		}
+		sum += info.Bytes
+		count++
+	}
+	return count
+}
+
+// tidy removes the segments that lie within merged ones. A merged segment is read first, as the
+// place returns it: it must hold the same records as each part.
+func (a *Archiver) tidy(ctx context.Context) error {
+	if len(a.archive.faults) > 0 {
+		return nil
+	}
+	replaced := a.archive.replaced
+	a.archive.replaced = nil
+	for len(replaced) > 0 {
+		first, _, _ := parseName(replaced[0])
+		merged := a.archive.segmentOf(first)
+		if merged == nil {
+			return fmt.Errorf("segment %s is in none that was merged", replaced[0])
+		}
+		end := slices.IndexFunc(replaced, func(name string) bool {
+			first, _, _ := parseName(name)
+			return first > merged.Last
+		})
+		if end < 0 {
+			end = len(replaced)
+		}
+		if err := a.removeParts(ctx, merged, replaced[:end]); err != nil {
+			return err
+		}
+		replaced = replaced[end:]
+	}
+	return nil
+}
+
+// removeParts removes the parts of a merged segment.
+func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string) (err error) {
+	infos := map[uint64]*Info{} // by the last sequence
+	for _, name := range parts {
+		info := a.archive.known[name]
+		if info == nil {
+			if info, err = a.archive.open(ctx, name); err != nil {
+				return err
+			}
+		}
+		if info.Last <= merged.Last { // otherwise it holds more, and stays
+			infos[info.Last] = info
+		}
+	}
+	s, err := a.archive.openSegment(ctx, merged.Name)
+	if err != nil {
+		return err
+	}
+	var wrong error
+	equal := map[string]bool{}
+	err = s.check(ctx, a.archive.treeBefore(merged), func(seq uint64, value Hash) {
+		if part := infos[seq]; part != nil {
+			equal[part.Name] = value == part.After
+			if value != part.After {
+				wrong = contradiction("segment %s holds other records than its part %s", merged.Name, part.Name)
+			}
+		}
+	})
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	if wrong != nil {
+		return wrong
+	}
+	for _, name := range parts {
+		if !equal[name] {
+			continue
+		}
+		if err := a.Place.Remove(ctx, a.archive.logID+"/"+name); err != nil {
+			return fmt.Errorf("remove segment %s, which was merged: %w", name, err)
+		}
+		delete(a.archive.known, name)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	lagMessages   prometheus.Gauge
+	lagSeconds    prometheus.Gauge
+	segments      prometheus.Counter
+	bytes         prometheus.Counter
+	failures      prometheus.Counter
+	faults        prometheus.Gauge
+	contradiction prometheus.Gauge
+}
+
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	with := promauto.With(registerer)
+	return &metrics{
+		lagMessages: with.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_archive_lag_messages", Help: "Messages of the log that are not in the archive.",
+		}),
+		lagSeconds: with.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_archive_lag_seconds", Help: "Age of the oldest message that is not in the archive; 0 if there is none.",
+		}),
+		segments: with.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_archive_segments_total", Help: "Segments written.",
+		}),
+		bytes: with.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_archive_bytes_total", Help: "Bytes of the segments written.",
+		}),
+		failures: with.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_archive_failures_total", Help: "Attempts to archive that failed; each is repeated.",
+		}),
+		faults: with.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_archive_damaged", Help: "Damaged or missing segments.",
+		}),
+		contradiction: with.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_archive_contradiction", Help: "1 if the archive contradicts the log: nothing is written to it.",
+		}),
+	}
+}
+
+// report says how far behind the archive is.
+func (a *Archiver) report(ctx context.Context, head Head) {
+	if a.archive == nil {
+		return
+	}
+	lag, seconds := uint64(0), 0.0
+	if next := a.archive.next(head); next <= head.Last {
+		lag = head.Last - next + 1
+	}
+	if lag > 0 && !a.waiting.IsZero() {
+		seconds = max(0, time.Since(a.waiting).Seconds())
+	}
+	a.metrics.lagMessages.Set(float64(lag))
+	a.metrics.lagSeconds.Set(seconds)
+	behind := seconds > (behindIntervals * a.Interval).Seconds()
+	if behind && !a.behind {
+		a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", lag, "seconds", int64(seconds), "archive", a.Place.String())
+	}
+	a.behind = behind
+}
+
+// failed logs a fault once, until it changes or has passed.
+func (a *Archiver) failed(ctx context.Context, err error) {
+	a.metrics.failures.Inc()
+	wrong := new(ContradictionError)
+	contradicts := errors.As(err, &wrong)
+	a.metrics.contradiction.Set(0)
+	if contradicts {
+		a.metrics.contradiction.Set(1)
+	}
+	switch {
+	case err.Error() == a.said:
+	case contradicts, a.unsafe != nil:
+		a.Logger.ErrorContext(ctx, "nothing is archived any more, and the archive stays as it is; deliveries are not affected", "archive", a.Place.String(), "error", err)
+	default:
+		a.Logger.WarnContext(ctx, "the archive cannot be written now; deliveries are not affected", "archive", a.Place.String(), "error", err)
+	}
+	a.said = err.Error()
+}
+
+// sayAgain makes the next fault a new one.
+func (a *Archiver) sayAgain(ctx context.Context) {
+	if a.said != "" {
+		a.Logger.InfoContext(ctx, "the archive is written again", "archive", a.Place.String())
+		a.said = ""
+	}
+	a.metrics.contradiction.Set(0)
+}

@@ -1,0 +1,191 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// bucket is a Place in an object store that speaks S3.
+type bucket struct {
+	client    *minio.Client
+	transport *http.Transport
+	name      string
+	prefix    string // ends with a slash, or is empty
+}
+
+// requestTimeout bounds one request without the transfer of a segment; transferTimeout one
+// with it. A store that does not answer is an error then, and is tried again.
+const (
+	requestTimeout  = 30 * time.Second
+	transferTimeout = 5 * time.Minute
+)
+
+// storeTries is how often the client itself tries a request that the store could not serve. The
+// archiver tries again later.
+const storeTries = 3
+
+// newS3 finds the credentials where programs for S3 look for them: in the environment, in the
+// files of the AWS command line, and in the machine's role.
+func newS3(name, prefix, endpoint string) (*bucket, error) {
+	address, err := url.Parse(cmp.Or(endpoint, "https://s3.amazonaws.com"))
+	if err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" || strings.Trim(address.Path, "/") != "" || address.User != nil {
+		return nil, errors.New("ARCHIVE_S3_ENDPOINT is not https://host or https://host:port")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // ranges are of the stored bytes
+	client, err := minio.New(address.Host, &minio.Options{
+		Creds: credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{},
+			&credentials.IAM{Client: &http.Client{Transport: transport, Timeout: requestTimeout}},
+		}),
+		Secure: address.Scheme == "https", Transport: transport, MaxRetries: storeTries,
+		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("use s3://%s: %w", name, err)
+	}
+	if prefix != "" {
+		prefix += "/"
+	}
+	return &bucket{client: client, transport: transport, name: name, prefix: prefix}, nil
+}
+
+func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
+
+// Folders implements Place.
+func (b *bucket) Folders(ctx context.Context) ([]string, error) {
+	return b.list(ctx, b.prefix, func(key string) (string, bool) { return strings.CutSuffix(key, "/") })
+}
+
+// List implements Place.
+func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
+	return b.list(ctx, b.prefix+folder+"/", func(key string) (string, bool) { return key, !strings.HasSuffix(key, "/") })
+}
+
+// list returns what take makes of the keys under prefix.
+func (b *bucket) list(ctx context.Context, prefix string, take func(key string) (string, bool)) (out []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix}) {
+		if object.Err != nil {
+			return nil, fmt.Errorf("list %s: %w", b, object.Err)
+		}
+		key, below := strings.CutPrefix(object.Key, prefix)
+		if !below {
+			return nil, fmt.Errorf("list %s: the store answers with %q, which is elsewhere", b, object.Key)
+		}
+		if name, wanted := take(key); wanted && name != "" {
+			out = append(out, name)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// Create implements Place. The bytes go into a file without a name first: the length of an
+// object must be known before it is sent.
+func (b *bucket) Create(ctx context.Context, name string, write func(io.Writer) error) (err error) {
+	spool, err := os.CreateTemp("", "payfold-archive-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, spool.Close()) }()
+	if err := os.Remove(spool.Name()); err != nil {
+		return err
+	}
+	if err := write(spool); err != nil {
+		return err
+	}
+	size, err := spool.Seek(0, io.SeekCurrent)
+	if err == nil {
+		_, err = spool.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
+	defer cancel()
+	// In one request: a store need not check the condition when it puts parts together.
+	options := minio.PutObjectOptions{ContentType: "application/zstd", DisableMultipart: true}
+	options.SetMatchETagExcept("*") // If-None-Match: *
+	_, err = b.client.PutObject(ctx, b.name, b.prefix+name, spool, size, options)
+	switch code := minio.ToErrorResponse(err).Code; {
+	case err == nil:
+		return nil
+	case code == minio.PreconditionFailed:
+		return ErrExists
+	default:
+		return fmt.Errorf("write %s%s: %w", b, name, err)
+	}
+}
+
+// Open implements Place.
+func (b *bucket) Open(ctx context.Context, name string) (Object, error) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	info, err := b.client.StatObject(asking, b.name, b.prefix+name, minio.StatObjectOptions{})
+	if err != nil {
+		return nil, b.readError(name, err)
+	}
+	return &storedObject{bucket: b, ctx: ctx, name: name, size: info.Size}, nil
+}
+
+func (b *bucket) readError(name string, err error) error {
+	if minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return fmt.Errorf("read %s%s: %w", b, name, err)
+}
+
+// Remove implements Place.
+func (b *bucket) Remove(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	err := b.client.RemoveObject(ctx, b.name, b.prefix+name, minio.RemoveObjectOptions{})
+	if err != nil && minio.ToErrorResponse(err).StatusCode != http.StatusNotFound {
+		return fmt.Errorf("remove %s%s: %w", b, name, err)
+	}
+	return nil
+}
+
+// storedObject is an object that is read in ranges.
+type storedObject struct {
+	*bucket
+	ctx  context.Context
+	name string
+	size int64
+}
+
+func (o *storedObject) Size() int64 { return o.size }
+
+func (o *storedObject) Close() error { return nil }
+
+// ReadAt implements io.ReaderAt with one request.
+func (o *storedObject) ReadAt(data []byte, offset int64) (n int, err error) {
+	if len(data) == 0 {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(o.ctx, transferTimeout)
+	defer cancel()
+	var options minio.GetObjectOptions
+	if err := options.SetRange(offset, offset+int64(len(data))-1); err != nil {
+		return 0, err
+	}
+	body, _, _, err := minio.Core{Client: o.client}.GetObject(ctx, o.bucket.name, o.prefix+o.name, options)
+	if err != nil {
+		return 0, o.readError(o.name, err)
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	return io.ReadFull(body, data)
+}

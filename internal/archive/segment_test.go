@@ -1,0 +1,303 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// memory is an object in memory.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }
+
+func anyRecords(t *rapid.T) []Record {
+	first := rapid.Uint64Range(1, 1<<62).Draw(t, "first")
+	headers := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) events.Header {
+		return events.Header{Name: rapid.String().Draw(t, "name"), Value: rapid.String().Draw(t, "value")}
+	}), 0, 4)
+	out := make([]Record, rapid.IntRange(1, 20).Draw(t, "records"))
+	for i := range out {
+		header := headers.Draw(t, "header")
+		slices.SortStableFunc(header, byName)
+		if len(header) == 0 {
+			header = nil
+		}
+		out[i] = Record{
+			Seq: first + uint64(i), Partition: rapid.IntRange(0, 1<<31-1).Draw(t, "partition"),
+			StoredAt: time.Unix(0, rapid.Int64().Draw(t, "stored")).UTC(), Header: header,
+			Body: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "body"),
+		}
+	}
+	return out
+}
+
+// written returns the bytes of a segment with small frames.
+func written(t require.TestingT, frameBytes int, records []Record) ([]byte, Info) {
+	var out bytes.Buffer
+	w, err := newWriter(&out, newEncoder(), start{
+		logID: "a log", partitions: 64, first: records[0].Seq, before: chainStart("a log"), tree: new(fingerprint.Tree),
+	})
+	require.NoError(t, err)
+	w.frameBytes = frameBytes
+	for i := range records {
+		require.NoError(t, w.write(&records[i]))
+	}
+	info, err := w.close()
+	require.NoError(t, err)
+	return out.Bytes(), info
+}
+
+func collect(s *segment, from, until uint64) (out []Record, err error) {
+	err = s.read(context.Background(), from, until, func(r Record) error {
+		r.Body = bytes.Clone(r.Body)
+		out = append(out, r)
+		return nil
+	})
+	return out, err
+}
+
+func TestASegmentReturnsWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		records := anyRecords(t)
+		data, info := written(t, rapid.IntRange(1, 2000).Draw(t, "frame"), records)
+		name := partName(info.First)
+		s, err := openSegment(name, memory{bytes.NewReader(data)})
+		require.NoError(t, err)
+		info.Name = name
+		require.Equal(t, info.index, s.index)
+		require.Equal(t, info.Root, s.Root)
+		require.Equal(t, info.After, s.After)
+		require.Equal(t, []any{"a log", 64, int64(len(data))}, []any{s.LogID, s.Partitions, s.Size})
+		require.NoError(t, s.check(context.Background(), new(fingerprint.Tree), nil))
+
+		from := rapid.IntRange(0, len(records)-1).Draw(t, "from")
+		until := rapid.IntRange(from, len(records)-1).Draw(t, "until")
+		got, err := collect(s, records[from].Seq, records[until].Seq)
+		require.NoError(t, err)
+		requireEqual(t, records[from:until+1], got)
+	})
+}
+
+func requireEqual(t require.TestingT, want, got []Record) {
+	require.Len(t, got, len(want))
+	for i, r := range want {
+		require.Equal(t, r.Header, got[i].Header)
+		require.True(t, bytes.Equal(r.Body, got[i].Body))
+		require.Equal(t, []any{r.Seq, r.Partition, r.StoredAt}, []any{got[i].Seq, got[i].Partition, got[i].StoredAt})
+	}
+}
+
+// ordinary returns records as ingest writes them.
+func ordinary(first uint64, count int) (out []Record) {
+	for i := range count {
+		out = append(out, Record{
+			Seq: first + uint64(i), Partition: i % 64, StoredAt: time.Unix(1_790_000_000+int64(i), 123456789).UTC(),
+			Header: []events.Header{{Name: "Nats-Msg-Id", Value: "evt_" + string(rune('a'+i%26))}, {Name: "Payfold-Signature", Value: "ab12"}},
+			Body:   bytes.Repeat([]byte{byte(i), '{', '}'}, 1+i%30),
+		})
+	}
+	return out
+}
+
+// Every byte of a segment is covered: a change is found, by the name of the frame that holds it,
+// and everything outside of that frame can still be read.
+func TestAnyFlippedByteIsFoundAndNamed(t *testing.T) {
+	t.Parallel()
+	records := ordinary(100, 12)
+	data, info := written(t, 200, records)
+	require.Greater(t, len(info.index), 3)
+	for at := range data {
+		for _, bit := range []byte{1, 0x80} {
+			damaged := bytes.Clone(data)
+			damaged[at] ^= bit
+			s, err := openSegment(partName(100), memory{bytes.NewReader(damaged)})
+			fault := new(DamagedError)
+			frame := slices.IndexFunc(info.index, func(f frame) bool {
+				return int64(at) >= f.offset-skippable-entryLength && int64(at) < f.offset+int64(f.compressed)
+			})
+			if frame < 0 {
+				require.ErrorAs(t, err, &fault, "byte %d", at)
+				require.Zero(t, fault.Frame)
+				require.Contains(t, err.Error(), partName(100))
+				continue
+			}
+			require.NoError(t, err)
+			require.ErrorAs(t, s.check(context.Background(), nil, nil), &fault, "byte %d", at)
+			f := info.index[frame]
+			require.Equal(t, []any{frame + 1, f.first, f.last()}, []any{fault.Frame, fault.From, fault.To})
+			if frame > 0 {
+				_, err = collect(s, 100, f.first-1)
+				require.NoError(t, err)
+			}
+			if frame+1 < len(info.index) {
+				rest, err := collect(s, f.last()+1, info.Last)
+				require.NoError(t, err)
+				require.Len(t, rest, int(info.Last-f.last()))
+			}
+		}
+	}
+}
+
+func TestASegmentThatIsCutAnywhereIsFound(t *testing.T) {
+	t.Parallel()
+	data, _ := written(t, 200, ordinary(1, 12))
+	for length := range data {
+		_, err := openSegment(partName(1), memory{bytes.NewReader(data[:length])})
+		require.ErrorAs(t, err, new(*DamagedError), "%d bytes", length)
+	}
+	_, err := openSegment(partName(1), memory{bytes.NewReader(append(bytes.Clone(data), 0))})
+	require.ErrorAs(t, err, new(*DamagedError))
+	_, err = openSegment(partName(2), memory{bytes.NewReader(data)})
+	require.ErrorContains(t, err, "it holds seq 1 to 12")
+	_, err = openSegment(mergedName(1, 13), memory{bytes.NewReader(data)})
+	require.ErrorContains(t, err, "it holds seq 1 to 12")
+}
+
+// A writer with a mistake could leave whole segments with wrong records.
+func TestRecordsThatTheFooterDoesNotNameAreFound(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w, err := newWriter(&out, newEncoder(), start{logID: "a log", partitions: 64, first: 1, tree: new(fingerprint.Tree)})
+	require.NoError(t, err)
+	records := ordinary(1, 3)
+	require.NoError(t, w.write(&records[0]))
+	require.ErrorContains(t, w.write(&records[2]), "seq 3 after seq 1")
+	w.chain.value[0] ^= 1
+	_, err = w.close()
+	require.NoError(t, err)
+	s, err := openSegment(partName(1), memory{bytes.NewReader(out.Bytes())})
+	require.NoError(t, err)
+	require.ErrorContains(t, s.check(context.Background(), nil, nil), "chain value")
+	before := new(fingerprint.Tree)
+	before.Append(fingerprint.Hash{})
+	s.After = newChain(s.Before).value
+	require.Error(t, s.check(context.Background(), before, nil))
+}
+
+// docs/archive.md promises it.
+func TestAnyDecompressorPrintsTheRecords(t *testing.T) {
+	t.Parallel()
+	records := ordinary(1, 12)
+	data, _ := written(t, 200, records)
+	decoder, err := zstd.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	defer decoder.Close()
+	got, err := io.ReadAll(decoder)
+	require.NoError(t, err)
+	var want []byte
+	for i := range records {
+		want, err = appendRecord(want, &records[i])
+		require.NoError(t, err)
+	}
+	require.Equal(t, want, got)
+}
+
+func TestARecordThatCannotBeArchivedIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range []Record{
+		{Partition: -1},
+		{Header: []events.Header{{Name: "b"}, {Name: "a"}}},
+		{Header: []events.Header{{Name: string(make([]byte, 1<<16))}}},
+		{Body: make([]byte, maxRecord)},
+	} {
+		_, err := appendRecord(nil, &r)
+		require.Error(t, err)
+	}
+}
+
+// Nobody can make a reader take memory with lengths that the file does not have.
+func FuzzSegment(f *testing.F) {
+	data, _ := written(f, 200, ordinary(1, 12))
+	f.Add(data)
+	f.Add(data[:headerLength])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := openSegment(partName(1), memory{bytes.NewReader(data)})
+		if err != nil {
+			require.ErrorAs(t, err, new(*DamagedError))
+			return
+		}
+		_ = s.check(context.Background(), nil, nil)
+	})
+}
+
+func FuzzRecord(f *testing.F) {
+	records := ordinary(1, 1)
+	data, err := appendRecord(nil, &records[0])
+	require.NoError(f, err)
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, size, err := parseRecord(data)
+		if err != nil {
+			require.True(t, errors.Is(err, errRecord))
+			return
+		}
+		again, err := appendRecord(nil, &r)
+		if err == nil {
+			require.Equal(t, data[:size], again)
+		}
+	})
+}
+
+func TestWhichSegmentsAreMerged(t *testing.T) {
+	t.Parallel()
+	const kb = 1 << 10
+	for name, c := range map[string]struct {
+		sizes []int64
+		want  int
+	}{
+		"nothing":                       {nil, 0},
+		"alike":                         {[]int64{kb, kb, kb, kb, kb, kb, kb, kb}, 8},
+		"small ones":                    {[]int64{60 * kb, kb, 30 * kb, kb}, 4},
+		"not behind a large one":        {[]int64{20 << 20, kb, kb}, 2},
+		"large ones join equal ones":    {[]int64{1 << 20, 300 * kb, 300 * kb}, 3},
+		"no segment becomes too large":  {[]int64{40 << 20, 20 << 20, 10 << 20}, 2},
+		"a full one is never merged":    {[]int64{64 << 20}, 1},
+		"behind full ones it goes on":   {[]int64{64 << 20, kb, kb, kb}, 3},
+		"a large one is taken at first": {[]int64{kb, kb, 30 << 20}, 3},
+	} {
+		var segments []*Info
+		for _, size := range c.sizes {
+			segments = append(segments, &Info{Bytes: size})
+		}
+		require.Equal(t, c.want, toMerge(segments, 64<<20), name)
+	}
+}
+
+func TestNamesOfSegments(t *testing.T) {
+	t.Parallel()
+	first, last, ok := parseName("00000000000000000012.seg")
+	require.Equal(t, []any{uint64(12), uint64(0), true}, []any{first, last, ok})
+	first, last, ok = parseName(mergedName(12, 99))
+	require.Equal(t, []any{uint64(12), uint64(99), true}, []any{first, last, ok})
+	for _, name := range []string{"", ".seg", "12.seg", partName(0), "0000000000000000001x.seg", "+0000000000000000001.seg", mergedName(5, 4), partName(1) + "x", "00000000000000000012-.seg"} {
+		_, _, ok := parseName(name)
+		require.False(t, ok, name)
+	}
+}
+
+// What the names say decides which segments are read: merged ones instead of their parts.
+func TestMergedSegmentsHideTheirParts(t *testing.T) {
+	t.Parallel()
+	c := newCandidates([]string{partName(1), partName(5), mergedName(1, 8), partName(9), mergedName(1, 4), "a stranger's file"})
+	require.Equal(t, []string{mergedName(1, 8), partName(9)}, c.visible())
+	require.ElementsMatch(t, []string{partName(1), partName(5), mergedName(1, 4)}, c.within())
+	require.Equal(t, []string{mergedName(1, 8), mergedName(1, 4), partName(1)}, c.holding(1))
+	require.Equal(t, []string{partName(9)}, c.holding(9))
+	require.Equal(t, []string{partName(9), partName(5), partName(1)}, c.holding(10))
+	require.Equal(t, []uint64{1, 5, 0}, []uint64{c.first(), c.after(1), c.after(9)})
+	require.True(t, c.reaches(9))
+	require.False(t, c.reaches(10))
+}

@@ -1,0 +1,153 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/fingerprint"
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// source is a real log, as the archiver needs it.
+type source struct{ *testenv.Log }
+
+func (s source) Head(ctx context.Context) (archive.Head, error) {
+	info, err := s.Info(ctx)
+	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes}, err
+}
+
+// world is a log, and a folder for its archive.
+type world struct {
+	source
+	path string
+
+	mu  sync.Mutex
+	out bytes.Buffer // what archivers log
+}
+
+func setup(t testing.TB) *world {
+	t.Helper()
+	return &world{source: source{testenv.NewLog(t, 8)}, path: filepath.Join(t.TempDir(), "archive")}
+}
+
+// Write implements io.Writer for the logger.
+func (w *world) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(line)
+}
+
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.String()
+}
+
+// fill delivers events number from to until, with bodies of many lengths.
+func (w *world) fill(t testing.TB, from, until int) {
+	t.Helper()
+	for i := from; i <= until; i++ {
+		w.Deliver(t, fmt.Sprintf(`{"id":"evt_%d","eventType":"checkout.completed","object":{"customer":"cus_%d","note":"%s"}}`, i, i%7, strings.Repeat("x", i*37%500)))
+	}
+}
+
+func (w *world) place(t testing.TB) archive.Place {
+	t.Helper()
+	place, err := archive.Settings{URL: w.path}.Place()
+	require.NoError(t, err)
+	return place
+}
+
+// archiver cuts a segment as soon as a message waits, with about two records in a frame and ten
+// in a segment.
+func (w *world) archiver(place archive.Place) *archive.Archiver {
+	return w.archiverOf(place, w.source, 0)
+}
+
+func (w *world) archiverOf(place archive.Place, source archive.Source, interval time.Duration) *archive.Archiver {
+	return archive.NewArchiver(archive.Config{
+		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Registerer: prometheus.NewRegistry(), SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+	})
+}
+
+func (w *world) id(t testing.TB) string {
+	t.Helper()
+	head, err := w.Head(t.Context())
+	require.NoError(t, err)
+	return head.LogID
+}
+
+func (w *world) open(t testing.TB, place archive.Place) *archive.Archive {
+	t.Helper()
+	opened, err := archive.Open(t.Context(), place, w.id(t))
+	require.NoError(t, err)
+	return opened
+}
+
+func clone(r archive.Record) archive.Record {
+	r.Body = bytes.Clone(r.Body)
+	return r
+}
+
+// requireWhole compares everything that is archived with the log, byte by byte, and its roots.
+// The archive must reach the log's end.
+func (w *world) requireWhole(t testing.TB, place archive.Place) *archive.Archive {
+	t.Helper()
+	opened := w.open(t, place)
+	require.Empty(t, opened.Faults())
+	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
+	head, err := w.Head(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []uint64{head.First, head.Last}, []uint64{opened.First(), opened.Last()})
+	var archived, live []archive.Record
+	require.NoError(t, opened.Read(t.Context(), head.First, head.Last, func(r archive.Record) error {
+		archived = append(archived, clone(r))
+		return nil
+	}))
+	tree := new(fingerprint.Tree)
+	require.NoError(t, w.ReadRecords(t.Context(), head.First, head.Last, func(r archive.Record) error {
+		live = append(live, clone(r))
+		tree.Append(fingerprint.Leaf(r.Message()))
+		return nil
+	}))
+	require.Equal(t, live, archived)
+	end := opened.Segments()[len(opened.Segments())-1]
+	require.Equal(t, archive.Hash(tree.Root()), end.Root)
+	return opened
+}
+
+// files lists what is in the archive's folder.
+func (w *world) files(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.path, "*", "*"))
+	require.NoError(t, err)
+	return paths
+}
+
+var errKilled = errors.New("killed")
+
+// damage changes one byte of a file.
+func damage(t testing.TB, path string, at int64) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	content[at] ^= 1
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+}

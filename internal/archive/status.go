@@ -1,0 +1,133 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// Status says what an archive holds and what is wrong with it.
+type Status struct {
+	Archive     string    `json:"archive"`
+	LogID       string    `json:"log_id"`
+	Segments    int       `json:"segments"`
+	Bytes       int64     `json:"bytes"`
+	First       uint64    `json:"first_seq"`
+	Last        uint64    `json:"last_seq"`
+	StoredTo    time.Time `json:"stored_to,omitzero"`
+	Root        string    `json:"root,omitempty"` // of the Merkle tree up to Last, in hexadecimal
+	LagMessages uint64    `json:"lag_messages"`
+	LagSeconds  float64   `json:"lag_seconds"`
+	LogError    string    `json:"log_error,omitempty"` // why the lag is not known
+	Faults      []string  `json:"faults,omitempty"`
+}
+
+// Inspect reads the archive of a log and compares its end with the log. It changes nothing.
+// source is nil if the log is away; then the place must hold one log only. It fails if the place
+// or the log cannot be read.
+func Inspect(ctx context.Context, place Place, source Source) (*Status, error) {
+	s := &Status{Archive: place.String()}
+	logs, err := Logs(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	var head Head
+	if source != nil {
+		if head, err = source.Head(ctx); err != nil {
+			return nil, err
+		}
+		s.LogID = head.LogID
+	} else if len(logs) > 0 {
+		s.LogID = logs[0]
+	}
+	for _, other := range logs {
+		if other != s.LogID {
+			s.Faults = append(s.Faults, fmt.Sprintf("%s also holds segments of log %s", place, other))
+		}
+	}
+	if s.LogID == "" {
+		return s, nil
+	}
+	opened, err := Open(ctx, place, s.LogID)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range opened.Faults() {
+		s.Faults = append(s.Faults, fault.Error())
+	}
+	s.Segments, s.First, s.Last = len(opened.segments), opened.First(), opened.Last()
+	for _, info := range opened.segments {
+		s.Bytes += info.Size
+	}
+	if end := opened.end(); end != nil {
+		s.StoredTo, s.Root = end.StoredTo, fmt.Sprintf("%x", end.Root)
+	}
+	if source == nil {
+		return s, nil
+	}
+	return s, s.compare(ctx, opened, source, head)
+}
+
+// compare adds the lag, and how the archive contradicts the log.
+func (s *Status) compare(ctx context.Context, opened *Archive, source Source, head Head) error {
+	if opened.end() != nil {
+		err := opened.compare(ctx, source, head)
+		wrong, damaged := new(ContradictionError), new(DamagedError)
+		switch {
+		case errors.As(err, &wrong), errors.As(err, &damaged):
+			s.Faults = append(s.Faults, err.Error())
+		case err != nil:
+			return err
+		}
+	}
+	next := opened.next(head)
+	if next > head.Last {
+		return nil
+	}
+	s.LagMessages = head.Last - next + 1
+	return source.ReadRecords(ctx, next, next, func(r Record) error {
+		s.LagSeconds = max(0, time.Since(r.StoredAt).Seconds())
+		return nil
+	})
+}
+
+// next is the sequence with which the next segment begins.
+func (a *Archive) next(head Head) uint64 {
+	if end := a.end(); end != nil {
+		return end.Last + 1
+	}
+	return head.First
+}
+
+// compare compares the end of an archive with the log.
+func (a *Archive) compare(ctx context.Context, source Source, head Head) error {
+	end := a.end()
+	switch {
+	case end.Partitions != head.Partitions:
+		return contradiction("it has %d partitions, the log has %d", end.Partitions, head.Partitions)
+	case end.Last > head.Last:
+		return contradiction("it holds seq %d, but the log ends with seq %d", end.Last, head.Last)
+	case end.Last+1 < head.First:
+		return contradiction("it ends with seq %d, but the log begins with seq %d: what lies between them is lost", end.Last, head.First)
+	case a.First() > head.First:
+		return contradiction("it begins with seq %d, the log with seq %d", a.First(), head.First)
+	case end.Last < head.First:
+		return nil
+	}
+	var archived fingerprint.Hash
+	if err := a.Read(ctx, end.Last, end.Last, func(r Record) error {
+		archived = fingerprint.Leaf(r.Message())
+		return nil
+	}); err != nil {
+		return err
+	}
+	return source.ReadRecords(ctx, end.Last, end.Last, func(r Record) error {
+		if fingerprint.Leaf(r.Message()) != archived {
+			return contradiction("seq %d of segment %s is another message in the log", r.Seq, end.Name)
+		}
+		return nil
+	})
+}
