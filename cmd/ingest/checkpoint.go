@@ -42,7 +42,7 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 		return refused(err, streams)
 	}
 	defer func() { err = errors.Join(err, signer.Close()) }()
-	log, info, err := c.readLog(ctx, streams.Err)
+	log, info, err := readLog(ctx, &c.Common, streams.Err)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func refused(err error, streams cli.Streams) error {
 const logTimeout = 10 * time.Second
 
 // readLog connects to the log as its readers do, and waits until it answers.
-func (c *checkpointCommand) readLog(ctx context.Context, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
+func readLog(ctx context.Context, c *cli.Common, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	log, err := eventlog.Connect(eventlog.Config{
 		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Logger: c.QuietLogger(stderr),
 	})

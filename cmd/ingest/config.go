@@ -13,6 +13,7 @@ type serveCommand struct {
 	cli.Common
 	secretFlags
 	streamFlags
+	archiveFlags
 	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
 	Port           string        `name:"port" env:"PORT" help:"Used if listen-addr is unset."`
@@ -21,6 +22,7 @@ type serveCommand struct {
 	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted."`
 	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Maximum number of deliveries that are stored at once."`
 	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge."`
+	Interval       time.Duration `name:"archive-interval" env:"ARCHIVE_INTERVAL" default:"1m" help:"How long an event may wait until it is archived."`
 }
 
 // maxBody leaves room for the headers in a message, which may have 1 MiB.
@@ -29,12 +31,22 @@ const maxBody = 1<<20 - 16<<10
 // maxPublishTimeout leaves time for the answer, which must be sent within five seconds.
 const maxPublishTimeout = 4500 * time.Millisecond
 
+// A segment costs two fsyncs or some requests, so there must be a pause between two.
+const (
+	minArchiveInterval = 100 * time.Millisecond
+	maxArchiveInterval = 24 * time.Hour
+)
+
 // Check implements cli.Checked.
 func (c *serveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.secretFlags.Check(faults)
 	c.streamFlags.Check(faults)
+	c.archiveFlags.check(&c.Common, faults)
 	checkReplicas(c.Replicas, faults)
+	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
+		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)
+	}
 	switch {
 	case c.ListenAddr == "" && c.Port == "":
 		c.ListenAddr = ":8080"

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/telemetry"
@@ -50,13 +52,34 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry,
 	}, log)
 	watch := eventlog.NewWatch(log, logger, registry)
+	archiver, err := c.archiver(log, logger, registry)
+	if err != nil {
+		return err
+	}
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String(), "admin_addr", admin.Addr())
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
 	group.Go(func() error { return admin.Run(ctx) })
 	group.Go(func() error { return watch.Run(ctx) })
+	if archiver != nil {
+		group.Go(func() error { return archiver.Run(ctx) })
+	}
 	return group.Wait()
+}
+
+// archiver returns nil if there is no archive.
+func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry prometheus.Registerer) (*archive.Archiver, error) {
+	if c.ArchiveURL == archive.None {
+		return nil, nil
+	}
+	place, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	return archive.NewArchiver(archive.Config{
+		Place: place, Source: archiveSource{log}, Interval: c.Interval, Logger: logger, Registerer: registry,
+	}), nil
 }
 
 // openLog starts the embedded log or connects to the cluster. The second result closes it.

@@ -12,6 +12,11 @@ var otherVariables = map[string]string{
 	"GOMEMLIMIT": "the Go runtime reads it",
 	"GOMAXPROCS": "the Go runtime reads it",
 	"GOGC":       "the Go runtime reads it",
+
+	"AWS_ACCESS_KEY_ID":     "the client of object stores reads it",
+	"AWS_SECRET_ACCESS_KEY": "the client of object stores reads it",
+	"AWS_PROFILE":           "the client of object stores reads it",
+	"AWS_REGION":            "internal/archive reads it, as other programs do",
 }
 
 var (

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+)
+
+// archiveFlags say where the archive is.
+type archiveFlags struct {
+	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, and none with a log elsewhere (nats-url)."`
+	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
+}
+
+// check adds the faults and sets the default.
+func (f *archiveFlags) check(common *cli.Common, faults *cli.Faults) {
+	switch {
+	case f.ArchiveURL == "" && common.NATSURL != "":
+		f.ArchiveURL = archive.None
+	case f.ArchiveURL == "":
+		f.ArchiveURL = filepath.Join(common.DataDir, "archive")
+	}
+	if f.ArchiveURL == archive.None {
+		return
+	}
+	if _, err := f.place(); err != nil {
+		faults.Addf("ARCHIVE_URL: %w", err)
+	}
+}
+
+func (f *archiveFlags) place() (archive.Place, error) {
+	return archive.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
+}
+
+// archiveSource is the log as the archiver needs it.
+type archiveSource struct{ *eventlog.Log }
+
+// Head implements archive.Source.
+func (s archiveSource) Head(ctx context.Context) (archive.Head, error) {
+	info, err := s.Info(ctx)
+	return archive.Head{
+		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes,
+	}, err
+}
+
+type archiveCommand struct {
+	cli.Common
+	archiveFlags
+	JSON bool `name:"json" help:"One JSON object."`
+}
+
+// Check implements cli.Checked.
+func (c *archiveCommand) Check(faults *cli.Faults) {
+	c.Common.Check(faults)
+	c.check(&c.Common, faults)
+	if c.ArchiveURL == archive.None {
+		faults.Addf("ARCHIVE_URL is none: there is no archive")
+	}
+}
+
+// Run reads header and footer of every segment and changes nothing. The exit status is 3 if
+// anything is wrong.
+func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
+	place, err := c.place()
+	if err != nil {
+		return err
+	}
+	var source archive.Source
+	log, _, away := readLog(ctx, &c.Common, streams.Err)
+	if away == nil {
+		defer log.Close()
+		source = archiveSource{log}
+	}
+	status, err := archive.Inspect(ctx, place, source)
+	if err != nil {
+		return err
+	}
+	if away != nil {
+		status.LogError = away.Error()
+	}
+	if c.JSON {
+		err = json.NewEncoder(streams.Out).Encode(status)
+	} else {
+		err = printArchive(streams.Out, status)
+	}
+	if err == nil && len(status.Faults) > 0 {
+		return cli.Status(cli.ExitNo)
+	}
+	return err
+}
+
+func printArchive(out io.Writer, s *archive.Status) error {
+	w := bufio.NewWriter(out)
+	for _, fault := range s.Faults {
+		fmt.Fprintln(w, fault)
+	}
+	switch {
+	case s.LogID == "":
+		fmt.Fprintf(w, "%s holds no log\n", s.Archive)
+	case s.Segments == 0:
+		fmt.Fprintf(w, "%s holds nothing of log %s yet\n", s.Archive, s.LogID)
+	default:
+		fmt.Fprintf(w, "%s holds log %s: seq %d to %d, in %d segments of %d bytes; the newest message was stored at %s\n",
+			s.Archive, s.LogID, s.First, s.Last, s.Segments, s.Bytes, s.StoredTo.Format(time.RFC3339))
+	}
+	switch {
+	case s.LogError != "":
+		fmt.Fprintf(w, "how far it is behind the log is not known: %s\n", s.LogError)
+	case s.LagMessages == 0:
+		fmt.Fprintln(w, "it holds all of the log")
+	default:
+		fmt.Fprintf(w, "it is %d messages behind the log; the oldest of them was stored %.0f s ago\n", s.LagMessages, s.LagSeconds)
+	}
+	return w.Flush()
+}
