@@ -170,10 +170,8 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 		}
 		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written", "archive", a.Place.String(), "error", fault)
 	}
-	if end := opened.end(); end != nil {
-		if err := opened.compare(ctx, a.Source, head); err != nil {
-			return err
-		}
+	if err := opened.compare(ctx, a.Source); err != nil {
+		return err
 	}
 	a.archive, a.bytes, a.waiting = opened, 0, time.Time{}
 	return a.tidy(ctx)

@@ -34,9 +34,9 @@ func Inspect(ctx context.Context, place Place, source Source) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	var head Head
 	if source != nil {
-		if head, err = source.Head(ctx); err != nil {
+		head, err := source.Head(ctx)
+		if err != nil {
 			return nil, err
 		}
 		s.LogID = head.LogID
@@ -68,20 +68,22 @@ func Inspect(ctx context.Context, place Place, source Source) (*Status, error) {
 	if source == nil {
 		return s, nil
 	}
-	return s, s.compare(ctx, opened, source, head)
+	return s, s.compare(ctx, opened, source)
 }
 
 // compare adds the lag, and how the archive contradicts the log.
-func (s *Status) compare(ctx context.Context, opened *Archive, source Source, head Head) error {
-	if opened.end() != nil {
-		err := opened.compare(ctx, source, head)
-		wrong, damaged := new(ContradictionError), new(DamagedError)
-		switch {
-		case errors.As(err, &wrong), errors.As(err, &damaged):
-			s.Faults = append(s.Faults, err.Error())
-		case err != nil:
-			return err
-		}
+func (s *Status) compare(ctx context.Context, opened *Archive, source Source) error {
+	err := opened.compare(ctx, source)
+	wrong, damaged := new(ContradictionError), new(DamagedError)
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &damaged):
+		s.Faults = append(s.Faults, err.Error())
+	case err != nil:
+		return err
+	}
+	head, err := source.Head(ctx)
+	if err != nil {
+		return err
 	}
 	next := opened.next(head)
 	if next > head.Last {
@@ -102,10 +104,20 @@ func (a *Archive) next(head Head) uint64 {
 	return head.First
 }
 
-// compare compares the end of an archive with the log.
-func (a *Archive) compare(ctx context.Context, source Source, head Head) error {
+// compare compares the end of an archive with the log. It asks how far the log is after the
+// archive was read, because both grow meanwhile.
+func (a *Archive) compare(ctx context.Context, source Source) error {
 	end := a.end()
+	if end == nil {
+		return nil
+	}
+	head, err := source.Head(ctx)
+	if err != nil {
+		return err
+	}
 	switch {
+	case head.LogID != a.logID:
+		return fmt.Errorf("the log was replaced by log %s meanwhile", head.LogID)
 	case end.Partitions != head.Partitions:
 		return contradiction("it has %d partitions, the log has %d", end.Partitions, head.Partitions)
 	case end.Last > head.Last:

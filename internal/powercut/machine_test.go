@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/powercut"
@@ -27,7 +29,7 @@ import (
 const secret = "whsec_0123456789abcdef"
 
 // counts are the sums of a campaign, for its log.
-type counts struct{ cuts, cutsAtStart, confirmed, read, checks, found, blocks, setAside int }
+type counts struct{ cuts, cutsAtStart, confirmed, read, checks, found, blocks, setAside, archived int }
 
 // machine runs the real ingest on a disk.
 type machine struct {
@@ -80,7 +82,7 @@ func (m *machine) powerOff() {
 func (m *machine) start(cut <-chan struct{}) error {
 	m.ingest = testenv.Start(m.t, "ingest", []string{
 		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
-		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s",
+		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s", "ARCHIVE_INTERVAL=100ms",
 	})
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Timeout)
 	defer cancel()
@@ -212,5 +214,37 @@ func (m *machine) check(total *counts) error {
 	}
 	total.checks++
 	total.found += len(found)
-	return m.checkComplete(found)
+	return errors.Join(m.checkComplete(found), m.checkArchive(ctx, log, total))
+}
+
+// checkArchive: what the archive holds is whole, and in the log.
+func (m *machine) checkArchive(ctx context.Context, log *eventlog.Log, total *counts) error {
+	place, err := archive.Settings{URL: filepath.Join(m.data(), "archive")}.Place()
+	require.NoError(m.t, err)
+	status, err := archive.Inspect(ctx, place, source{log})
+	if err != nil {
+		return fmt.Errorf("read the archive: %w", err)
+	}
+	if len(status.Faults) > 0 {
+		return fmt.Errorf("the archive: %q", status.Faults)
+	}
+	total.archived += int(status.Last)
+	opened, err := archive.Open(ctx, place, status.LogID)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	err = opened.Check(ctx, func(fault error) { faults = append(faults, fault) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // ingest may have merged segments meanwhile
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// source is the log, as the archive compares itself with it.
+type source struct{ *eventlog.Log }
+
+func (s source) Head(ctx context.Context) (archive.Head, error) {
+	info, err := s.Info(ctx)
+	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last}, err
 }

@@ -28,6 +28,7 @@ var (
 	_ fs.NodeUnlinker  = (*node)(nil)
 	_ fs.NodeRmdirer   = (*node)(nil)
 	_ fs.NodeRenamer   = (*node)(nil)
+	_ fs.NodeLinker    = (*node)(nil)
 	_ fs.NodeOpener    = (*node)(nil)
 	_ fs.NodeReader    = (*node)(nil)
 	_ fs.NodeWriter    = (*node)(nil)
@@ -148,6 +149,19 @@ func (n *node) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 		n.file.rename(move{name: nil})
 		return 0
 	})
+}
+
+func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (made *fs.Inode, errno syscall.Errno) {
+	errno = n.disk.change(func() syscall.Errno {
+		file := target.(*node).file
+		if n.file.entries[name] != nil {
+			return syscall.EEXIST
+		}
+		n.file.rename(move{name: file})
+		made = n.show(ctx, file, out)
+		return 0
+	})
+	return made, errno
 }
 
 func (n *node) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
