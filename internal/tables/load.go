@@ -203,6 +203,10 @@ func namesIn(batch []events.Event) wantedNames {
 	names := wantedNames{}
 	for _, e := range batch {
 		EachName(e, names.add)
+		if projections.HasEffect(e.Type) {
+			names.add(ofTransaction, e.Transaction)
+			names.add(ofOrder, e.Order)
+		}
 		if projections.StartsSubscription(e) {
 			names.add(ofStartedSubscription, e.SubscriptionID)
 		}

@@ -17,6 +17,8 @@ const (
 
 	// The kinds below are used only in lookups; EachName does not give them.
 	OfLicensed            // a user all of whose claimed pro payments are needed
+	ofTransaction         // a transaction that an event of the batch names
+	ofOrder               // an order that it names
 	ofStartedSubscription // a subscription that an event of the batch starts
 	ofMergeTarget         // the payment that another one was merged into
 	ofPaymentID           // the payment id in reversals and ledger lines

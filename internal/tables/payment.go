@@ -18,7 +18,7 @@ var Payments = &Table[projections.Payment]{
 		Name: "payment", DDL: paymentDDL, Key: OfPayment,
 		NameColumns: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
 		lookups: []lookup{
-			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{OfPayment}},
+			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
 			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
 			{step: stepSubscriptions, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStartedSubscription}},
 			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfLicensed}},
@@ -77,15 +77,16 @@ var Payments = &Table[projections.Payment]{
 func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projections.Payment, error) {
 	return Payments.Rows(ctx, tx, `
 		where provider_payment_id in (select coalesce(merged_into, provider_payment_id) from payment where provider_payment_id in (`+namedPayments+`))
-		order by stream_seq`, names)
+		order by stream_seq`, names, names)
 }
 
 // Each part uses an index of its own. With one "or" of all conditions, Postgres would read
 // the whole index of the key where rows are ordered by it.
 const (
 	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
+		union all select provider_payment_id from payment where provider_payment_id = any($2)
 		union all select provider_payment_id from payment where transaction_id = any($1)
-		union all select provider_payment_id from payment where first_of_order and order_id = any($1)`
+		union all select provider_payment_id from payment where first_of_order and order_id = any($2)`
 	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
 		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
 )
