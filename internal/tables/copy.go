@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"time"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5"
@@ -91,44 +90,6 @@ func appendRow[R any](out []byte, columns []Column, row *R) []byte {
 	return out
 }
 
-// pgEpoch is where Postgres counts its microseconds from.
-var pgEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-
-// append appends the length and the bytes of the row's value. The empty string and the
-// zero time are null.
-func (c *Column) append(out []byte, row unsafe.Pointer) []byte {
-	switch c.kind {
-	case kindText:
-		if v := *fieldOf[string](row, c); v != "" {
-			return append(binary.BigEndian.AppendUint32(out, uint32(len(v))), v...)
-		}
-	case kindTime:
-		if v := fieldOf[time.Time](row, c); !v.IsZero() {
-			return appendInt(out, v.UnixMicro()-pgEpoch)
-		}
-	case kindNumber:
-		return appendInt(out, *fieldOf[int64](row, c))
-	case kindOptional:
-		if v := *fieldOf[*int64](row, c); v != nil {
-			return appendInt(out, *v)
-		}
-	case kindBool:
-		out = binary.BigEndian.AppendUint32(out, 1)
-		if *fieldOf[bool](row, c) {
-			return append(out, 1)
-		}
-		return append(out, 0)
-	}
-	return binary.BigEndian.AppendUint32(out, null)
-}
-
-func appendInt(out []byte, v int64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(out, 8), uint64(v))
-}
-
-// null is the length of a field that is null.
-const null = 0xffff_ffff
-
 // decodeRow decodes a row that appendRow has encoded.
 func decodeRow[R any](columns []Column, row []byte) (out R) {
 	row, texts := row[2:], string(row[2:]) // one string, of which all text columns are parts
@@ -143,28 +104,6 @@ func decodeRow[R any](columns []Column, row []byte) (out R) {
 	}
 	return out
 }
-
-// set decodes a value in Postgres' binary format into the row's field. text is the same
-// bytes as a string.
-func (c *Column) set(row unsafe.Pointer, value []byte, text string) {
-	switch c.kind {
-	case kindText:
-		*fieldOf[string](row, c) = text
-	case kindTime:
-		*fieldOf[time.Time](row, c) = time.UnixMicro(pgEpoch + int64(binary.BigEndian.Uint64(value))).UTC()
-	case kindNumber:
-		*fieldOf[int64](row, c) = int64(binary.BigEndian.Uint64(value))
-	case kindOptional:
-		n := int64(binary.BigEndian.Uint64(value))
-		*fieldOf[*int64](row, c) = &n
-	case kindBool:
-		*fieldOf[bool](row, c) = value[0] != 0
-	}
-}
-
-// fieldOf returns a pointer to the column's field, whose type is T. A rebuild encodes and
-// decodes millions of rows; reflection would take five times as long.
-func fieldOf[T any](row unsafe.Pointer, c *Column) *T { return (*T)(unsafe.Add(row, c.offset)) }
 
 // KeyEnd returns the offset at which the first columns of an encoded row end.
 func KeyEnd(row []byte, columns int) int {

@@ -2,71 +2,11 @@ package tables
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
-	"time"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 )
-
-// The row structs of package projections name their columns in db tags, so the same code
-// loads and saves every table. The empty string and the zero time stand for null: an empty
-// text is never stored.
-
-// Column is a column of a table, and the field of the row struct that has its value.
-type Column struct {
-	Name, sqlType string
-	kind          kind
-	offset        uintptr // of the field in the row struct
-	Key           bool    // it is part of the table's key
-}
-
-// kind is the type of a column's field.
-type kind int
-
-const (
-	kindText kind = iota
-	kindNumber
-	kindOptional
-	kindBool
-	kindTime
-)
-
-var (
-	kinds = map[reflect.Type]kind{
-		reflect.TypeFor[string](): kindText, reflect.TypeFor[int64](): kindNumber, reflect.TypeFor[*int64](): kindOptional,
-		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime,
-	}
-	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
-)
-
-// columnsOf reads the fields of a row struct. It panics where no column can hold a field,
-// which any test of the table meets.
-func columnsOf[R any]() (columns []Column) {
-	t := reflect.TypeFor[R]()
-	for i := range t.NumField() {
-		field := t.Field(i)
-		kind, known := kinds[field.Type]
-		if !known {
-			panic(fmt.Sprintf("no column type for %s", field.Type))
-		}
-		name, option, _ := strings.Cut(field.Tag.Get("db"), ",")
-		columns = append(columns, Column{
-			Name: name, sqlType: sqlTypes[kind], kind: kind, offset: field.Offset, Key: option == "key",
-		})
-	}
-	return columns
-}
-
-// ColumnNames lists the names of columns for a statement.
-func ColumnNames(columns []Column) string {
-	out := make([]string, len(columns))
-	for i, c := range columns {
-		out[i] = c.Name
-	}
-	return strings.Join(out, ", ")
-}
 
 // unnest is an SQL expression that makes rows of arrays, one array for each column.
 func unnest(columns []Column) string {

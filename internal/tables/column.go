@@ -1,0 +1,128 @@
+package tables
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unsafe"
+)
+
+// The row structs of package projections name their columns in db tags, so the same code
+// loads and saves every table. The empty string and the zero time stand for null: an empty
+// text is never stored.
+
+// Column is a column of a table, and the field of the row struct that has its value.
+type Column struct {
+	Name, sqlType string
+	kind          kind
+	offset        uintptr // of the field in the row struct
+	Key           bool    // it is part of the table's key
+}
+
+// kind is the type of a column's field.
+type kind int
+
+const (
+	kindText kind = iota
+	kindNumber
+	kindOptional
+	kindBool
+	kindTime
+)
+
+var (
+	kinds = map[reflect.Type]kind{
+		reflect.TypeFor[string](): kindText, reflect.TypeFor[int64](): kindNumber, reflect.TypeFor[*int64](): kindOptional,
+		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime,
+	}
+	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
+)
+
+// columnsOf reads the fields of a row struct. It panics where no column can hold a field,
+// which any test of the table meets.
+func columnsOf[R any]() (columns []Column) {
+	t := reflect.TypeFor[R]()
+	for i := range t.NumField() {
+		field := t.Field(i)
+		kind, known := kinds[field.Type]
+		if !known {
+			panic(fmt.Sprintf("no column type for %s", field.Type))
+		}
+		name, option, _ := strings.Cut(field.Tag.Get("db"), ",")
+		columns = append(columns, Column{
+			Name: name, sqlType: sqlTypes[kind], kind: kind, offset: field.Offset, Key: option == "key",
+		})
+	}
+	return columns
+}
+
+// ColumnNames lists the names of columns for a statement.
+func ColumnNames(columns []Column) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = c.Name
+	}
+	return strings.Join(out, ", ")
+}
+
+// pgEpoch is where Postgres counts its microseconds from.
+var pgEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+
+// append appends the length and the bytes of the row's value. The empty string and the
+// zero time are null.
+func (c *Column) append(out []byte, row unsafe.Pointer) []byte {
+	switch c.kind {
+	case kindText:
+		if v := *fieldOf[string](row, c); v != "" {
+			return append(binary.BigEndian.AppendUint32(out, uint32(len(v))), v...)
+		}
+	case kindTime:
+		if v := fieldOf[time.Time](row, c); !v.IsZero() {
+			return appendInt(out, v.UnixMicro()-pgEpoch)
+		}
+	case kindNumber:
+		return appendInt(out, *fieldOf[int64](row, c))
+	case kindOptional:
+		if v := *fieldOf[*int64](row, c); v != nil {
+			return appendInt(out, *v)
+		}
+	case kindBool:
+		out = binary.BigEndian.AppendUint32(out, 1)
+		if *fieldOf[bool](row, c) {
+			return append(out, 1)
+		}
+		return append(out, 0)
+	}
+	return binary.BigEndian.AppendUint32(out, null)
+}
+
+func appendInt(out []byte, v int64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(out, 8), uint64(v))
+}
+
+// null is the length of a field that is null.
+const null = 0xffff_ffff
+
+// set decodes a value in Postgres' binary format into the row's field. text is the same
+// bytes as a string.
+func (c *Column) set(row unsafe.Pointer, value []byte, text string) {
+	switch c.kind {
+	case kindText:
+		*fieldOf[string](row, c) = text
+	case kindTime:
+		*fieldOf[time.Time](row, c) = time.UnixMicro(pgEpoch + int64(binary.BigEndian.Uint64(value))).UTC()
+	case kindNumber:
+		*fieldOf[int64](row, c) = int64(binary.BigEndian.Uint64(value))
+	case kindOptional:
+		n := int64(binary.BigEndian.Uint64(value))
+		*fieldOf[*int64](row, c) = &n
+	case kindBool:
+		*fieldOf[bool](row, c) = value[0] != 0
+	}
+}
+
+// fieldOf returns a pointer to the column's field, whose type is T. A rebuild encodes and
+// decodes millions of rows; reflection would take five times as long.
+func fieldOf[T any](row unsafe.Pointer, c *Column) *T { return (*T)(unsafe.Add(row, c.offset)) }
