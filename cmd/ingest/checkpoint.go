@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/proof"
@@ -78,20 +77,12 @@ func readLog(ctx context.Context, c *cli.Common, stderr io.Writer) (*eventlog.Lo
 	if err != nil {
 		return nil, eventlog.Info{}, err
 	}
-	retry := backoff.Backoff{Min: 50 * time.Millisecond, Max: 50 * time.Millisecond}
-	for began := time.Now(); ; {
-		info, err := log.Info(ctx)
-		if err == nil {
-			return log, info, nil
-		}
-		if errors.Is(err, eventlog.ErrDisconnected) && time.Since(began) < logTimeout {
-			err = retry.Wait(ctx)
-		}
-		if err != nil {
-			log.Close()
-			return nil, eventlog.Info{}, err
-		}
+	info, err := log.AwaitInfo(ctx, logTimeout)
+	if err != nil {
+		log.Close()
+		return nil, eventlog.Info{}, err
 	}
+	return log, info, nil
 }
 
 // lines reports progress as lines, now and then.

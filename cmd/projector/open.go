@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
@@ -35,25 +34,13 @@ type sources struct {
 // logTimeout is how long a command waits for the log. projector run waits for ever.
 const logTimeout = 10 * time.Second
 
-// logRetryInterval is the pause between two tries to reach the log.
-const logRetryInterval = 50 * time.Millisecond
-
 // withLog calls work when the log answers.
 func withLog(work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
-		retry := backoff.Every(logRetryInterval)
-		for began := time.Now(); ; {
-			_, err := s.log.Info(ctx)
-			if err == nil {
-				return work(ctx, s)
-			}
-			if !errors.Is(err, eventlog.ErrDisconnected) || time.Since(began) > logTimeout {
-				return err
-			}
-			if err := retry.Wait(ctx); err != nil {
-				return err
-			}
+		if _, err := s.log.AwaitInfo(ctx, logTimeout); err != nil {
+			return err
 		}
+		return work(ctx, s)
 	}
 }
 

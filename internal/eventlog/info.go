@@ -1,10 +1,12 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -74,6 +76,21 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Durability: l.durability(have.Config.Replicas),
 		Unsafe:     checkSettings(have.Config, partitions),
 	}, nil
+}
+
+// AwaitInfo is Info that waits for the connection first, at most that long.
+func (l *Log) AwaitInfo(ctx context.Context, timeout time.Duration) (Info, error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		if err := l.connected(waiting); err != nil {
+			return Info{}, cmp.Or(ctx.Err(), err)
+		}
+		info, err := l.Info(ctx)
+		if !errors.Is(err, ErrDisconnected) { // otherwise the connection was lost again
+			return info, err
+		}
+	}
 }
 
 func (l *Log) durability(replicas int) Durability {
