@@ -54,23 +54,13 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 			return nil, fmt.Errorf("connect to the database: %w", err)
 		}
 	}
-	if err := b.check(ctx); err != nil {
+	if b.logID, err = store.CheckRules(ctx, b.reads, b.schema, rules); err != nil {
+		return nil, err
+	}
+	if b.positions, err = store.PositionsIn(ctx, b.reads); err != nil {
 		return nil, err
 	}
 	return b, b.filter.resume(ctx, b.reads.Conn(), b.least(), until)
-}
-
-func (b *Bulk) check(ctx context.Context) error {
-	var inForce string
-	err := b.reads.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", b.schema).Scan(&inForce, &b.logID)
-	if err != nil {
-		return fmt.Errorf("read the schema's state: %w", err)
-	}
-	if inForce != b.rules.FoldID() {
-		return store.OtherRulesError(b.schema, inForce, b.rules.FoldID())
-	}
-	b.positions, err = store.PositionsIn(ctx, b.reads)
-	return err
 }
 
 // StandAt reports whether these were the positions of the tables, by partition, when the

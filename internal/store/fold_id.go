@@ -35,13 +35,13 @@ func CheckRules(ctx context.Context, q Querier, schema string, rules projections
 	case err != nil:
 		return "", fmt.Errorf("read the schema's state: %w", err)
 	case foldID != rules.FoldID():
-		return "", OtherRulesError(schema, foldID, rules.FoldID())
+		return "", otherRulesError(schema, foldID, rules.FoldID())
 	}
 	return logID, nil
 }
 
-// OtherRulesError is the error for tables that were folded under other rules; see CheckRules.
-func OtherRulesError(schema, have, want string) error {
+// otherRulesError is the error for tables that were folded under other rules; see CheckRules.
+func otherRulesError(schema, have, want string) error {
 	if schema == LiveSchema {
 		return fmt.Errorf("%w: schema %s has %q, this build has %q", ErrFoldID, schema, have, want)
 	}

@@ -57,7 +57,7 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
-		return OtherRulesError(s.schema, have.FoldID, want.FoldID)
+		return otherRulesError(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
 		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
 	case s.schema != LiveSchema:
