@@ -21,7 +21,8 @@ func newEncoder() *zstd.Encoder {
 // writer writes one segment. After an error it must not be used any more.
 type writer struct {
 	to         io.Writer
-	frameBytes int // when a frame ends
+	frameBytes int          // when a frame ends
+	pause      func() error // is called after each frame
 	encoder    *zstd.Encoder
 	info       Info
 	chain      *chain
@@ -42,7 +43,7 @@ type start struct {
 }
 
 func newWriter(to io.Writer, encoder *zstd.Encoder, s start) (*writer, error) {
-	w := &writer{to: to, frameBytes: frameBytes, encoder: encoder, chain: newChain(s.before), info: Info{
+	w := &writer{to: to, frameBytes: frameBytes, pause: func() error { return nil }, encoder: encoder, chain: newChain(s.before), info: Info{
 		LogID: s.logID, Partitions: s.partitions, First: s.first, Last: s.first - 1, Before: s.before, tree: s.tree.Clone(),
 	}}
 	w.header = w.info.appendHeader(nil)
@@ -77,10 +78,13 @@ func (w *writer) write(r *Record) error {
 		w.frame.first = r.Seq
 	}
 	w.frame.records++
-	if len(records) >= w.frameBytes {
-		return w.endFrame()
+	if len(records) < w.frameBytes {
+		return nil
 	}
-	return nil
+	if err := w.endFrame(); err != nil {
+		return err
+	}
+	return w.pause()
 }
 
 func (w *writer) endFrame() error {
