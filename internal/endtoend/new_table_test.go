@@ -17,7 +17,7 @@ func TestATableIsAddedInTwoSteps(t *testing.T) {
 		map[string][2]string{
 			"internal/projections/state.go":  {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
 			"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *facts, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
-			"internal/tables/table.go":       {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
+			"internal/tables/all.go":         {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
 		},
 		map[string]string{
 			"internal/projections/reversals_daily.go": `package projections

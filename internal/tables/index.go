@@ -14,18 +14,6 @@ type Index struct {
 // indexOn declares an index of a table.
 type indexOn func(table string) Index
 
-// Indexes lists the indexes of all tables. It must not be changed.
-var Indexes = listIndexes()
-
-func listIndexes() (all []Index) {
-	for _, t := range All {
-		for _, on := range t.About().indexes {
-			all = append(all, on(t.About().Name))
-		}
-	}
-	return all
-}
-
 func primary(columns string) indexOn { return key("pkey", "primary key", columns) }
 
 func key(suffix, kind, columns string) indexOn {

@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,18 +33,6 @@ type Loader struct {
 	// AllQuarantined says that the state has all quarantined events of the log already.
 	AllQuarantined bool
 }
-
-// loadStep orders the lookups: the rows that one step finds have the names for the next.
-type loadStep int
-
-const (
-	stepEvents        loadStep = iota // payments that the events name
-	stepMerged                        // the payments that those were merged into
-	stepSubscriptions                 // subscriptions and their payments
-	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
-	stepLicenses                      // all pro payments of users whose licence can change
-	loadSteps
-)
 
 // BatchSender is a connection or a transaction.
 type BatchSender interface {
@@ -87,7 +74,7 @@ func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []str
 // are added to next.
 func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, next wantedNames) error {
 	for _, t := range All {
-		t.queueLoad(l, queries, at, names, next)
+		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, names: names, found: next, batch: queries})
 	}
 	if queries.Len() == 0 {
 		return nil
@@ -104,55 +91,6 @@ func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
 		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, id := range seen {
 			l.State.Events.Load(id)
-		}
-		return err
-	})
-}
-
-// queueLoad queues a query for each of the table's lookups in this step. The names of
-// linked rows are added to next.
-func (t *Table[R]) queueLoad(l *Loader, batch *pgx.Batch, at loadStep, names func(NameKind) []string, next wantedNames) {
-	tail := ""
-	if l.Filter == nil && !t.InsertOnly {
-		tail = " order by " + keyNames(t.Columns()) + " for update"
-	}
-	for _, lookup := range t.lookups {
-		if lookup.step != at {
-			continue
-		}
-		var args []any
-		if lookup.args != nil {
-			args = lookup.args(l.State)
-		}
-		for _, kind := range lookup.by {
-			args = append(args, names(kind))
-		}
-		if !slices.ContainsFunc(args, func(arg any) bool { return len(arg.([]string)) > 0 }) {
-			continue
-		}
-		t.query(batch, lookup.where, tail, args, func(row R) {
-			t.put(l.State, row)
-			if t.links == nil {
-				return
-			}
-			for _, to := range t.links(&row) {
-				next.add(to.kind, to.Name)
-			}
-		})
-	}
-}
-
-// QueueAll implements AnyTable.
-func (t *Table[R]) QueueAll(batch *pgx.Batch, state *projections.State) {
-	t.query(batch, "true", "", nil, func(row R) { t.put(state, row) })
-}
-
-func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
-	sql := fmt.Sprintf("select %s from %s where %s%s", ColumnNames(t.Columns()), t.Name, where, tail)
-	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, scanRow[R](t.Columns()))
-		for _, row := range found {
-			each(row)
 		}
 		return err
 	})
@@ -188,16 +126,6 @@ func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
 	}
 }
 
-// wantedNames are the names by which rows are looked for, by kind.
-type wantedNames map[NameKind]Set
-
-func (w wantedNames) add(kind NameKind, name string) {
-	if w[kind] == nil {
-		w[kind] = Set{}
-	}
-	w[kind].Add(name)
-}
-
 // namesIn returns the names in some events.
 func namesIn(batch []events.Event) wantedNames {
 	names := wantedNames{}
@@ -212,28 +140,6 @@ func namesIn(batch []events.Event) wantedNames {
 		}
 	}
 	return names
-}
-
-// Set is a set of texts.
-type Set map[string]struct{}
-
-// Add adds the texts that are not empty.
-func (s Set) Add(texts ...string) {
-	for _, text := range texts {
-		if text != "" {
-			s[text] = struct{}{}
-		}
-	}
-}
-
-// List returns the texts, sorted.
-func (s Set) List() []string {
-	out := make([]string, 0, len(s))
-	for text := range s {
-		out = append(out, text)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // PreferIndexes is a statement for a transaction that looks for many rows by their keys

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -93,22 +92,6 @@ func (l Link) Licensed() (user string) {
 	return ""
 }
 
-// lookup finds rows of one table.
-type lookup struct {
-	step  loadStep
-	where string
-	by    []NameKind                     // the kinds of the names that are $1, $2, …
-	args  func(*projections.State) []any // further arguments, before those names
-}
-
-// All lists all derived tables. Rows are locked and written in this order: subscription
-// comes before subscription_state, because a transaction that adds a subscription of a
-// user also writes the user's row of subscription.
-var All = []AnyTable{
-	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, CreditBalances, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
-	RevenueByDay,
-}
-
 // AnyTable is a Table with rows of any type.
 type AnyTable interface {
 	About() *Definition
@@ -117,7 +100,7 @@ type AnyTable interface {
 	Columns() []Column
 	// ChangesIn returns what the fold changed in the table.
 	ChangesIn(s *projections.State) Change
-	queueLoad(l *Loader, batch *pgx.Batch, at loadStep, names func(NameKind) []string, next wantedNames)
+	queueLoad(l loading)
 	// QueueAll queues a query that loads the whole table into the state.
 	QueueAll(batch *pgx.Batch, state *projections.State)
 
@@ -182,23 +165,4 @@ func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any)
 // keyNames lists the columns of a key for a statement.
 func keyNames(columns []Column) string {
 	return ColumnNames(slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key }))
-}
-
-// Names lists the derived tables that every schema has, for a statement.
-func Names() string {
-	var list []string
-	for _, t := range All {
-		if !t.About().Extra {
-			list = append(list, t.About().Name)
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
-// Changes lists what the fold changed, in the order of All.
-func Changes(s *projections.State) (all []Change) {
-	for _, t := range All {
-		all = append(all, t.ChangesIn(s))
-	}
-	return all
 }
