@@ -25,8 +25,7 @@ func setupNATS(t *testing.T) (context.Context, *testenv.NATS, *eventlog.Log) {
 	n := testenv.NewNATS(t)
 	n.CreateStream(ctx, t, 4)
 	l := n.Log(t)
-	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
-	require.NoError(t, err)
+	store(ctx, t, l, delivery(t, body("e1", "c")))
 	return ctx, n, l
 }
 
@@ -86,8 +85,7 @@ func TestASlowReaderKeepsItsPlace(t *testing.T) {
 	const messages = 12 // more than one request asks for
 	for i := 2; i <= messages; i++ {
 		raw := fmt.Sprintf(`{"id":"e%d","eventType":"t","object":{"pad":%q}}`, i, strings.Repeat("x", 900_000))
-		_, err := l.Append(ctx, delivery(t, raw))
-		require.NoError(t, err)
+		store(ctx, t, l, delivery(t, raw))
 	}
 	done := errors.New("done")
 	read := func() error {

@@ -16,8 +16,7 @@ func TestASlowLineIsNotTakenForASilentOne(t *testing.T) {
 	const messages = 16
 	padding := strings.Repeat("x", 700_000)
 	for i := range messages {
-		_, err := writing.Append(ctx, delivery(t, body(string(rune('a'+i)), padding)))
-		require.NoError(t, err)
+		store(ctx, t, writing, delivery(t, body(string(rune('a'+i)), padding)))
 	}
 	proxy, l := connectThrough(t, n)
 	proxy.Disturb(t, network.Slow, network.ToClient)

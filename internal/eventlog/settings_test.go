@@ -127,8 +127,7 @@ func TestWhatAnAdministratorMayChooseIsNoFault(t *testing.T) {
 		c.RePublish = &jetstream.RePublish{Source: ">", Destination: "copies.>"}
 	})
 	require.NoError(t, l.Ready(ctx))
-	_, err := l.Append(ctx, delivery(t, body("e1", "c")))
-	require.NoError(t, err)
+	store(ctx, t, l, delivery(t, body("e1", "c")))
 }
 
 // A stream from create-stream has the required settings on both kinds of server.

@@ -11,8 +11,7 @@ func TestWhatAPartitionHoldsAfterAPosition(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)
 	for i := range 6 { // cust_1 is in partition 2, cust_2 in another
-		_, err := l.Append(ctx, delivery(t, body(fmt.Sprintf("e%d", i+1), fmt.Sprintf("cust_%d", i%2+1))))
-		require.NoError(t, err)
+		store(ctx, t, l.Log, delivery(t, body(fmt.Sprintf("e%d", i+1), fmt.Sprintf("cust_%d", i%2+1))))
 	}
 	reader := l.Reader(t)
 	for after, want := range map[uint64]struct {
