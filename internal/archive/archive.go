@@ -68,9 +68,6 @@ func (a *Archive) Last() uint64 {
 	return 0
 }
 
-// Segments returns what holds the records, in order.
-func (a *Archive) Segments() []*Info { return a.segments }
-
 // Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
 func (a *Archive) Faults() []error { return a.faults }
 

@@ -17,3 +17,6 @@ func (i *Info) TreeSize() uint64 { return i.tree.Size() }
 
 // CloseIdle closes the connections of a bucket.
 func CloseIdle(place Place) { place.(*bucket).transport.CloseIdleConnections() }
+
+// Segments returns what holds the records, in order.
+func (a *Archive) Segments() []*Info { return a.segments }

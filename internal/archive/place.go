@@ -49,12 +49,6 @@ type Settings struct {
 	S3Endpoint string // of a store that is not Amazon's: https://host:port
 }
 
-// Check returns what is wrong with the settings; nil if nothing is.
-func (s Settings) Check() error {
-	_, err := s.Place()
-	return err
-}
-
 // Place returns the place. It connects to nothing and creates nothing.
 func (s Settings) Place() (Place, error) {
 	switch scheme, rest, found := strings.Cut(s.URL, "://"); {
