@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -300,4 +302,24 @@ func TestMergedSegmentsHideTheirParts(t *testing.T) {
 	require.Equal(t, []uint64{1, 5, 0}, []uint64{c.first(), c.after(1), c.after(9)})
 	require.True(t, c.reaches(9))
 	require.False(t, c.reaches(10))
+}
+
+// Archives are kept for longer than builds.
+func TestASegmentOfFormat1IsReadForEver(t *testing.T) {
+	t.Parallel()
+	const logID, name = "a4c6057ffd674b4071314407ecaeb2e5", "00000000000000000001.seg"
+	kept, err := os.ReadFile(filepath.Join("../../examples/read-segment/testdata", name))
+	require.NoError(t, err)
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, logID), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, logID, name), kept, 0o600))
+	opened, err := Open(t.Context(), newFolder(root), logID)
+	require.NoError(t, err)
+	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
+	var ids []string
+	require.NoError(t, opened.Read(t.Context(), 1, 1, func(r Record) error {
+		ids = append(ids, r.Message().ID)
+		return nil
+	}))
+	require.Equal(t, []string{"evt_first_1"}, ids)
 }
