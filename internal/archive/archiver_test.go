@@ -184,6 +184,44 @@ func TestTwoArchiversShareAnArchive(t *testing.T) {
 	require.NotContains(t, w.logged(), "level=ERROR")
 }
 
+// meanwhile is a place where something happens just before the first merged segment is written.
+type meanwhile struct {
+	archive.Place
+	happens func()
+}
+
+func (m *meanwhile) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	if happens := m.happens; happens != nil && strings.Contains(name, "-") {
+		m.happens = nil
+		happens()
+	}
+	return m.Place.Create(ctx, name, write)
+}
+
+func TestAMergeSurvivesALargerMergeOfTheSameParts(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	other := w.archiver(w.place(t))
+	merged := false
+	place := &meanwhile{w.place(t), func() {
+		merged = true
+		w.fill(t, 9, 9)
+		require.NoError(t, other.Step(t.Context()))
+		require.Len(t, w.files(t), 1, "the other archiver has merged all parts")
+	}}
+	one := w.archiver(place)
+	for i := range 8 {
+		w.fill(t, i+1, i+1)
+		require.NoError(t, one.Step(t.Context()))
+	}
+	require.True(t, merged)
+	w.requireWhole(t, w.place(t))
+	require.Len(t, w.files(t), 1, "the smaller merge is removed")
+	w.fill(t, 10, 10)
+	require.NoError(t, one.Step(t.Context()))
+	w.requireWhole(t, w.place(t))
+}
+
 func TestALogDoesNotShareAPlaceWithAnother(t *testing.T) {
 	t.Parallel()
 	w, other := setup(t), setup(t)

@@ -21,8 +21,9 @@ func (a *Archiver) merge(ctx context.Context) error {
 	if len(a.archive.faults) > 0 {
 		return nil // what is damaged stays as it is
 	}
-	parts := a.archive.segments
-	parts = parts[len(parts)-toMerge(parts, a.SegmentBytes):]
+	all := a.archive.segments
+	kept := len(all) - toMerge(all, a.SegmentBytes)
+	parts := all[kept:]
 	if len(parts) < mergeParts {
 		return nil
 	}
@@ -39,9 +40,13 @@ func (a *Archiver) merge(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("merge seq %d to %d: %w", first.First, last.Last, err)
 	}
-	// The slice must be a new one: it is compared below.
-	kept := slices.Clone(a.archive.segments[:len(a.archive.segments)-len(parts)])
-	a.archive.segments = kept
+	if !slices.Equal(all, a.archive.segments) { // another archiver has merged while the parts were read
+		if err := a.archive.Refresh(ctx); err != nil {
+			return err
+		}
+		return a.tidy(ctx)
+	}
+	a.archive.segments = slices.Clone(all[:kept]) // parts is still used
 	a.add(&info)
 	for _, part := range parts {
 		a.archive.replaced = append(a.archive.replaced, part.Name)
