@@ -120,7 +120,7 @@ func (s *impostor) Check(c server.ClientAuthentication) bool {
 
 // answerReaders answers that every message is durable.
 func (s *impostor) answerReaders(t *testing.T) {
-	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor answers"))
+	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Timeout(wait.Timeout), nats.Token("the impostor answers"))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	_, err = conn.Subscribe("log.durable", func(m *nats.Msg) { _ = m.Respond(m.Data) })
@@ -131,7 +131,7 @@ func (s *impostor) answerReaders(t *testing.T) {
 // append adds an event as ingest does.
 func (s *impostor) append(t *testing.T, body string) {
 	t.Helper()
-	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Token("the impostor writes"))
+	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Timeout(wait.Timeout), nats.Token("the impostor writes"))
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)

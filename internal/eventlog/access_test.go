@@ -98,7 +98,7 @@ func TestAReaderAndItsConnectionInsideEndTogether(t *testing.T) {
 		require.NoError(t, err)
 		return slices.ContainsFunc(connections.Conns, func(c *server.ConnInfo) bool { return c.Name == "this reader" })
 	}
-	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
+	conn, err := nats.Connect("nats://127.0.0.1", nats.Timeout(wait.Timeout), nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
 		nats.Token(access.Token(dir)), nats.NoReconnect(), nats.Name("this reader"))
 	require.NoError(t, err)
 	require.True(t, inside())
@@ -123,7 +123,7 @@ func TestALogThatStopsLetsItsReadersGo(t *testing.T) {
 	silent, err := net.Dial("tcp", s.Addr()) // says nothing, not even TLS
 	require.NoError(t, err)
 	defer silent.Close()
-	conn, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
+	conn, err := nats.Connect("nats://127.0.0.1", nats.Timeout(wait.Timeout), nats.SetCustomDialer(access.NewDialer(dir, wait.Timeout)),
 		nats.Token(access.Token(dir)), nats.NoReconnect())
 	require.NoError(t, err)
 	closed := conn.StatusChanged(nats.CLOSED)

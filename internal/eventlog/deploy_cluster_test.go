@@ -133,7 +133,7 @@ func appendSoon(ctx context.Context, t *testing.T, ingest *eventlog.Log, id stri
 
 func (c *cluster) connect(t *testing.T, user, password string) *nats.Conn {
 	t.Helper()
-	conn, err := nats.Connect(c.hosts, nats.UserInfo(user, password),
+	conn, err := nats.Connect(c.hosts, nats.UserInfo(user, password), nats.Timeout(wait.Timeout),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError has it
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

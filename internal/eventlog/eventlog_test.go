@@ -120,7 +120,7 @@ func readerConn(t *testing.T, l *testenv.Log) *nats.Conn {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(l.Dir, "nats.token"))
 	require.NoError(t, err)
-	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(),
+	conn, err := nats.Connect("nats://embedded.invalid", nats.SkipHostLookup(), nats.Timeout(wait.Timeout),
 		nats.SetCustomDialer(access.NewDialer(l.Dir, wait.Timeout)), nats.Token(string(token[:len(token)-1])))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

@@ -48,7 +48,7 @@ func NewNATSAt(t testing.TB, addr string) *NATS {
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	require.True(t, s.ReadyForConnections(wait.Timeout))
 	n := &NATS{URL: s.ClientURL(), server: s}
-	n.Admin, err = nats.Connect(n.URL)
+	n.Admin, err = nats.Connect(n.URL, nats.Timeout(wait.Timeout))
 	require.NoError(t, err)
 	t.Cleanup(n.Admin.Close)
 	n.JetStream, err = jetstream.New(n.Admin)
