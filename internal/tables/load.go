@@ -130,7 +130,11 @@ func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
 func namesIn(batch []events.Event) wantedNames {
 	names := wantedNames{}
 	for _, e := range batch {
-		EachName(e, names.add)
+		EachName(e, func(kind NameKind, name string) {
+			if kind != OfPayment { // payments have two kinds of names, which are looked for apart
+				names.add(kind, name)
+			}
+		})
 		if projections.HasEffect(e.Type) {
 			names.add(ofTransaction, e.Transaction)
 			names.add(ofOrder, e.Order)
