@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -19,7 +20,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 	if err != nil {
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
-	duplicate, err = l.committer.append(ctx, newMessage(d, l.name, partitions))
+	duplicate, err = l.committer.Append(ctx, wire.New(d, l.name, partitions))
 	if err == nil { // the stream may have been replaced meanwhile, or the server
 		_, err = l.writable(ctx)
 	}
@@ -29,7 +30,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 			l.state.Store(nil) // the stream is gone; a new one may have other settings
 		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
 			if reason := l.health(); reason != nil {
-				l.committer.fail(reason)
+				l.committer.Fail(reason)
 			}
 		}
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)

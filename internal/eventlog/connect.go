@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -24,14 +25,6 @@ type Config struct {
 
 // dialTimeout bounds one attempt to connect to another process.
 const dialTimeout = 2 * time.Second
-
-// insideTimeout bounds an attempt to connect to the server in this process. Nobody tries
-// again there, and on an overloaded machine the server may take some seconds to answer.
-const insideTimeout = 30 * time.Second
-
-// reconnectWait is the time between two attempts to reconnect. With it, recovery takes
-// well under two seconds.
-const reconnectWait = 250 * time.Millisecond
 
 // Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
@@ -50,16 +43,16 @@ func Connect(config Config) (*Log, error) {
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
-	appends := newClient(func(uint64) error { return nil })
-	l, err := connect(url, config.Stream, appends.lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
+	publisher := appends.NewClient(func(uint64) error { return nil })
+	l, err := connect(url, config.Stream, publisher.Lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
 	if err != nil {
 		return nil, err
 	}
-	if err := appends.listen(l.conn); err != nil {
+	if err := publisher.Listen(l.conn); err != nil {
 		l.conn.Close()
 		return nil, err
 	}
-	l.committer = newCommitter(appends)
+	l.committer = appends.NewCommitter(publisher)
 	switch {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
@@ -78,8 +71,8 @@ func connect(url, stream string, lost func(), logger *slog.Logger, options ...na
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait),
-		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
+		nats.ReconnectWait(appends.ReconnectWait),
+		nats.ReconnectJitter(appends.ReconnectWait/4, appends.ReconnectWait/4),
 		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
 		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
 		nats.PingInterval(pingInterval),

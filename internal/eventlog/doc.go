@@ -1,6 +1,5 @@
 // Package eventlog is the append-only log of payment events: one JetStream
-// stream that nothing is ever removed from. It is the only package that knows
-// NATS.
+// stream that nothing is ever removed from. Only it and the packages within it know NATS.
 //
 //	Append ──▶ payments.<partition> ──▶ stream PAYMENTS ──Read──▶ events.Message
 //
@@ -12,10 +11,7 @@
 // up to a second sequence, and reads the server's files if it can.
 //
 //	log.go, connect.go  a connection to the stream
-//	message.go          how an event is written as a message, and read again
-//	committer.go        group commit: answers, flushes, and each delivery's result
-//	publish.go          sends messages to a cluster and receives answers, without waiting in between
-//	direct.go           the same for the server inside this process, without the general client
+//	append.go           writes an event (package appends: group commit)
 //	settings.go         which settings of a stream keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable

@@ -26,7 +26,7 @@ const maxQuestions = 256
 // whole log to any subject that has a subscriber in that account. The connection that
 // appends deliveries must not be reachable in this way.
 func (l *Log) answerReaders(options ...nats.Option) (err error) {
-	l.confirm = l.committer.confirm
+	l.confirm = l.committer.Confirm
 	options = append(options, nats.Name("payfold answers"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
 	if l.answers, err = nats.Connect("nats://embedded.invalid", options...); err != nil {
 		return fmt.Errorf("connect to answer readers: %w", err)
@@ -46,7 +46,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(context.Background(), questionTimeout)
 			defer cancel()
-			if durable, err := l.committer.confirm(ctx, seq); err == nil {
+			if durable, err := l.committer.Confirm(ctx, seq); err == nil {
 				_ = m.Respond(strconv.AppendUint(nil, durable, 10))
 			}
 		}()
@@ -61,7 +61,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 }
 
 // ask asks the writing process whether seq is durable; the result is that of
-// committer.confirm.
+// committer.Confirm.
 func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -161,17 +162,17 @@ func (s *Server) Connect() (*Log, error) {
 	if s.serverSyncs {
 		flush = s.store.FlushFolders
 	}
-	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(insideTimeout)}
+	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(appends.InsideTimeout)}
 	log, err := connect("nats://embedded.invalid", s.config.Stream, func() {}, s.config.Logger, inProcess...)
 	if err != nil {
 		return nil, err
 	}
-	log.direct, err = newDirect(s.nats.InProcessConn, s.writerToken, flush, s.config.Logger)
+	log.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, flush, s.config.Logger)
 	if err != nil {
 		log.conn.Close()
 		return nil, err
 	}
-	log.committer = newCommitter(log.direct)
+	log.committer = appends.NewCommitter(log.direct)
 	log.health, log.onStream = s.health, s.store.Begin
 	log.files = blockstore.New(s.store.Root(), writerAccount, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
@@ -179,7 +180,7 @@ func (s *Server) Connect() (*Log, error) {
 		log.Close()
 		return nil, err
 	}
-	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken), nats.Timeout(insideTimeout)); err != nil {
+	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken), nats.Timeout(appends.InsideTimeout)); err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (s *Server) Addr() string { return s.gate.Address() }
 // log. The connection must be closed first.
 func (s *Server) Close() error {
 	s.stop()
-	orderly := !s.mismatch && (s.log == nil || s.log.committer.failure() == nil)
+	orderly := !s.mismatch && (s.log == nil || s.log.committer.Failure() == nil)
 	return errors.Join(s.store.Close(orderly), s.lock.Unlock())
 }
 

@@ -10,15 +10,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -26,7 +25,7 @@ import (
 // foreign appends a message that ingest did not write.
 func foreign(t *testing.T, l *Log, headers nats.Header, body string) {
 	t.Helper()
-	_, err := l.conn.RequestMsg(&nats.Msg{Subject: subject(1), Header: headers, Data: []byte(body)}, 10*time.Second)
+	_, err := l.conn.RequestMsg(&nats.Msg{Subject: wire.Subject(1), Header: headers, Data: []byte(body)}, 10*time.Second)
 	require.NoError(t, err)
 }
 
@@ -60,7 +59,7 @@ func inFiles(l *Log) readRange {
 		if err != nil {
 			return err
 		}
-		return l.readFiles(ctx, info, from, until, func(m events.Message, _ header) error { return deliver(m) })
+		return l.readFiles(ctx, info, from, until, func(m events.Message, _ wire.Header) error { return deliver(m) })
 	}
 }
 
@@ -338,7 +337,7 @@ func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 	defer cancel()
 	_, err := l.ask(ctx, 1_000_000)
 	require.Error(t, err)
-	require.NoError(t, writing.committer.failure())
+	require.NoError(t, writing.committer.Failure())
 	stop(t, s, writing)
 
 	s, writing = embedded(t, dir)
@@ -393,39 +392,4 @@ func edit(t *testing.T, file string, change func([]byte) []byte) {
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, change(content), fs.FileMode(0o600)))
-}
-
-// plainAttributes reads a header as the library does, and it reads every header that ingest
-// writes.
-func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
-	t.Parallel()
-	written := nats.NewMsg("any")
-	for _, field := range [][2]string{
-		{events.HeaderID, "evt_1"}, {events.HeaderSignature, "ab12"}, {events.HeaderKey, "cd34"}, {events.HeaderReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
-	} {
-		written.Header.Set(field[0], field[1])
-	}
-	require.Equal(t, "evt_1", attributesOf(written.Header).ID)
-	block := "NATS/1.0\r\n"
-	for key := range written.Header {
-		block += key + ": " + written.Header.Get(key) + "\r\n"
-	}
-	a, isPlain := plainAttributes(block + "\r\n")
-	require.True(t, isPlain)
-	require.Equal(t, attributesOf(written.Header), a)
-
-	part := rapid.SampledFrom([]string{
-		"NATS/1.0", "\r\n", "\r\n", "\n", "\r", ":", ": ", " ", "\t", "x", events.HeaderID, "nats-msg-id", events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, "é",
-		"NATS/1.0\r\n", events.HeaderKey + ": 1\r\n", events.HeaderKey + ":2\r\n", events.HeaderSignature + ": a b \r\n", "Other: 3\r\n", "\r\n\r\n",
-	})
-	rapid.Check(t, func(r *rapid.T) {
-		header := strings.Join(rapid.SliceOf(part).Draw(r, "header"), "")
-		a, isPlain := plainAttributes(header)
-		if !isPlain || header == "" {
-			return
-		}
-		library, err := nats.DecodeHeadersMsg([]byte(header))
-		require.NoError(r, err, "%q", header)
-		require.Equal(r, attributesOf(library), a, "%q", header)
-	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -115,7 +116,7 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Wai
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	config := jetstream.ConsumerConfig{
-		FilterSubject: subject(partition),
+		FilterSubject: wire.Subject(partition),
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 		HeadersOnly: true,
 	}
@@ -125,7 +126,7 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Wai
 		}
 		first, err := consumer.Next(jetstream.FetchContext(ctx))
 		if err == nil {
-			out.Oldest, _, err = decode(first)
+			out.Oldest, _, err = wire.Decode(first)
 		}
 		return err
 	})

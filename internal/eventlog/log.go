@@ -11,13 +11,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // ErrDisconnected: there is no connection to the log, or the server no longer knows the
 // reader, for example because it was restored or its stream was created again. It ends a
 // Read, because the caller must first check that the server still has the same log.
-var ErrDisconnected = errors.New("not connected to the log")
+var ErrDisconnected = appends.ErrDisconnected
 
 // requestTimeout bounds one question to the server.
 const requestTimeout = 5 * time.Second
@@ -28,7 +29,7 @@ type Log struct {
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	name      string
-	committer *committer
+	committer *appends.Committer
 
 	// confirm waits until a message that was delivered to a reader is durable. It is nil if
 	// the server delivers only durable messages.
@@ -36,7 +37,7 @@ type Log struct {
 
 	// direct is the connection that appends to the embedded server of this process; nil if
 	// there is none.
-	direct *direct
+	direct *appends.Direct
 
 	// answers is the connection that answers readers. It is nil in a process that does not
 	// run the embedded server.
@@ -71,9 +72,9 @@ type streamState struct {
 
 // Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
-	l.committer.close()
+	l.committer.Close()
 	if l.direct != nil {
-		l.direct.close()
+		l.direct.Close()
 	}
 	l.conn.Close()
 	if l.answers != nil {

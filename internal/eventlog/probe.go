@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -21,7 +22,7 @@ const (
 // the server removes the folders of a deleted stream after it has answered, while
 // another stream may already use them.
 func probe(s *server.Server, token string, store *blockstore.Store) error {
-	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token), nats.Timeout(insideTimeout))
+	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token), nats.Timeout(appends.InsideTimeout))
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
 	}

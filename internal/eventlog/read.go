@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -32,12 +33,12 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		return err
 	}
 	defer stop()
-	return l.receive(ctx, from, func(m events.Message, _ header) error { return deliver(m) })
+	return l.receive(ctx, from, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }
 
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
 // message.
-func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message, header) error, limits ...jetstream.NextOpt) error {
+func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message, wire.Header) error, limits ...jetstream.NextOpt) error {
 	from = max(from, 1)
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
 	return l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
@@ -51,7 +52,7 @@ func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Mess
 	})
 }
 
-func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message, header) error, limits []jetstream.NextOpt) error {
+func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message, wire.Header) error, limits []jetstream.NextOpt) error {
 	durable := uint64(0)
 	for next := from; ; next++ {
 		m, err := iterator.Next(limits...)
@@ -63,7 +64,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
 		}
-		out, nth, err := decode(m)
+		out, nth, err := wire.Decode(m)
 		if err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 				return fmt.Errorf("%w: %w", ErrDisconnected, err)
 			}
 		}
-		if err := deliver(out, header{decoded: m.Headers()}); err != nil {
+		if err := deliver(out, wire.Header{Decoded: m.Headers()}); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
 	}
-	return build(raw.Sequence, raw.Subject, attributesOf(raw.Header), raw.Data, raw.Time)
+	return wire.Build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
 }
 
 // StoredBy returns the sequence of the last message that was stored up to that moment, by

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -24,7 +25,7 @@ func TestASilentServerEndsABoundedRead(t *testing.T) {
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
 	l := reader(t, dir)
-	err := l.receive(t.Context(), 2, func(events.Message, header) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
+	err := l.receive(t.Context(), 2, func(events.Message, wire.Header) error { return nil }, jetstream.NextMaxWait(time.Millisecond))
 	require.ErrorIs(t, err, nats.ErrTimeout)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -28,13 +29,13 @@ const messageTimeout = 30 * time.Second
 // the files, or their layout is not the expected one, it receives the messages from the
 // server, as on any other machine.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	return l.readUntil(ctx, from, until, func(m events.Message, _ header) error { return deliver(m) })
+	return l.readUntil(ctx, from, until, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }
 
 // ReadRecords is ReadUntil that delivers each message with all its headers.
 func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return l.readUntil(ctx, from, until, func(m events.Message, h header) error {
-		list, err := h.list()
+	return l.readUntil(ctx, from, until, func(m events.Message, h wire.Header) error {
+		list, err := h.List()
 		if err != nil {
 			return fmt.Errorf("read the header of the message at seq %d: %w", m.Seq, err)
 		}
@@ -42,7 +43,7 @@ func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(
 	})
 }
 
-func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(events.Message, header) error) error {
+func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {
 	if from > until {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(ev
 		return fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
 	}
 	next := from
-	counted := func(m events.Message, h header) error {
+	counted := func(m events.Message, h wire.Header) error {
 		next = m.Seq + 1
 		return deliver(m, h)
 	}
@@ -81,10 +82,10 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(ev
 }
 
 // receiveUntil is ReadUntil from the server, with a context from whileConnected.
-func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message, header) error) error {
+func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	err := l.receive(reading, from, func(m events.Message, h header) error {
+	err := l.receive(reading, from, func(m events.Message, h wire.Header) error {
 		if m.Seq == until {
 			stop() // receive returns after this message
 		}
@@ -100,7 +101,7 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 // sure that the files are those of the server: the server's log has no gap, and the message
 // at until is the same in both. It can fail with blockstore.ErrUnexpectedLayout after any
 // message.
-func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message, header) error) error {
+func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message, wire.Header) error) error {
 	if l.files == nil {
 		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
 	}
@@ -117,7 +118,7 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 		}
 		return fmt.Errorf("%w: %w", ErrDisconnected, err)
 	}
-	err = l.readBlocks(ctx, until, until, func(m events.Message, _ header) error {
+	err = l.readBlocks(ctx, until, until, func(m events.Message, _ wire.Header) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
 			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
 		}

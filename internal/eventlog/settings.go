@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 // UnsafeError names the settings with which a stream could lose, refuse or change events.
@@ -47,7 +49,7 @@ func checkSettings(have jetstream.StreamConfig, partitions int) error {
 		case slices.Contains(optionalSettings, name):
 		case name == "subjects":
 			if !sameSubjects(have.Subjects, want.Subjects) {
-				wrong = append(wrong, fmt.Sprintf("subjects are not exactly %s0 to %s%d", subjectPrefix, subjectPrefix, partitions-1))
+				wrong = append(wrong, fmt.Sprintf("subjects are not exactly %s0 to %s%d", wire.SubjectPrefix, wire.SubjectPrefix, partitions-1))
 			}
 		case unlimited(is) && unlimited(must):
 		case !reflect.DeepEqual(is.Interface(), must.Interface()):

@@ -71,7 +71,7 @@ func (l *Log) writable(ctx context.Context) (partitions int, err error) {
 func (l *Log) connections() uint64 {
 	count := l.conn.Stats().Reconnects
 	if l.direct != nil {
-		count += l.direct.connections.Load()
+		count += l.direct.Connections()
 	}
 	return count
 }

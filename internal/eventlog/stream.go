@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 const (
@@ -39,7 +41,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	existing, err := l.js.Stream(ctx, config.Name)
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
-		l.committer.begin(existing.CachedInfo().State.LastSeq)
+		l.committer.Begin(existing.CachedInfo().State.LastSeq)
 		return l.streamExists()
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -70,7 +72,7 @@ const replicasNotSupported = 10074
 func (c StreamConfig) jetstream() jetstream.StreamConfig {
 	subjects := make([]string, c.Partitions)
 	for p := range subjects {
-		subjects[p] = subject(p)
+		subjects[p] = wire.Subject(p)
 	}
 	return jetstream.StreamConfig{
 		Name:        c.Name,

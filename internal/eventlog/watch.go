@@ -53,8 +53,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	for {
 		w.check(ctx)
 		select {
-		case <-w.log.committer.broken:
-			return w.log.committer.failure()
+		case <-w.log.committer.Broken():
+			return w.log.committer.Failure()
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:

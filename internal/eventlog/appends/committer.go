@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"sync"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
-// committer confirms appends in groups. One flush makes everything durable that the
+// Committer confirms appends in groups. One flush makes everything durable that the
 // server acknowledged before the flush began; after it, each delivery gets its own
 // result. There is no timer: a flush begins as soon as an answer is waiting and the
 // previous flush has ended. So a single delivery is flushed at once, and with many
@@ -23,7 +24,7 @@ import (
 // flush that began after the answer. An error is returned without a flush. After a failed
 // flush nothing is confirmed any more, because a second fsync can report success although
 // data is lost.
-type committer struct {
+type Committer struct {
 	backend
 	wake  chan struct{} // holds one token while an entry waits for a flush
 	stop  chan struct{}
@@ -53,9 +54,9 @@ type backend interface {
 
 // entry is one append in progress, or one reader's question whether a sequence is durable.
 type entry struct {
-	message   *message // nil for a question
-	number    uint64   // set and used by the backend
-	committer *committer
+	message   *wire.Message // nil for a question
+	number    uint64        // set and used by the backend
+	committer *Committer
 	result    chan struct{} // closed when the fields below are final
 
 	seq       uint64
@@ -71,20 +72,20 @@ var (
 	errFailed = errors.New("the log cannot store any more")
 )
 
-// newCommitter starts a committer; close ends it.
-func newCommitter(b backend) *committer {
-	c := &committer{
+// NewCommitter starts a committer; close ends it.
+func NewCommitter(b backend) *Committer {
+	c := &Committer{
 		backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	go c.run()
 	return c
 }
 
-// append publishes the message and returns when it is durable. After an error
+// Append publishes the message and returns when it is durable. After an error
 // the message may or may not be in the log.
-func (c *committer) append(ctx context.Context, m *message) (duplicate bool, err error) {
+func (c *Committer) Append(ctx context.Context, m *wire.Message) (duplicate bool, err error) {
 	e := &entry{message: m, committer: c, result: make(chan struct{})}
-	if err := c.failure(); err != nil {
+	if err := c.Failure(); err != nil {
 		return false, err
 	}
 	if err := c.publish(e); err != nil {
@@ -97,11 +98,11 @@ func (c *committer) append(ctx context.Context, m *message) (duplicate bool, err
 	return e.duplicate, nil
 }
 
-// confirm returns when the message at seq is durable. The result is a sequence, seq or a
+// Confirm returns when the message at seq is durable. The result is a sequence, seq or a
 // newer one, up to which everything is durable. The server must have delivered that
 // message to a reader already. Asking about a sequence that was never delivered gives a
 // wrong answer to the caller only.
-func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
+func (c *Committer) Confirm(ctx context.Context, seq uint64) (uint64, error) {
 	c.mu.Lock()
 	durable := c.durable
 	c.mu.Unlock()
@@ -115,15 +116,15 @@ func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
 		durable = max(c.durable, seq)
 		c.mu.Unlock()
 	}
-	return durable, c.failure()
+	return durable, c.Failure()
 }
 
-func (c *committer) await(ctx context.Context, e *entry) error {
+func (c *Committer) await(ctx context.Context, e *entry) error {
 	select {
 	case <-e.result:
 		return e.err
 	case <-c.broken:
-		return c.failure()
+		return c.Failure()
 	case <-c.ended:
 		return errClosed
 	case <-ctx.Done():
@@ -141,7 +142,7 @@ func (e *entry) answer(seq uint64, duplicate bool, err error) {
 	e.committer.wait(e)
 }
 
-func (c *committer) wait(e *entry) {
+func (c *Committer) wait(e *entry) {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
 	if e.appends() {
@@ -154,14 +155,14 @@ func (c *committer) wait(e *entry) {
 	}
 }
 
-// begin records that everything up to seq was durable before the first append.
-func (c *committer) begin(seq uint64) {
+// Begin records that everything up to seq was durable before the first append.
+func (c *Committer) Begin(seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen, c.durable = max(c.seen, seq), max(c.durable, seq)
 }
 
-func (c *committer) run() {
+func (c *Committer) run() {
 	defer close(c.ended)
 	for {
 		select {
@@ -173,14 +174,14 @@ func (c *committer) run() {
 		// the flush. If there is none, Gosched returns at once.
 		runtime.Gosched()
 		if err := c.commit(); err != nil {
-			c.fail(err)
+			c.Fail(err)
 			return
 		}
 	}
 }
 
 // commit flushes once for all entries that wait now.
-func (c *committer) commit() error {
+func (c *Committer) commit() error {
 	c.mu.Lock()
 	group, seen := c.waiting, c.seen
 	c.waiting = nil
@@ -218,8 +219,8 @@ func (c *committer) commit() error {
 	return nil
 }
 
-// fail makes this and every later append fail.
-func (c *committer) fail(err error) {
+// Fail makes this and every later append fail.
+func (c *Committer) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed == nil {
@@ -228,14 +229,18 @@ func (c *committer) fail(err error) {
 	}
 }
 
-func (c *committer) failure() error {
+// Broken returns a channel that is closed when every append fails from then on.
+func (c *Committer) Broken() <-chan struct{} { return c.broken }
+
+// Failure returns why every append fails; nil if appends work.
+func (c *Committer) Failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed
 }
 
-// close ends the committer. Entries that are not confirmed by then fail.
-func (c *committer) close() {
+// Close ends the committer. Entries that are not confirmed by then fail.
+func (c *Committer) Close() {
 	c.once.Do(func() { close(c.stop) })
 	<-c.ended
 }

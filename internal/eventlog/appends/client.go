@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// client publishes messages through nats.go, without waiting for their answers. All answers
+// Client publishes messages through nats.go, without waiting for their answers. All answers
 // come to one inbox; a number in the subject assigns each to its entry.
-type client struct {
+type Client struct {
 	conn  *nats.Conn
 	inbox string // ends with a dot; an entry's number follows
 	sync  func(seq uint64) error
@@ -33,12 +33,14 @@ var (
 // not stored yet, so the second is not a duplicate yet.
 const duplicateInProcess = 10158
 
-func newClient(flush func(seq uint64) error) *client {
-	return &client{sync: flush, pending: map[uint64]*entry{}}
+// NewClient returns a client. flush is called before answers count, with the newest sequence;
+// for a cluster it has nothing to do.
+func NewClient(flush func(seq uint64) error) *Client {
+	return &Client{sync: flush, pending: map[uint64]*entry{}}
 }
 
-// listen subscribes to the answers. It must return before the first publish.
-func (c *client) listen(conn *nats.Conn) error {
+// Listen subscribes to the answers. It must return before the first publish.
+func (c *Client) Listen(conn *nats.Conn) error {
 	c.conn, c.inbox = conn, conn.NewInbox()+"."
 	answers, err := conn.Subscribe(c.inbox+"*", c.receive)
 	if err != nil {
@@ -48,24 +50,24 @@ func (c *client) listen(conn *nats.Conn) error {
 	return answers.SetPendingLimits(-1, -1)
 }
 
-func (c *client) flush(seq uint64) error { return c.sync(seq) }
+func (c *Client) flush(seq uint64) error { return c.sync(seq) }
 
-func (c *client) publish(e *entry) error {
+func (c *Client) publish(e *entry) error {
 	c.mu.Lock()
 	c.last++
 	e.number = c.last
 	c.pending[e.number] = e
 	c.mu.Unlock()
-	err := c.conn.PublishMsg(e.message.forClient(c.inbox + strconv.FormatUint(e.number, 36)))
+	err := c.conn.PublishMsg(e.message.ForClient(c.inbox + strconv.FormatUint(e.number, 36)))
 	if err != nil {
 		c.forget(e)
 	}
 	return err
 }
 
-func (c *client) forget(e *entry) { c.take(e.number) }
+func (c *Client) forget(e *entry) { c.take(e.number) }
 
-func (c *client) take(number uint64) *entry {
+func (c *Client) take(number uint64) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.pending[number]
@@ -73,9 +75,9 @@ func (c *client) take(number uint64) *entry {
 	return e
 }
 
-// lost fails every entry that waits for an answer, because the connection that would have
+// Lost fails every entry that waits for an answer, because the connection that would have
 // carried the answer is gone.
-func (c *client) lost() {
+func (c *Client) Lost() {
 	c.mu.Lock()
 	pending := c.pending
 	c.pending = map[uint64]*entry{}
@@ -85,7 +87,7 @@ func (c *client) lost() {
 	}
 }
 
-func (c *client) receive(m *nats.Msg) {
+func (c *Client) receive(m *nats.Msg) {
 	number, err := strconv.ParseUint(m.Subject[len(c.inbox):], 36, 64)
 	if err != nil {
 		return

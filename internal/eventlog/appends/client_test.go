@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"errors"
@@ -12,13 +12,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// direct publishes messages to the embedded server over a connection inside the process. It
+// Direct publishes messages to the embedded server over a connection inside the process. It
 // speaks the part of the NATS protocol that this needs, because nats.go costs several times
 // as much; docs/decisions/0019-cost-of-a-delivery.md says where. When the connection is lost,
-// direct connects again.
+// Direct connects again.
 //
 //	publish ──queue──▶ write ──▶ server ──▶ read ──▶ entry.answer
-type direct struct {
+type Direct struct {
 	dial   func() (net.Conn, error)
 	token  string
 	sync   func(seq uint64) error
@@ -37,6 +37,18 @@ type direct struct {
 	free    []uint64    // numbers that may be used again
 }
 
+// InsideTimeout bounds an attempt to connect to the server in this process. Nobody tries
+// again there, and on an overloaded machine the server may take some seconds to answer.
+const InsideTimeout = 30 * time.Second
+
+// ReconnectWait is the time between two attempts to reconnect. With it, recovery takes
+// well under two seconds.
+const ReconnectWait = 250 * time.Millisecond
+
+// ErrDisconnected: there is no connection to the log's server, or it was lost before the
+// answer.
+var ErrDisconnected = errors.New("not connected to the log")
+
 // abandoned stands in pending for an entry whose append has given up. Its number must not be
 // used again before its answer has come.
 var abandoned = new(entry)
@@ -45,9 +57,9 @@ var abandoned = new(entry)
 // much at once.
 const writeBytes = 64 << 10
 
-// newDirect connects. The caller must close the result.
-func newDirect(dial func() (net.Conn, error), token string, flush func(seq uint64) error, logger *slog.Logger) (*direct, error) {
-	d := &direct{
+// NewDirect connects. The caller must close the result.
+func NewDirect(dial func() (net.Conn, error), token string, flush func(seq uint64) error, logger *slog.Logger) (*Direct, error) {
+	d := &Direct{
 		dial: dial, token: token, sync: flush, logger: logger,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -59,7 +71,8 @@ func newDirect(dial func() (net.Conn, error), token string, flush func(seq uint6
 	return d, nil
 }
 
-func (d *direct) close() {
+// Close ends the connection; entries without an answer fail.
+func (d *Direct) Close() {
 	d.once.Do(func() { close(d.stop) })
 	d.mu.Lock()
 	if d.conn != nil {
@@ -69,15 +82,18 @@ func (d *direct) close() {
 	<-d.ended
 }
 
-func (d *direct) flush(seq uint64) error { return d.sync(seq) }
+// Connections counts the connections so far.
+func (d *Direct) Connections() uint64 { return d.connections.Load() }
 
-func (d *direct) publish(e *entry) error {
+func (d *Direct) flush(seq uint64) error { return d.sync(seq) }
+
+func (d *Direct) publish(e *entry) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.conn == nil {
 		return ErrDisconnected
 	}
-	if size := e.message.headerSize() + len(e.message.body); size > d.conn.max { // the server would end the connection
+	if size := headerSize(e.message) + len(e.message.Body); size > d.conn.max { // the server would end the connection
 		return fmt.Errorf("%w: %d bytes, at most %d", nats.ErrMaxPayload, size, d.conn.max)
 	}
 	if last := len(d.free) - 1; last >= 0 {
@@ -95,7 +111,7 @@ func (d *direct) publish(e *entry) error {
 	return nil
 }
 
-func (d *direct) forget(e *entry) {
+func (d *Direct) forget(e *entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.number < uint64(len(d.pending)) && d.pending[e.number] == e {
@@ -105,7 +121,7 @@ func (d *direct) forget(e *entry) {
 
 // take returns the entry with that number, if it still waits for its answer. The server
 // answers each message once, and nobody else can publish in its account.
-func (d *direct) take(number uint64) *entry {
+func (d *Direct) take(number uint64) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if number >= uint64(len(d.pending)) || d.pending[number] == nil {
@@ -121,7 +137,7 @@ func (d *direct) take(number uint64) *entry {
 }
 
 // run serves one connection after the other.
-func (d *direct) run(c *directConn) {
+func (d *Direct) run(c *directConn) {
 	defer close(d.ended)
 	for {
 		err := d.serve(c)
@@ -136,7 +152,7 @@ func (d *direct) run(c *directConn) {
 			select {
 			case <-d.stop:
 				return
-			case <-time.After(reconnectWait):
+			case <-time.After(ReconnectWait):
 			}
 		}
 		d.logger.Info("connected to the log again")
@@ -145,7 +161,7 @@ func (d *direct) run(c *directConn) {
 
 // lost fails every entry without an answer. The next connection has another inbox, so an
 // answer that comes late reaches nobody.
-func (d *direct) lost() {
+func (d *Direct) lost() {
 	d.mu.Lock()
 	pending := d.pending
 	d.conn, d.queue, d.pending, d.free = nil, nil, nil, nil
@@ -158,7 +174,7 @@ func (d *direct) lost() {
 }
 
 // serve writes and reads until the connection fails or is closed.
-func (d *direct) serve(c *directConn) error {
+func (d *Direct) serve(c *directConn) error {
 	wrote, stop := make(chan error, 1), make(chan struct{})
 	go func() {
 		err := d.write(c, stop)
@@ -175,7 +191,7 @@ func (d *direct) serve(c *directConn) error {
 	return errors.Join(err, <-wrote)
 }
 
-func (d *direct) write(c *directConn, stop <-chan struct{}) error {
+func (d *Direct) write(c *directConn, stop <-chan struct{}) error {
 	var batch []*entry
 	buffer := make([]byte, 0, 2*writeBytes)
 	for {
@@ -204,7 +220,7 @@ func (d *direct) write(c *directConn, stop <-chan struct{}) error {
 }
 
 // connect opens a connection that receives answers.
-func (d *direct) connect() (*directConn, error) {
+func (d *Direct) connect() (*directConn, error) {
 	conn, err := d.dial()
 	if err != nil {
 		return nil, err

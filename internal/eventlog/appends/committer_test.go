@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 // script is a server and a disk that do what the test says, when it says it.
@@ -59,7 +61,7 @@ const (
 // model says, step by step, what each delivery must have been told.
 type model struct {
 	script     *script
-	committer  *committer
+	committer  *Committer
 	deliveries []*delivery
 	busy       bool   // a flush is under way
 	failed     string // what every delivery is told from now on
@@ -79,7 +81,7 @@ func (m *model) append(refuse bool) {
 	before := len(m.script.entries)
 	go func() {
 		defer close(d.ended)
-		duplicate, err := m.committer.append(ctx, &message{})
+		duplicate, err := m.committer.Append(ctx, &wire.Message{})
 		d.got = outcome(duplicate, err)
 	}()
 	synctest.Wait()
@@ -216,7 +218,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 		var fault error
 		synctest.Test(t, func(*testing.T) {
 			s := &script{flushed: make(chan error)}
-			m := &model{script: s, committer: newCommitter(s)}
+			m := &model{script: s, committer: NewCommitter(s)}
 			for i, step := range plan {
 				if m.step(step.Op, step.Pick); fault == nil {
 					if fault = m.check(); fault != nil {
@@ -228,7 +230,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 			if m.busy {
 				close(s.flushed)
 			}
-			m.committer.close()
+			m.committer.Close()
 			for _, d := range m.deliveries {
 				<-d.ended
 				d.cancel()
@@ -244,19 +246,19 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := newCommitter(s)
-		defer c.close()
-		c.begin(7)
-		durable, err := c.confirm(t.Context(), 7)
+		c := NewCommitter(s)
+		defer c.Close()
+		c.Begin(7)
+		durable, err := c.Confirm(t.Context(), 7)
 		require.NoError(t, err)
 		require.EqualValues(t, 7, durable, "what was there at the start needs no flush")
 
-		go func() { _, _ = c.append(t.Context(), &message{}) }()
+		go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
 		synctest.Wait()
 		s.entries[0].answer(8, false, nil)
 		asked := make(chan uint64)
 		go func() {
-			durable, _ := c.confirm(t.Context(), 8)
+			durable, _ := c.Confirm(t.Context(), 8)
 			asked <- durable
 		}()
 		synctest.Wait()
@@ -267,7 +269,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		require.False(t, s.busy)
 
 		go func() { // the server delivers a message to readers before its answer arrives here
-			durable, _ := c.confirm(t.Context(), 9)
+			durable, _ := c.Confirm(t.Context(), 9)
 			asked <- durable
 		}()
 		synctest.Wait()
@@ -275,11 +277,11 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		s.flushed <- nil
 		require.EqualValues(t, 9, <-asked)
 
-		go func() { _, err := c.confirm(t.Context(), 10); require.ErrorIs(t, err, errDisk); close(asked) }()
+		go func() { _, err := c.Confirm(t.Context(), 10); require.ErrorIs(t, err, errDisk); close(asked) }()
 		synctest.Wait()
 		s.flushed <- errDisk
 		<-asked
-		_, err = c.confirm(t.Context(), 7)
+		_, err = c.Confirm(t.Context(), 7)
 		require.ErrorIs(t, err, errDisk)
 	})
 }

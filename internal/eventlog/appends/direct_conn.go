@@ -1,4 +1,4 @@
-package eventlog
+package appends
 
 import (
 	"bufio"
@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
-// directConn is one connection of direct. It publishes messages and receives their answers,
+// directConn is one connection of Direct. It publishes messages and receives their answers,
 // in the protocol of https://docs.nats.io/reference/reference-protocols/nats-protocol.
 type directConn struct {
 	net.Conn
@@ -30,7 +32,7 @@ var errProtocol = errors.New("the log's server does not answer as expected")
 // greet logs in and subscribes to the answers.
 func greet(conn net.Conn, token string) (*directConn, error) {
 	c := &directConn{Conn: conn, input: bufio.NewReaderSize(conn, readBytes), inbox: nats.NewInbox() + "."}
-	if err := c.SetDeadline(time.Now().Add(insideTimeout)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(InsideTimeout)); err != nil {
 		return nil, err
 	}
 	line, err := c.line()
@@ -80,30 +82,30 @@ const (
 )
 
 // headerSize returns the length of the message's header as append writes it.
-func (m *message) headerSize() int {
+func headerSize(m *wire.Message) int {
 	size := len(headerBegin) + len(lineEnd)
-	for _, f := range m.header {
-		if f.value != "" {
-			size += len(f.name) + len(": ") + len(f.value) + len(lineEnd)
+	for _, f := range m.Header {
+		if f.Value != "" {
+			size += len(f.Name) + len(": ") + len(f.Value) + len(lineEnd)
 		}
 	}
 	return size
 }
 
 // append appends the message to b, as the server reads it.
-func (c *directConn) append(b []byte, m *message, number uint64) []byte {
-	header := m.headerSize()
-	b = append(append(append(b, "HPUB "...), m.subject...), ' ')
+func (c *directConn) append(b []byte, m *wire.Message, number uint64) []byte {
+	header := headerSize(m)
+	b = append(append(append(b, "HPUB "...), m.Subject...), ' ')
 	b = append(strconv.AppendUint(append(b, c.inbox...), number, 10), ' ')
 	b = append(strconv.AppendInt(b, int64(header), 10), ' ')
-	b = append(strconv.AppendInt(b, int64(header+len(m.body)), 10), lineEnd...)
+	b = append(strconv.AppendInt(b, int64(header+len(m.Body)), 10), lineEnd...)
 	b = append(b, headerBegin...)
-	for _, f := range m.header {
-		if f.value != "" {
-			b = append(append(append(append(b, f.name...), ": "...), f.value...), lineEnd...)
+	for _, f := range m.Header {
+		if f.Value != "" {
+			b = append(append(append(append(b, f.Name...), ": "...), f.Value...), lineEnd...)
 		}
 	}
-	return append(append(append(b, lineEnd...), m.body...), lineEnd...)
+	return append(append(append(b, lineEnd...), m.Body...), lineEnd...)
 }
 
 // read calls answered for each answer, until the connection fails. The answer is valid during
