@@ -8,6 +8,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Event shows what an event did and why.
@@ -69,7 +70,7 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 
 // Write writes text for people, or one JSON object.
 func (e Event) Write(w io.Writer, asJSON bool) error {
-	return write(w, asJSON, e.object(), e.text)
+	return page.Write(w, asJSON, e.object(), e.text)
 }
 
 func (e Event) object() any {
@@ -123,11 +124,11 @@ func newPending(m events.Message) Pending {
 
 // Write writes text for people, or one JSON object.
 func (p Pending) Write(w io.Writer, asJSON bool) error {
-	return write(w, asJSON, map[string]Pending{"pending": p}, func(out *page) {
-		out.section("%s: not applied yet", p.EventID)
-		out.line("It is in the log; no projector has applied it. projector status shows how far they are.")
-		out.section("ARRIVED")
-		out.fields("seq", digits(p.Seq), "type", p.EventType, "received", at(p.ReceivedAt),
+	return page.Write(w, asJSON, map[string]Pending{"pending": p}, func(out *page.Page) {
+		out.Section("%s: not applied yet", p.EventID)
+		out.Line("It is in the log; no projector has applied it. projector status shows how far they are.")
+		out.Section("ARRIVED")
+		out.Fields("seq", digits(p.Seq), "type", p.EventType, "received", at(p.ReceivedAt),
 			"provider's time", at(p.OccurredAt), "partition", digits(p.Partition))
 	})
 }

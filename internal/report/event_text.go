@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
-func (e Event) text(p *page) {
+func (e Event) text(p *page.Page) {
 	event := e.EventRows.Event
-	p.section("%s: %s", event.EventID, outcome(event))
-	p.line("%s", why(event, e.Related))
+	p.Section("%s: %s", event.EventID, outcome(event))
+	p.Line("%s", why(event, e.Related))
 	if e.Poison != nil {
-		p.line("The database said: %s", e.Poison.Error)
+		p.Line("The database said: %s", e.Poison.Error)
 	}
-	p.section("ARRIVED")
-	p.fields("seq", digits(event.StreamSeq), "type", name(event.EventType), "received", at(event.ReceivedAt),
+	p.Section("ARRIVED")
+	p.Fields("seq", digits(event.StreamSeq), "type", name(event.EventType), "received", at(event.ReceivedAt),
 		"provider's time", at(event.OccurredAt), "kind", name(event.Kind), "user", name(event.UserID),
 		"subscription", name(event.SubscriptionID), "payment", name(event.ProviderPaymentID))
 	e.duplicatesText(p)
@@ -22,16 +23,16 @@ func (e Event) text(p *page) {
 		paymentText(p, *e.EventRows.Payment)
 	}
 	if len(e.Ledger.Items) > 0 {
-		p.section("LEDGER of this payment: %s", count(e.Ledger.Sum, "credit"))
+		p.Section("LEDGER of this payment: %s", count(e.Ledger.Sum, "credit"))
 		ledgerText(p, e.Ledger)
 	}
 	if len(e.Others.Items) > 0 {
-		p.section("OTHER EVENTS of this payment")
-		p.earlier(e.Others.Earlier, "events")
+		p.Section("OTHER EVENTS of this payment")
+		earlier(p, e.Others.Earlier, "events")
 		eventsText(p, e.Others.Items, event.UserID, e.Related)
 	}
 	if c := e.EventRows.Credits; c != nil {
-		p.section("CREDITS of user %s", name(c.UserID))
+		p.Section("CREDITS of user %s", name(c.UserID))
 		creditsText(p, *c)
 	}
 	if s := e.EventRows.Subscription; s != nil {
@@ -43,14 +44,14 @@ func (e Event) text(p *page) {
 	e.disorderText(p)
 }
 
-func (e Event) duplicatesText(p *page) {
+func (e Event) duplicatesText(p *page.Page) {
 	if len(e.duplicates) == 0 {
 		return
 	}
-	p.section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.duplicates))))
-	p.earlier(e.EventRows.Duplicates.Earlier, "duplicates")
+	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.duplicates))))
+	earlier(p, e.EventRows.Duplicates.Earlier, "duplicates")
 	if e.logFault != "" {
-		p.line("  (times and bodies are in the log, which cannot be read: %s)", e.logFault)
+		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.logFault)
 	}
 	var rows [][]string
 	for _, c := range e.duplicates {
@@ -63,7 +64,7 @@ func (e Event) duplicatesText(p *page) {
 		}
 		rows = append(rows, []string{digits(c.Seq), received, body})
 	}
-	p.table("seq,received,body", rows)
+	p.Table("seq,received,body", rows)
 }
 
 func moreTimes(n int64) string {
@@ -73,13 +74,13 @@ func moreTimes(n int64) string {
 	return fmt.Sprintf("%d more times", n)
 }
 
-func (e Event) disorderText(p *page) {
+func (e Event) disorderText(p *page.Page) {
 	if len(e.Disorder) == 0 {
 		return
 	}
-	p.section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
+	p.Section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
 	for _, d := range e.Disorder {
-		p.line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
+		p.Line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
 			name(d.EventID), d.StreamSeq, name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))
 	}
 }
@@ -93,14 +94,14 @@ func sharedName(shared string) string {
 
 // eventsText lists events with what each did. It names an event's user only where that is
 // another one than user.
-func eventsText(p *page, list []projections.ProcessedEvent, user string, related Related) {
+func eventsText(p *page.Page, list []projections.ProcessedEvent, user string, related Related) {
 	for _, e := range list {
-		p.line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))
+		p.Line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))
 		of := ""
 		if e.UserID != "" && e.UserID != user {
 			of = ", names user " + name(e.UserID)
 		}
-		p.line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
-		p.line("      %s", why(e, related))
+		p.Line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
+		p.Line("      %s", why(e, related))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/payfold/payfold/internal/proof"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
 )
@@ -130,4 +131,4 @@ func notWrong(v verify.Verdict) string {
 	return "; with --strict they count as wrong"
 }
 
-func (f Findings) line(value any) { _ = writeJSON(f.Out, value) }
+func (f Findings) line(value any) { _ = page.JSON(f.Out, value) }

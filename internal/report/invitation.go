@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Invitations writes a table, or one JSON object a line. It writes a line to errors for each
@@ -14,7 +15,7 @@ import (
 func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) error {
 	for _, pause := range all.Pauses {
 		fmt.Fprintf(errors, "%s: no requests to GitHub before %s (%s): %s\n",
-			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, Clean(pause.Reason))
+			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, page.Clean(pause.Reason))
 	}
 	if asJSON {
 		for _, one := range all.Invitations {
@@ -22,7 +23,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 				waits := invitationReason(one)
 				one.Reason = &waits
 			}
-			if err := writeJSON(w, one); err != nil {
+			if err := page.JSON(w, one); err != nil {
 				return err
 			}
 		}
@@ -35,35 +36,35 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 			one.ChangedAt.UTC().Format(time.RFC3339), invitationReason(one),
 		})
 	}
-	return writeTable(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
+	return page.Table(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
 }
 
 // Retried writes the repositories that a user will be invited to again.
 func Retried(w io.Writer, user string, repositories []string, asJSON bool) error {
 	for _, repository := range repositories {
 		if !asJSON {
-			fmt.Fprintf(w, "%s will be invited to %s again\n", Clean(user), repository)
+			fmt.Fprintf(w, "%s will be invited to %s again\n", page.Clean(user), repository)
 			continue
 		}
-		if err := writeJSON(w, map[string]string{"user_id": user, "repository": repository, "status": invitations.Pending}); err != nil {
+		if err := page.JSON(w, map[string]string{"user_id": user, "repository": repository, "status": invitations.Pending}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u User) invitationsText(p *page) {
+func (u User) invitationsText(p *page.Page) {
 	if len(u.Invitations) == 0 {
 		return
 	}
-	p.section("INVITATIONS of this user's purchases")
+	p.Section("INVITATIONS of this user's purchases")
 	var rows [][]string
 	for _, one := range u.Invitations {
 		rows = append(rows, []string{
 			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), invitationReason(one),
 		})
 	}
-	p.table("payment,GitHub user,repository,status,since,reason", rows)
+	p.Table("payment,GitHub user,repository,status,since,reason", rows)
 }
 
 // invitationReason is the recorded reason. For a pending invitation without one, it says

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // row is a row of a table as a JSON object of its columns; an empty text and the
@@ -32,7 +34,7 @@ func (r row) MarshalJSON() ([]byte, error) {
 				cell = nil
 			}
 		}
-		text, err := marshal(cell)
+		text, err := page.Marshal(cell)
 		if err != nil {
 			return nil, err
 		}

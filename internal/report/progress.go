@@ -8,6 +8,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 const lineInterval = 5 * time.Second // between two lines, where progress is not a bar
@@ -66,7 +68,7 @@ func (p *Progress) line(position uint64) {
 	rate := float64(position-p.first) / time.Since(p.began).Seconds()
 	left := float64(p.goal-min(position, p.goal)) / max(rate, 1)
 	if p.kind == "json" {
-		_ = writeJSON(p.out, struct {
+		_ = page.JSON(p.out, struct {
 			Position        uint64 `json:"position"`
 			Until           uint64 `json:"until"`
 			EventsPerSecond int64  `json:"events_per_second"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
 )
@@ -16,7 +17,7 @@ import (
 func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 	if asJSON {
 		for _, schema := range list {
-			if err := writeJSON(w, schema); err != nil {
+			if err := page.JSON(w, schema); err != nil {
 				return err
 			}
 		}
@@ -30,13 +31,13 @@ func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 		}
 		rows = append(rows, []string{schema.Name, digits(schema.Position), asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID})
 	}
-	return writeTable(w, "", "SCHEMA,UP TO SEQ,AS OF,CREATED,FOLD ID", rows)
+	return page.Table(w, "", "SCHEMA,UP TO SEQ,AS OF,CREATED,FOLD ID", rows)
 }
 
 // Built writes the result of a rebuild. The argument with lists the extra projections.
 func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
 	if asJSON {
-		return writeJSON(w, built)
+		return page.JSON(w, built)
 	}
 	extras := ""
 	if len(with) > 0 {
@@ -59,7 +60,7 @@ func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
 func Promoted(w io.Writer, schema string, last promote.Promoted, before, asJSON bool) (err error) {
 	switch {
 	case asJSON:
-		err = writeJSON(w, struct {
+		err = page.JSON(w, struct {
 			store.Schema
 			PromotedAt time.Time `json:"promoted_at"`
 			Before     bool      `json:"promoted_before"`
@@ -78,7 +79,7 @@ func Promoted(w io.Writer, schema string, last promote.Promoted, before, asJSON 
 func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
 	switch {
 	case asJSON:
-		err = writeJSON(w, done)
+		err = page.JSON(w, done)
 	case done.OutOfOrder == 0:
 		_, err = fmt.Fprintln(w, "No event is recorded as out of order.")
 	default:
@@ -90,10 +91,10 @@ func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
 
 // Adopted writes with which log the tables continue.
 func Adopted(w io.Writer, done identity.Adopted, asJSON bool) error {
-	return write(w, asJSON, done, func(p *page) {
-		p.line("The tables continue with log %s from seq %d.", done.LogID, done.First)
+	return page.Write(w, asJSON, done, func(p *page.Page) {
+		p.Line("The tables continue with log %s from seq %d.", done.LogID, done.First)
 		if done.PartitionsBehind > 0 {
-			p.line("%s had a position before that: the events between are lost with the old log.", count(int64(done.PartitionsBehind), "partition"))
+			p.Line("%s had a position before that: the events between are lost with the old log.", count(int64(done.PartitionsBehind), "partition"))
 		}
 	})
 }

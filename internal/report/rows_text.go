@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
-func paymentText(p *page, payment projections.Payment) {
-	p.section("PAYMENT %s", name(payment.ProviderPaymentID))
+func paymentText(p *page.Page, payment projections.Payment) {
+	p.Section("PAYMENT %s", name(payment.ProviderPaymentID))
 	claimed := "not yet: it waits for its user"
 	switch {
 	case payment.MergedInto != "":
@@ -20,7 +21,7 @@ func paymentText(p *page, payment projections.Payment) {
 	if payment.UserID != "" {
 		claimed = name(payment.EventID) + " for user " + name(payment.UserID)
 	}
-	p.fields("transaction", name(payment.TransactionID), "order", name(payment.OrderID), "claimed by", claimed,
+	p.Fields("transaction", name(payment.TransactionID), "order", name(payment.OrderID), "claimed by", claimed,
 		"at", at(payment.OccurredAt), "kind", name(payment.Kind), "product", name(payment.ProductKey),
 		"subscription", name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
 		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
@@ -40,7 +41,7 @@ func money(amount *int64, currency string) string {
 }
 
 // ledgerText lists lines, each with the sum of all lines up to it.
-func ledgerText(p *page, ledger Lines) {
+func ledgerText(p *page.Page, ledger Lines) {
 	balance := ledger.EarlierSum
 	var rows [][]string
 	if ledger.Earlier > 0 {
@@ -57,11 +58,11 @@ func ledgerText(p *page, ledger Lines) {
 			name(l.ProviderPaymentID), at(l.AvailableAt), at(l.ExpiresAt), reverses,
 		})
 	}
-	p.table("seq,line,entry,credits,sum,payment,available,expires,reverses", rows)
+	p.Table("seq,line,entry,credits,sum,payment,available,expires,reverses", rows)
 }
 
-func creditsText(p *page, c projections.Credits) {
-	p.line("  balance %d = %d granted - %d reversed", c.Balance, c.Granted, c.Reversed)
+func creditsText(p *page.Page, c projections.Credits) {
+	p.Line("  balance %d = %d granted - %d reversed", c.Balance, c.Granted, c.Reversed)
 }
 
 func subscriptionName(id string) string {
@@ -71,8 +72,8 @@ func subscriptionName(id string) string {
 	return name(id)
 }
 
-func subscriptionText(p *page, s projections.SubscriptionState, shown *projections.Subscription) {
-	p.section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
+func subscriptionText(p *page.Page, s projections.SubscriptionState, shown *projections.Subscription) {
+	p.Section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
 	is := "no: its user is not known yet"
 	switch {
 	case shown != nil && shown.EventID == s.EventID:
@@ -80,7 +81,7 @@ func subscriptionText(p *page, s projections.SubscriptionState, shown *projectio
 	case shown != nil:
 		is = "no: the user has " + name(shown.SubscriptionID) + ", " + shown.Status
 	}
-	p.fields("status", s.Status, "user", name(s.UserID), "product", name(s.ProductKey),
+	p.Fields("status", s.Status, "user", name(s.UserID), "product", name(s.ProductKey),
 		"period", period(s), "canceled at", at(s.CanceledAt), "started", at(s.StartedAt),
 		"payment", name(s.ProviderPaymentID), "set by", name(s.EventID)+" of "+at(s.OccurredAt), "shown", is)
 }
@@ -92,8 +93,8 @@ func period(s projections.SubscriptionState) string {
 	return at(s.CurrentPeriodStart) + " to " + at(s.CurrentPeriodEnd)
 }
 
-func licenseText(p *page, l projections.ProLicense) {
-	p.section("LICENCE of user %s: %s", name(l.UserID), l.Status)
-	p.fields("payment", name(l.ProviderPaymentID), "product", name(l.ProductKey), "GitHub user", name(l.GitHubUsername),
+func licenseText(p *page.Page, l projections.ProLicense) {
+	p.Section("LICENCE of user %s: %s", name(l.UserID), l.Status)
+	p.Fields("payment", name(l.ProviderPaymentID), "product", name(l.ProductKey), "GitHub user", name(l.GitHubUsername),
 		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), "by", name(l.EventID))
 }

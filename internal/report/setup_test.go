@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +17,11 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/golden"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var anyMode = projections.Rules{Mode: projections.ModeAny}
 
@@ -114,13 +112,7 @@ func month(t *testing.T) []string {
 // requireGolden compares with a file in testdata/explain.
 func requireGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", "explain", file)
-	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), file)
+	golden.Require(t, filepath.Join("testdata", "explain", file), got)
 	requireNoTerminalCommands(t, got)
 }
 

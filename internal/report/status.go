@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Status is the state of log and tables. A part that cannot be reached is nil, and its
@@ -115,5 +116,5 @@ func (s *Status) add(found []eventlog.Waiting) {
 
 // Write writes text for people, or one JSON object.
 func (s Status) Write(w io.Writer, asJSON bool) error {
-	return write(w, asJSON, s, s.text)
+	return page.Write(w, asJSON, s, s.text)
 }

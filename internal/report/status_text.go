@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
-func (s Status) text(p *page) {
+func (s Status) text(p *page.Page) {
 	s.logText(p)
 	if s.Database == nil {
-		p.section("DATABASE")
-		p.line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's message has line breaks
+		p.Section("DATABASE")
+		p.Line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's message has line breaks
 		return
 	}
 	s.tablesText(p)
@@ -24,16 +25,16 @@ func (s Status) text(p *page) {
 	schemasText(p, s.Database.Schemas)
 }
 
-func (s Status) logText(p *page) {
-	p.section("LOG")
+func (s Status) logText(p *page.Page) {
+	p.Section("LOG")
 	switch {
 	case s.Log == nil:
-		p.line("  not reached: %s", s.LogFault)
+		p.Line("  not reached: %s", s.LogFault)
 	case s.LogFault != "":
-		p.line("  fault: %s", s.LogFault)
+		p.Line("  fault: %s", s.LogFault)
 	}
 	if s.Log != nil {
-		p.fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
+		p.Fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
 			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", s.Log.replicas())
 	}
 }
@@ -50,8 +51,8 @@ func (l LogStatus) replicas() string {
 	}
 }
 
-func (s Status) tablesText(p *page) {
-	p.section("TABLES")
+func (s Status) tablesText(p *page.Page) {
+	p.Section("TABLES")
 	lag := "unknown, see LOG"
 	switch {
 	case s.Lag == nil:
@@ -64,7 +65,7 @@ func (s Status) tablesText(p *page) {
 	for _, partition := range s.Partitions {
 		newest = max(newest, partition.Position)
 	}
-	p.fields("lag", lag, "newest position", digits(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
+	p.Fields("lag", lag, "newest position", digits(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", at(s.Database.At))
 }
 
 // ago formats a duration to a tenth of a second.
@@ -72,18 +73,18 @@ func ago(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-func (s Status) sharesText(p *page) {
-	p.section("PROJECTORS")
+func (s Status) sharesText(p *page.Page) {
+	p.Section("PROJECTORS")
 	var members [][]string
 	for _, m := range s.Database.Members {
 		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
 	}
 	if members == nil {
-		p.line("  none is running, so no events are applied: start one, or read in its log what it waits for")
+		p.Line("  none is running, so no events are applied: start one, or read in its log what it waits for")
 	} else {
-		p.table("projector,partitions,last seen", members)
+		p.Table("projector,partitions,last seen", members)
 	}
-	p.section("PARTITIONS")
+	p.Section("PARTITIONS")
 	var rows [][]string
 	for first := 0; first < len(s.Partitions); {
 		next := first + 1
@@ -93,7 +94,7 @@ func (s Status) sharesText(p *page) {
 		rows = append(rows, partitionRow(s.Partitions[first], s.Partitions[next-1].Number))
 		first = next
 	}
-	p.table("partition,position,waiting,oldest received,owner", rows)
+	p.Table("partition,position,waiting,oldest received,owner", rows)
 }
 
 // shareLine says whether two partitions can share a line: they have the same owner and
@@ -120,8 +121,8 @@ func partitionRow(p Partition, last int) []string {
 	return []string{number, digits(p.Position), waiting, oldest, owner}
 }
 
-func outcomesText(p *page, s *DatabaseStatus) {
-	p.section("EVENTS")
+func outcomesText(p *page.Page, s *DatabaseStatus) {
+	p.Section("EVENTS")
 	var total int64
 	var rows [][]string
 	for _, o := range s.Outcomes {
@@ -129,59 +130,59 @@ func outcomesText(p *page, s *DatabaseStatus) {
 		rows = append(rows, []string{o.Outcome, o.Reason, digits(o.Events)})
 	}
 	rows = append(rows, []string{"all events", "", digits(total)}, []string{"duplicates of them", "", digits(s.Duplicates)})
-	p.table("outcome,reason,count", rows)
+	p.Table("outcome,reason,count", rows)
 }
 
-func waitingText(p *page, w WaitingStatus) {
+func waitingText(p *page.Page, w WaitingStatus) {
 	if w.Payments == 0 {
-		p.section("WAITING FOR THEIR USER: none")
+		p.Section("WAITING FOR THEIR USER: none")
 		return
 	}
-	p.section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
+	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
 	var rows [][]string
 	for _, payment := range w.Oldest {
 		rows = append(rows, []string{name(payment.ProviderPaymentID), payment.Kind, name(payment.SubscriptionID), name(payment.EventID), at(payment.OccurredAt)})
 	}
-	p.table("payment,kind,subscription,event,provider's time", rows)
+	p.Table("payment,kind,subscription,event,provider's time", rows)
 	if left := w.Payments - int64(len(rows)); left > 0 {
-		p.line("  (the oldest; %d later not shown)", left)
+		p.Line("  (the oldest; %d later not shown)", left)
 	}
 }
 
-func faultsText(p *page, s *DatabaseStatus) {
+func faultsText(p *page.Page, s *DatabaseStatus) {
 	if s.Disorder.Count == 0 {
-		p.section("OUT OF ORDER: none")
+		p.Section("OUT OF ORDER: none")
 	} else {
-		p.section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.Disorder.Count, "event"))
+		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.Disorder.Count, "event"))
 		var rows [][]string
 		for _, d := range s.Disorder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
 		}
-		p.table("seq,event,later seq,later event,shared,noticed", rows)
-		p.more(s.Disorder.Count, len(rows))
-		p.line("  To settle them: projector settle")
+		p.Table("seq,event,later seq,later event,shared,noticed", rows)
+		more(p, s.Disorder.Count, len(rows))
+		p.Line("  To settle them: projector settle")
 	}
 	if s.Poison.Count == 0 {
-		p.section("QUARANTINED: none")
+		p.Section("QUARANTINED: none")
 	} else {
-		p.section("QUARANTINED: %s refused by the database", count(s.Poison.Count, "event"))
+		p.Section("QUARANTINED: %s refused by the database", count(s.Poison.Count, "event"))
 		var rows [][]string
 		for _, poison := range s.Poison.Newest {
 			rows = append(rows, []string{digits(poison.StreamSeq), name(poison.EventID), at(poison.FoundAt), poison.Error})
 		}
-		p.table("seq,event,found,error", rows)
-		p.more(s.Poison.Count, len(rows))
+		p.Table("seq,event,found,error", rows)
+		more(p, s.Poison.Count, len(rows))
 	}
 }
 
-func (p *page) more(all int64, shown int) {
+func more(p *page.Page, all int64, shown int) {
 	if left := all - int64(shown); left > 0 {
-		p.line("  (the newest; %d older not shown)", left)
+		p.Line("  (the newest; %d older not shown)", left)
 	}
 }
 
-func schemasText(p *page, schemas []store.Schema) {
-	p.section("SCHEMAS")
+func schemasText(p *page.Page, schemas []store.Schema) {
+	p.Section("SCHEMAS")
 	var rows [][]string
 	for _, s := range schemas {
 		asOf := "follows the log"
@@ -190,5 +191,5 @@ func schemasText(p *page, schemas []store.Schema) {
 		}
 		rows = append(rows, []string{name(s.Name), digits(s.Position), asOf, at(s.CreatedAt), s.FoldID})
 	}
-	p.table("schema,up to seq,end,created,fold id", rows)
+	p.Table("schema,up to seq,end,created,fold id", rows)
 }

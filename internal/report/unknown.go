@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -13,10 +14,10 @@ import (
 func unknownEvent(ctx context.Context, log Log, id string) string {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	text := fmt.Sprintf("no event %s is in the tables", Clean(events.PossibleIDs(id)[0]))
+	text := fmt.Sprintf("no event %s is in the tables", page.Clean(events.PossibleIDs(id)[0]))
 	info, err := log.Info(ctx)
 	if err != nil {
-		return text + fmt.Sprintf("; the log cannot be reached (%s), so it may have the event, not applied yet", Clean(err.Error()))
+		return text + fmt.Sprintf("; the log cannot be reached (%s), so it may have the event, not applied yet", page.Clean(err.Error()))
 	}
 	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether messages are not applied yet, projector explain --seq N shows one message", info.Last)
 }

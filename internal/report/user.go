@@ -6,6 +6,7 @@ import (
 
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // User shows what a user has, and which events gave it.
@@ -13,7 +14,7 @@ type User struct{ UserRows }
 
 // Write writes text for people, or one JSON object.
 func (u User) Write(w io.Writer, asJSON bool) error {
-	return write(w, asJSON, u.object(), u.text)
+	return page.Write(w, asJSON, u.object(), u.text)
 }
 
 // explainedEvent is an event with the sentences that explain it.
@@ -28,7 +29,7 @@ func (t explainedEvent) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sentence, err := marshal(t.why)
+	sentence, err := page.Marshal(t.why)
 	if err != nil {
 		return nil, err
 	}

@@ -1,42 +1,44 @@
 package report
 
-func (u User) text(p *page) {
-	p.section("User %s", name(u.UserRows.User))
-	p.line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
-	p.section("CREDIT PACKS")
+import "github.com/payfold/payfold/internal/report/page"
+
+func (u User) text(p *page.Page) {
+	p.Section("User %s", name(u.UserRows.User))
+	p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
+	p.Section("CREDIT PACKS")
 	if u.Credits == nil {
-		p.line("  none")
+		p.Line("  none")
 	} else {
 		creditsText(p, *u.Credits)
 		ledgerText(p, u.Packs)
 	}
-	p.section("SUBSCRIPTION CREDITS")
+	p.Section("SUBSCRIPTION CREDITS")
 	if len(u.Grants.Items) == 0 {
-		p.line("  none")
+		p.Line("  none")
 	} else {
-		p.line("  %d available now, %d later, %d expired", u.Subscription.Now, u.Subscription.Later, u.Subscription.Expired)
+		p.Line("  %d available now, %d later, %d expired", u.Subscription.Now, u.Subscription.Later, u.Subscription.Expired)
 		ledgerText(p, u.Grants)
 	}
 	for _, s := range u.UserRows.Subscriptions.Items {
 		subscriptionText(p, s, u.Shown)
 	}
-	p.earlier(u.UserRows.Subscriptions.Earlier, "subscriptions")
+	earlier(p, u.UserRows.Subscriptions.Earlier, "subscriptions")
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
 	u.invitationsText(p)
 	u.paymentsText(p)
-	p.section("EVENTS")
-	p.earlier(u.Events.Earlier, "events")
+	p.Section("EVENTS")
+	earlier(p, u.Events.Earlier, "events")
 	eventsText(p, u.Events.Items, u.UserRows.User, u.Related)
 }
 
-func (u User) paymentsText(p *page) {
+func (u User) paymentsText(p *page.Page) {
 	if len(u.UserRows.Payments.Items) == 0 {
 		return
 	}
-	p.section("PAYMENTS")
-	p.earlier(u.UserRows.Payments.Earlier, "payments")
+	p.Section("PAYMENTS")
+	earlier(p, u.UserRows.Payments.Earlier, "payments")
 	var rows [][]string
 	for _, m := range u.UserRows.Payments.Items {
 		rows = append(rows, []string{
@@ -44,5 +46,5 @@ func (u User) paymentsText(p *page) {
 			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), name(m.Currency), at(m.ReversedAt), name(m.GitHubUsername), name(m.EventID),
 		})
 	}
-	p.table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,claimed by", rows)
+	p.Table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,claimed by", rows)
 }

@@ -1,0 +1,54 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// JSON writes one object on one line.
+func JSON(w io.Writer, value any) error {
+	out, err := encode(value)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// encode encodes one object on one line. It escapes the same characters as Clean, as
+// \u….
+func encode(value any) ([]byte, error) {
+	out, err := Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	// Outside of strings JSON is ASCII. The encoder has escaped control characters.
+	escaped := strings.Builder{}
+	for _, r := range string(out) {
+		switch {
+		case unicode.IsPrint(r):
+			escaped.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&escaped, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		}
+	}
+	escaped.WriteByte('\n')
+	return []byte(escaped.String()), nil
+}
+
+// Marshal encodes a part of an object. It leaves <, > and & as they are.
+func Marshal(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimRight(out.Bytes(), "\n"), err
+}

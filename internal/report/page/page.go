@@ -1,0 +1,71 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Write writes text for people, or value as one JSON object.
+func Write(w io.Writer, asJSON bool, value any, text func(*Page)) error {
+	if asJSON {
+		return JSON(w, value)
+	}
+	var p Page
+	text(&p)
+	_, err := p.text.WriteTo(w)
+	return err
+}
+
+// Page collects text for people. It cleans all text, so that no caller can forget to.
+type Page struct{ text bytes.Buffer }
+
+// Section writes an empty line and a heading.
+func (p *Page) Section(format string, args ...any) {
+	if p.text.Len() > 0 {
+		p.text.WriteByte('\n')
+	}
+	p.Line(format, args...)
+}
+
+// Line writes one line, also where the text has line breaks.
+func (p *Page) Line(format string, args ...any) {
+	p.text.WriteString(Clean(fmt.Sprintf(format, args...)))
+	p.text.WriteByte('\n')
+}
+
+// Fields writes pairs of a name and a value, one pair a line. It leaves out pairs without a
+// value.
+func (p *Page) Fields(pairs ...string) {
+	var rows [][]string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" && pairs[i+1] != "-" {
+			rows = append(rows, pairs[i:i+2])
+		}
+	}
+	_ = writeColumns(&p.text, "  ", rows) // a buffer takes all
+}
+
+// Table writes an indented table.
+func (p *Page) Table(header string, rows [][]string) {
+	_ = Table(&p.text, "  ", header, rows) // a buffer takes all
+}
+
+// Table writes rows in columns below a header, whose names are separated by commas.
+func Table(w io.Writer, indent, header string, rows [][]string) error {
+	return writeColumns(w, indent, append([][]string{strings.Split(header, ",")}, rows...))
+}
+
+func writeColumns(w io.Writer, indent string, rows [][]string) error {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = Clean(cell)
+		}
+		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
+	}
+	return columns.Flush()
+}

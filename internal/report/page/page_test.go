@@ -1,0 +1,16 @@
+package page
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEverythingThatATerminalActsOnIsEscaped(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `one\ntwo \x1b[0m \xff \u202e ü`, Clean("one\ntwo \x1b[0m \xff \u202e ü"))
+	var object bytes.Buffer
+	require.NoError(t, JSON(&object, map[string]string{"k": "\x1b \x7f \u009b \u202e \U000e0001 ü <&>"}))
+	require.Equal(t, `{"k":"\u001b \u007f \u009b \u202e \udb40\udc01 ü <&>"}`+"\n", object.String())
+}

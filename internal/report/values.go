@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+// name formats an id or key from outside. It quotes text that could be misread.
+func name(text string) string {
+	if text == "" {
+		return "-"
+	}
+	if page.Clean(text) != text || text == "-" || strings.ContainsAny(text, " \"\\,") {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// at formats a time to the second. JSON has the full precision.
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+func digits[N ~int | ~int64 | ~uint64](n N) string { return fmt.Sprint(n) }
+
+func optionalDigits(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+func signed(n int64) string { return fmt.Sprintf("%+d", n) }
+
+func count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// earlier says how many items a list leaves out.
+func earlier(p *page.Page, count int64, what string) {
+	if count > 0 {
+		p.Line("  (%d earlier %s not shown; --limit shows more)", count, what)
+	}
+}
