@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/logreport"
 )
 
 // archiveFlags say where the archive is.
@@ -86,38 +82,9 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if away != nil {
 		status.LogError = away.Error()
 	}
-	if c.JSON {
-		err = json.NewEncoder(streams.Out).Encode(status)
-	} else {
-		err = printArchive(streams.Out, status)
-	}
+	err = logreport.Archive(streams.Out, status, c.JSON)
 	if err == nil && len(status.Faults) > 0 {
 		return cli.Status(cli.ExitNo)
 	}
 	return err
-}
-
-func printArchive(out io.Writer, s *archive.Status) error {
-	w := bufio.NewWriter(out)
-	for _, fault := range s.Faults {
-		fmt.Fprintln(w, fault)
-	}
-	switch {
-	case s.LogID == "":
-		fmt.Fprintf(w, "%s holds no log\n", s.Archive)
-	case s.Segments == 0:
-		fmt.Fprintf(w, "%s holds nothing of log %s yet\n", s.Archive, s.LogID)
-	default:
-		fmt.Fprintf(w, "%s holds log %s: seq %d to %d, in %d segments of %d bytes; the newest message was stored at %s\n",
-			s.Archive, s.LogID, s.First, s.Last, s.Segments, s.Bytes, s.StoredTo.Format(time.RFC3339))
-	}
-	switch {
-	case s.LogError != "":
-		fmt.Fprintf(w, "how far it is behind the log is not known: %s\n", s.LogError)
-	case s.LagMessages == 0:
-		fmt.Fprintln(w, "it holds all of the log")
-	default:
-		fmt.Fprintf(w, "it is %d messages behind the log; the oldest of them was stored %.0f s ago\n", s.LagMessages, s.LagSeconds)
-	}
-	return w.Flush()
 }

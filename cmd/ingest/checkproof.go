@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/proof"
+	"github.com/payfold/payfold/internal/report/logreport"
 )
 
 type checkProofCommand struct {
@@ -64,37 +59,5 @@ func (c *checkProofCommand) Run(_ context.Context, streams cli.Streams) error {
 		_, err := streams.Out.Write(m.Body)
 		return err
 	}
-	return printProven(streams.Out, m, checkpoint, c.JSON)
-}
-
-func printProven(out io.Writer, m events.Message, c proof.Checkpoint, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(struct {
-			EventID    string    `json:"event_id"`
-			Seq        uint64    `json:"stream_seq"`
-			ReceivedAt time.Time `json:"received_at"`
-			StoredAt   time.Time `json:"stored_at"`
-			Signature  string    `json:"signature"`
-			Key        string    `json:"key"`
-			BodyBytes  int       `json:"body_bytes"`
-			BodySHA256 string    `json:"body_sha256"`
-			Origin     string    `json:"origin"`
-			Size       uint64    `json:"size"`
-			Root       string    `json:"root"`
-			LogID      string    `json:"log_id"`
-			First      uint64    `json:"first_seq"`
-		}{
-			m.ID, m.Seq, m.ReceivedAt, m.StoredAt, m.Signature, m.KeyFingerprint, len(m.Body), fmt.Sprintf("%x", sha256.Sum256(m.Body)),
-			c.Origin, c.Size, c.Root.String(), c.LogID, c.First,
-		})
-	}
-	var text bytes.Buffer // texts of the event are quoted: they can contain anything
-	fmt.Fprintf(&text, "the proof holds: event %q is in the log, at seq %d\n\n", m.ID, m.Seq)
-	fmt.Fprintf(&text, "  received    %s\n", m.ReceivedAt.Format(time.RFC3339Nano))
-	fmt.Fprintf(&text, "  stored      %s\n", m.StoredAt.Format(time.RFC3339Nano))
-	fmt.Fprintf(&text, "  signature   %q, key %q\n", m.Signature, m.KeyFingerprint)
-	fmt.Fprintf(&text, "  body        %d bytes, SHA-256 %x; --body prints it\n", len(m.Body), sha256.Sum256(m.Body))
-	fmt.Fprintf(&text, "  log         %q, %d messages from seq %d on, confirmed by %q\n", c.LogID, c.Size, c.First, c.Origin)
-	_, err := out.Write(text.Bytes())
-	return err
+	return logreport.Proof(streams.Out, m, checkpoint, c.JSON)
 }

@@ -1,4 +1,4 @@
-// Package report writes what the commands print. Status shows the state of the system.
+// Package report writes what the commands of projector print. Status shows the state of the system.
 // Explain says what an event did and why, or what a user has and which events gave it.
 //
 //	the tables at one moment + answers of the log ──▶ text or one JSON object
