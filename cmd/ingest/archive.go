@@ -6,7 +6,6 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/report/logreport"
 )
 
@@ -36,17 +35,6 @@ func (f *archiveFlags) place() (archive.Place, error) {
 	return archive.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
 }
 
-// archiveSource is the log as the archiver needs it.
-type archiveSource struct{ *eventlog.Log }
-
-// Head implements archive.Source.
-func (s archiveSource) Head(ctx context.Context) (archive.Head, error) {
-	info, err := s.Info(ctx)
-	return archive.Head{
-		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes,
-	}, err
-}
-
 type archiveCommand struct {
 	cli.Common
 	archiveFlags
@@ -73,7 +61,7 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	log, _, away := readLog(ctx, &c.Common, streams.Err)
 	if away == nil {
 		defer log.Close()
-		source = archiveSource{log}
+		source = log
 	}
 	status, err := archive.Inspect(ctx, place, source)
 	if err != nil {

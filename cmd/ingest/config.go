@@ -112,8 +112,13 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 	if s.FirstSeq >= seqLimit {
 		faults.Addf("STREAM_FIRST_SEQ is %d, must be below %d", s.FirstSeq, uint64(seqLimit))
 	}
-	if s.DuplicateWindow < time.Second || s.DuplicateWindow > 24*time.Hour {
-		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", s.DuplicateWindow)
+	checkWindow(s.DuplicateWindow, faults)
+}
+
+// checkWindow adds a fault if no stream should remember event ids for so long.
+func checkWindow(window time.Duration, faults *cli.Faults) {
+	if window < time.Second || window > 24*time.Hour {
+		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", window)
 	}
 }
 

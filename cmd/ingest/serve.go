@@ -78,7 +78,7 @@ func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry
 		return nil, err
 	}
 	return archive.NewArchiver(archive.Config{
-		Place: place, Source: archiveSource{log}, Interval: c.Interval, Logger: logger, Registerer: registry,
+		Place: place, Source: log, Interval: c.Interval, Logger: logger, Registerer: registry,
 	}), nil
 }
 

@@ -68,6 +68,22 @@ func (a *Archive) Last() uint64 {
 	return 0
 }
 
+// Partitions is the number of the log's partitions; 0 in an empty archive.
+func (a *Archive) Partitions() int {
+	if end := a.end(); end != nil {
+		return end.Partitions
+	}
+	return 0
+}
+
+// StoredTo is when the last message was stored.
+func (a *Archive) StoredTo() time.Time {
+	if end := a.end(); end != nil {
+		return end.StoredTo
+	}
+	return time.Time{}
+}
+
 // Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
 func (a *Archive) Faults() []error { return a.faults }
 

@@ -13,7 +13,9 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 func logFolder(dataDir string) string { return filepath.Join(dataDir, "log") }
@@ -53,6 +55,34 @@ func (f *Files) Running() bool { return f.running }
 // it judges only the records up to the durable watermark.
 func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*blockstore.Report, error) {
 	return f.store.Check(ctx, blockstore.CheckOptions{Running: f.running, Progress: progress})
+}
+
+// Source returns the part of the log that report says is whole, as an archive.Source. It does not
+// need a server.
+func (f *Files) Source(report *blockstore.Report) archive.Source { return fileSource{f.store, report} }
+
+type fileSource struct {
+	store  *blockstore.Store
+	report *blockstore.Report
+}
+
+// Head implements archive.Source.
+func (s fileSource) Head(context.Context) (archive.Head, error) {
+	return archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}, nil
+}
+
+// ReadRecords implements archive.Source.
+func (s fileSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
+	return s.store.Read(from, until, func(r blockstore.Record) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m, err := wire.Parse(r.Seq, string(r.Subject), r.Header, r.Body, time.Unix(0, r.Stored))
+		if err != nil {
+			return err
+		}
+		return deliverRecord(m, wire.Header{Plain: r.Header}, deliver)
+	})
 }
 
 // Salvaged is one undamaged message. The log around it may be damaged.

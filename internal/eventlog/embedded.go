@@ -173,7 +173,7 @@ func (s *Server) Connect() (*Log, error) {
 		return nil, err
 	}
 	log.committer = appends.NewCommitter(log.direct)
-	log.health, log.onStream = s.health, s.store.Begin
+	log.health, log.onStream, log.sync = s.health, s.store.Begin, s.store.SyncAll
 	log.files = blockstore.New(s.store.Root(), writerAccount, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
@@ -63,6 +64,9 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	if err != nil || partitions < 1 || have.Config.Metadata[metaLogID] == "" {
 		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, metaLogID, metaPartitions)
 	}
+	if have.Config.Metadata[metaRestoring] != "" && !l.restoring {
+		return Info{}, ErrRestoring
+	}
 	if have.Config.Metadata[metaFormat] != formatVersion {
 		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
 	}
@@ -77,6 +81,14 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Durability: l.durability(have.Config.Replicas),
 		Unsafe:     checkSettings(have.Config, partitions),
 	}, nil
+}
+
+// Head implements archive.Source.
+func (l *Log) Head(ctx context.Context) (archive.Head, error) {
+	info, err := l.Info(ctx)
+	return archive.Head{
+		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes,
+	}, err
 }
 
 // AwaitInfo is Info that waits for the connection first, at most that long.

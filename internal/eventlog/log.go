@@ -54,6 +54,12 @@ type Log struct {
 	// a process that does not run the embedded server.
 	onStream func() error
 
+	// sync makes all files of the embedded server durable. It is nil if the server is not
+	// embedded in this process.
+	sync func() error
+
+	restoring bool // by this process
+
 	// health returns why the server stores nothing any more. It is nil if the server is not
 	// embedded in this process.
 	health func() error

@@ -34,13 +34,16 @@ func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(ev
 
 // ReadRecords is ReadUntil that delivers each message with all its headers.
 func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return l.readUntil(ctx, from, until, func(m events.Message, h wire.Header) error {
-		list, err := h.List()
-		if err != nil {
-			return fmt.Errorf("read the header of the message at seq %d: %w", m.Seq, err)
-		}
-		return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
-	})
+	return l.readUntil(ctx, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
+}
+
+// deliverRecord delivers a message with all its headers.
+func deliverRecord(m events.Message, h wire.Header, deliver func(archive.Record) error) error {
+	list, err := h.List()
+	if err != nil {
+		return fmt.Errorf("read the header of the message at seq %d: %w", m.Seq, err)
+	}
+	return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
 }
 
 func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {

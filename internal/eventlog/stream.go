@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -21,6 +22,7 @@ const (
 	metaLogID      = "log_id"
 	metaPartitions = "partitions"
 	metaFormat     = "format"
+	metaRestoring  = "restoring" // while a restore has not ended
 )
 
 // StreamConfig describes a new stream. An existing stream is never changed.
@@ -29,6 +31,7 @@ type StreamConfig struct {
 	Replicas        int
 	Partitions      int // fixed at creation; at most this many projectors can share the work
 	DuplicateWindow time.Duration
+	LogID           string // of a log that is restored; empty for a new one
 	FirstSeq        uint64 // 0 means 1; a log that continues a lost one begins after it
 }
 
@@ -39,6 +42,9 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 		return err
 	}
 	existing, err := l.js.Stream(ctx, config.Name)
+	if err == nil && existing.CachedInfo().Config.Metadata[metaRestoring] != "" {
+		return ErrRestoring
+	}
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
 		l.committer.Begin(existing.CachedInfo().State.LastSeq)
@@ -90,7 +96,7 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 
 		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
 		Metadata: map[string]string{
-			metaLogID:      newLogID(),
+			metaLogID:      cmp.Or(c.LogID, newLogID()),
 			metaPartitions: strconv.Itoa(c.Partitions),
 			metaFormat:     formatVersion,
 		},

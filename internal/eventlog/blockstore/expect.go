@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -89,6 +90,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return refuse(file, adviceRestore, "%s", reason)
 	}
 	e.first, e.report.LogID, e.report.First = m.first(), logID, m.first()
+	e.report.Partitions, _ = strconv.Atoi(m.Metadata[metaPartitions])
 	return e, nil
 }
 

@@ -33,7 +33,9 @@ const (
 	metaSum  = "meta.sum"
 	metaKey  = "meta.key"
 
-	metaLogID = "log_id" // a key of Metadata
+	// keys of Metadata
+	metaLogID      = "log_id"
+	metaPartitions = "partitions"
 )
 
 var errMeta = errors.New("the stream's settings cannot be read")

@@ -7,17 +7,18 @@ import (
 
 // Report is the result of a Check.
 type Report struct {
-	Stream   string   `json:"stream"`
-	LogID    string   `json:"log_id,omitempty"` // empty: there is no stream yet
-	First    uint64   `json:"first_seq"`
-	Last     uint64   `json:"last_seq"` // one less than First if the log is empty
-	Events   uint64   `json:"events"`   // undamaged ones
-	Blocks   int      `json:"blocks"`
-	Bytes    int64    `json:"bytes"`
-	Durable  *uint64  `json:"durable_seq,omitempty"` // the durable watermark; nil if there is none
-	Closed   bool     `json:"closed"`                // the log was closed in order
-	Damage   []Damage `json:"damage,omitempty"`
-	TornTail *Tail    `json:"unconfirmed,omitempty"`
+	Stream     string   `json:"stream"`
+	LogID      string   `json:"log_id,omitempty"` // empty: there is no stream yet
+	Partitions int      `json:"partitions,omitempty"`
+	First      uint64   `json:"first_seq"`
+	Last       uint64   `json:"last_seq"` // one less than First if the log is empty
+	Events     uint64   `json:"events"`   // undamaged ones
+	Blocks     int      `json:"blocks"`
+	Bytes      int64    `json:"bytes"`
+	Durable    *uint64  `json:"durable_seq,omitempty"` // the durable watermark; nil if there is none
+	Closed     bool     `json:"closed"`                // the log was closed in order
+	Damage     []Damage `json:"damage,omitempty"`
+	TornTail   *Tail    `json:"unconfirmed,omitempty"`
 }
 
 // Damage is one part of a log that differs from what was written.

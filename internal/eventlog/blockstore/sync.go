@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 )
 
+// SyncAll makes all files of the server durable, its settings included.
+func (s *Store) SyncAll() error { return syncTree(s.root) }
+
 // syncTree makes dir and everything below it durable.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

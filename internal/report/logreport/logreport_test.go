@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 	"github.com/payfold/payfold/internal/proof"
+	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv/golden"
 )
 
@@ -85,4 +86,18 @@ func TestAProofThatHoldsIsShown(t *testing.T) {
 	}
 	checkpoint := proof.Checkpoint{Origin: "shop.example/log", Size: 900, Root: fingerprint.Hash{1, 2, 3}, LogID: "kq3f", First: 1}
 	requireGolden(t, "proof", func(w io.Writer, asJSON bool) error { return Proof(w, m, checkpoint, asJSON) })
+}
+
+func TestARestoreIsShown(t *testing.T) {
+	t.Parallel()
+	done := restore.Result{
+		Archive: "/srv/archive", LogID: "kq3f", StoredTo: stored, Begun: 1, Seconds: 72.04,
+		Compared: archive.Compared{First: 1, Last: 900, Segments: 3, Root: "00ff"},
+	}
+	continued := done
+	continued.Begun = 301
+	for file, drill := range map[string]bool{"restored": false, "restore_drill": true} {
+		requireGolden(t, file, func(w io.Writer, asJSON bool) error { return Restored(w, done, drill, asJSON) })
+	}
+	requireGolden(t, "restored_continued", func(w io.Writer, asJSON bool) error { return Restored(w, continued, false, asJSON) })
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/logreport"
+	"github.com/payfold/payfold/internal/restore"
+)
+
+type restoreCommand struct {
+	cli.Common
+	From            string        `name:"from" required:"" placeholder:"URL" help:"The archive: a folder, or s3://bucket/prefix."`
+	S3Endpoint      string        `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
+	Drill           bool          `name:"check" help:"Restore into a new folder, compare, say how long it took, and remove the folder. No other log is touched."`
+	Scratch         string        `name:"scratch" placeholder:"DIR" help:"Where --check makes its folder; the default is the system's folder for temporary files."`
+	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" help:"Replicas of the stream; the default is 1, and 3 in a cluster."`
+	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long the stream remembers event ids."`
+	JSON            bool          `name:"json" help:"One JSON object."`
+
+	place archive.Place
+}
+
+// Check implements cli.Checked.
+func (c *restoreCommand) Check(faults *cli.Faults) {
+	c.Common.Check(faults)
+	var err error
+	if c.place, err = (archive.Settings{URL: c.From, S3Endpoint: c.S3Endpoint}).Place(); err != nil {
+		faults.Addf("--from: %w", err)
+	}
+	switch {
+	case c.Replicas == 0 && c.NATSURL == "":
+		c.Replicas = 1
+	case c.Replicas == 0:
+		c.Replicas = 3
+	}
+	checkReplicas(c.Replicas, faults)
+	checkWindow(c.DuplicateWindow, faults)
+	if c.Scratch != "" && !c.Drill {
+		faults.Addf("--scratch needs --check")
+	}
+}
+
+// Run restores a lost log. The exit status is 3 if the archive does not give a whole log.
+func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
+	result, err := c.restore(ctx, streams.Err)
+	if unusable := new(restore.UnusableError); errors.As(err, &unusable) {
+		fmt.Fprintln(streams.Err, err)
+		return cli.Status(cli.ExitNo)
+	}
+	if err != nil {
+		return err
+	}
+	return logreport.Restored(streams.Out, result, c.Drill, c.JSON)
+}
+
+func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore.Result, error) {
+	logger := c.QuietLogger(stderr)
+	config := restore.Config{
+		Place:  c.place,
+		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow},
+		Report: c.progress(stderr),
+	}
+	switch {
+	case c.Drill:
+		return restore.Drill(ctx, config, c.Scratch, logger)
+	case c.NATSURL == "":
+		return restore.Embedded(ctx, config, c.DataDir, logger)
+	}
+	log, err := eventlog.Connect(cluster(&c.Common, logger))
+	if err != nil {
+		return restore.Result{}, err
+	}
+	defer log.Close()
+	config.Log = log
+	return restore.Run(ctx, config)
+}
+
+// progress writes a line now and then.
+func (c *restoreCommand) progress(stderr io.Writer) restore.Progress {
+	reported := time.Now()
+	return func(doing string, seq, last uint64) {
+		if time.Since(reported) > progressInterval {
+			reported = time.Now()
+			fmt.Fprintf(stderr, "%s seq %d of %d\n", doing, seq, last)
+		}
+	}
+}

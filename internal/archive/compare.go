@@ -1,0 +1,132 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// Compared says which part of an archive was compared with the log.
+type Compared struct {
+	First    uint64 `json:"first_seq"` // 0 if nothing was compared
+	Last     uint64 `json:"last_seq"`
+	Segments int    `json:"segments"`
+	Root     string `json:"root,omitempty"` // of the Merkle tree up to Last, in hexadecimal
+}
+
+// Compare reads the messages of the log, and compares their digests with what each segment says
+// of its records: the chain value, which covers every byte, and the root. It reads no frame of the
+// archive; Check does. It calls differs with each ContradictionError, and goes on behind that
+// segment. A segment that the log does not have in full is left out. passed may be nil; it is
+// called after each segment.
+func (a *Archive) Compare(ctx context.Context, source Source, differs func(error), passed func(last uint64)) (out Compared, err error) {
+	head, err := source.Head(ctx)
+	if err != nil {
+		return out, err
+	}
+	if head.LogID != a.logID {
+		return out, contradiction("it is of log %s, and this is log %s", a.logID, head.LogID)
+	}
+	for i, info := range a.segments {
+		if info.First < head.First || info.Last > head.Last {
+			continue
+		}
+		fault, err := a.compareSegment(ctx, i, source)
+		if err != nil {
+			return out, err
+		}
+		if fault != nil {
+			differs(fault)
+			continue
+		}
+		if out.Segments++; out.First == 0 {
+			out.First = info.First
+		}
+		out.Last, out.Root = info.Last, fmt.Sprintf("%x", info.Root)
+		if passed != nil {
+			passed(info.Last)
+		}
+	}
+	return out, nil
+}
+
+// compareSegment returns how the log's messages differ from a segment; nil if they do not.
+func (a *Archive) compareSegment(ctx context.Context, i int, source Source) (fault, err error) {
+	info := a.segments[i]
+	chain, tree := newChain(info.Before), new(fingerprint.Tree)
+	whole := i == 0
+	if i > 0 && a.segments[i-1].Last+1 == info.First {
+		tree, whole = a.segments[i-1].tree.Clone(), true
+	}
+	var record []byte
+	err = source.ReadRecords(ctx, info.First, info.Last, func(r Record) error {
+		if record, err = appendRecord(record[:0], &r); err != nil {
+			return err
+		}
+		chain.add(record)
+		tree.Append(fingerprint.Leaf(r.Message()))
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case chain.value != info.After:
+		return contradiction("the log's messages from seq %d to %d are others than in segment %s", info.First, info.Last, info.Name), nil
+	case whole && Hash(tree.Root()) != info.Root:
+		return contradiction("the log's messages up to seq %d have another root than segment %s says", info.Last, info.Name), nil
+	}
+	return nil, nil
+}
+
+// Checked is what CheckAgainst has found.
+type Checked struct {
+	Archive string `json:"archive"`
+	Compared
+	Full   bool     `json:"full"` // every byte of the archive was read, too
+	Faults []string `json:"faults,omitempty"`
+}
+
+// CheckAgainst compares the archive of a log with the log; with full it reads every byte of the
+// archive, too. It changes nothing. It fails if the place or the log cannot be read.
+func CheckAgainst(ctx context.Context, place Place, source Source, full bool) (*Checked, error) {
+	out := &Checked{Archive: place.String(), Full: full}
+	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
+	head, err := source.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := asFault(RequireAlone(ctx, place, head.LogID), wrong); err != nil {
+		return nil, err
+	}
+	opened, err := Open(ctx, place, head.LogID)
+	if err != nil {
+		return nil, err
+	}
+	if full {
+		err = opened.Check(ctx, wrong)
+	} else {
+		for _, fault := range opened.Faults() {
+			wrong(fault)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := asFault(opened.compare(ctx, source), wrong); err != nil {
+		return nil, err
+	}
+	out.Compared, err = opened.Compare(ctx, source, wrong, nil)
+	return out, err
+}
+
+// asFault passes on what is wrong with an archive, and returns any other error.
+func asFault(err error, wrong func(error)) error {
+	contradicts, damaged, gap := new(ContradictionError), new(DamagedError), new(GapError)
+	if errors.As(err, &contradicts) || errors.As(err, &damaged) || errors.As(err, &gap) {
+		wrong(err)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/wire"
+)
+
+// ErrRestoring: the stream does not have all of its messages yet. Nobody reads it, and no event is
+// appended, until its restore has ended.
+var ErrRestoring = errors.New("the log is being restored from an archive, and is not complete; finish with the same command: ingest restore")
+
+// ErrNotEmpty: there is a log already where one was to be restored.
+var ErrNotEmpty = errors.New("there is a log already")
+
+// Restoration makes a log again that was lost: with its id, its sequences, and messages that read
+// like the old ones. The stream is marked until Finish, so that nobody takes a part of it for the
+// log. Not for concurrent use.
+type Restoration struct {
+	log     *Log
+	js      jetstream.JetStream
+	next    uint64
+	waiting []jetstream.PubAckFuture // for the server's answers, in order
+	bytes   int                      // that the server was sent since the last flush
+}
+
+// Messages that wait for their answer are bounded, and so is what one flush has to write.
+const (
+	restoreWaiting = 2048
+	restoreFlush   = 16 << 20
+)
+
+// answerTimeout bounds an answer, also of a busy server.
+const answerTimeout = time.Minute
+
+// Restore creates the stream that config describes, or goes on with it after an interruption.
+// config must have a LogID. The error is ErrNotEmpty if there is a stream that no restore of this
+// log has begun; nothing is changed then.
+func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, error) {
+	if err := l.connected(ctx); err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*restoreWaiting), jetstream.WithPublishAsyncTimeout(answerTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	stream, err := js.Stream(ctx, config.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		create := config.jetstream()
+		create.Metadata[metaRestoring] = "true"
+		stream, err = js.CreateStream(ctx, create)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create stream %s: %w", config.Name, err)
+	}
+	have := stream.CachedInfo()
+	switch begun := have.Config.Metadata; {
+	case begun[metaRestoring] == "":
+		return nil, fmt.Errorf("%w: stream %s, log %s", ErrNotEmpty, config.Name, begun[metaLogID])
+	case begun[metaLogID] != config.LogID:
+		return nil, fmt.Errorf("%w: stream %s, into which log %s is being restored", ErrNotEmpty, config.Name, begun[metaLogID])
+	}
+	l.restoring = true
+	info, err := l.Info(ctx)
+	if err == nil && (info.Partitions != config.Partitions || info.Messages > 0 && info.First != max(config.FirstSeq, 1)) {
+		err = fmt.Errorf("stream %s has %d partitions and begins at seq %d, the archive has %d and begins at seq %d",
+			config.Name, info.Partitions, info.First, config.Partitions, max(config.FirstSeq, 1))
+	}
+	if err == nil {
+		err = info.Unsafe
+	}
+	if err != nil {
+		return nil, err
+	}
+	last := max(have.State.LastSeq, max(config.FirstSeq, 1)-1)
+	l.committer.Begin(last)
+	return &Restoration{log: l, js: js, next: last + 1}, l.streamExists()
+}
+
+// Next is the sequence of the next message to append.
+func (r *Restoration) Next() uint64 { return r.next }
+
+// Append sends the next message. It is durable after Flush.
+func (r *Restoration) Append(ctx context.Context, record archive.Record) error {
+	if record.Seq != r.next {
+		return fmt.Errorf("the archive gives seq %d instead of %d", record.Seq, r.next)
+	}
+	message := wire.Restored(record.Seq, record.Partition, record.StoredAt, record.Header, bytes.Clone(record.Body))
+	answer, err := r.js.PublishMsgAsync(message)
+	if err != nil {
+		return fmt.Errorf("restore seq %d: %w", record.Seq, err)
+	}
+	r.next++
+	r.waiting, r.bytes = append(r.waiting, answer), r.bytes+len(record.Body)
+	if r.bytes >= restoreFlush {
+		return r.Flush(ctx)
+	}
+	return r.await(ctx, restoreWaiting)
+}
+
+// await waits until no more than that many messages are without an answer.
+func (r *Restoration) await(ctx context.Context, left int) error {
+	for len(r.waiting) > left {
+		seq := r.next - uint64(len(r.waiting))
+		select {
+		case answer := <-r.waiting[0].Ok():
+			if answer.Sequence != seq || answer.Duplicate {
+				return fmt.Errorf("restore seq %d: the server has stored it as seq %d", seq, answer.Sequence)
+			}
+		case err := <-r.waiting[0].Err():
+			return fmt.Errorf("restore seq %d: %w", seq, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		r.waiting = r.waiting[1:]
+	}
+	return nil
+}
+
+// Flush returns when everything that was appended is durable.
+func (r *Restoration) Flush(ctx context.Context) error {
+	if err := r.await(ctx, 0); err != nil {
+		return err
+	}
+	r.bytes = 0
+	_, err := r.log.committer.Confirm(ctx, r.next-1)
+	return err
+}
+
+// Finish removes the mark: from then on this is the log. Everything must be durable before.
+func (r *Restoration) Finish(ctx context.Context) error {
+	stream, err := r.js.Stream(ctx, r.log.name)
+	if err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	config := stream.CachedInfo().Config
+	delete(config.Metadata, metaRestoring)
+	if _, err := r.js.UpdateStream(ctx, config); err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	r.log.restoring = false
+	if r.log.sync == nil {
+		return nil
+	}
+	return r.log.sync()
+}

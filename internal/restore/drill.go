@@ -1,0 +1,35 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/payfold/payfold/internal/eventlog"
+)
+
+// Drill restores the log of an archive into a new folder within scratch, and removes that folder.
+// Errors are those of Run.
+func Drill(ctx context.Context, config Config, scratch string, logger *slog.Logger) (result Result, err error) {
+	dir, err := os.MkdirTemp(scratch, "payfold-restore-")
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return Embedded(ctx, config, dir, logger)
+}
+
+// Embedded is Run into the embedded log of a data directory. No ingest may run there.
+func Embedded(ctx context.Context, config Config, dataDir string, logger *slog.Logger) (result Result, err error) {
+	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{DataDir: dataDir, Stream: config.Stream.Name, Logger: logger})
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	if config.Log, err = server.Connect(); err != nil {
+		return Result{}, err
+	}
+	defer config.Log.Close()
+	return Run(ctx, config)
+}

@@ -1,0 +1,128 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog"
+)
+
+// UnusableError: no whole log can be made from the archive.
+type UnusableError struct {
+	Archive string
+	Faults  []error
+}
+
+func (e *UnusableError) Error() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "no whole log can be restored from %s:", e.Archive)
+	for _, fault := range e.Faults {
+		fmt.Fprintf(&out, "\n  %v", fault)
+	}
+	return out.String()
+}
+
+// Result describes a log that was restored.
+type Result struct {
+	Archive string `json:"archive"`
+	LogID   string `json:"log_id"`
+	archive.Compared
+	StoredTo time.Time `json:"stored_to"` // of the newest message
+	Begun    uint64    `json:"begun_seq"` // the first sequence that this run has written
+	Seconds  float64   `json:"seconds"`
+}
+
+// Progress is called now and then: first while messages are written, then while they are compared.
+type Progress func(doing string, seq, last uint64)
+
+// Config describes a restore.
+type Config struct {
+	Place  archive.Place
+	Log    *eventlog.Log
+	Stream eventlog.StreamConfig // its LogID, Partitions and FirstSeq come from the archive
+	Report Progress
+}
+
+// Run restores the log of the only archive in a place. The error is an UnusableError if the archive
+// is damaged, has a gap, or differs from what was restored, and eventlog.ErrNotEmpty if there is a
+// log already. After any error the same call goes on.
+func Run(ctx context.Context, config Config) (Result, error) {
+	began := time.Now()
+	opened, result, err := open(ctx, config.Place)
+	if err != nil {
+		return result, err
+	}
+	config.Stream.LogID, config.Stream.Partitions, config.Stream.FirstSeq = result.LogID, opened.Partitions(), opened.First()
+	restoration, err := config.Log.Restore(ctx, config.Stream)
+	if err != nil {
+		return result, err
+	}
+	result.Begun = restoration.Next()
+	if err := copyTo(ctx, restoration, opened, config); err != nil {
+		return result, err
+	}
+	var differences []error
+	result.Compared, err = opened.Compare(ctx, config.Log, func(difference error) {
+		differences = append(differences, difference)
+	}, func(seq uint64) { config.Report("compared", seq, opened.Last()) })
+	if err != nil {
+		return result, fmt.Errorf("read the restored log: %w", err)
+	}
+	if len(differences) > 0 {
+		return result, &UnusableError{result.Archive, differences}
+	}
+	if result.Last != opened.Last() || result.First != opened.First() {
+		return result, fmt.Errorf("seq %d to %d were compared, the archive has %d to %d", result.First, result.Last, opened.First(), opened.Last())
+	}
+	if err := restoration.Finish(ctx); err != nil {
+		return result, err
+	}
+	result.Seconds = time.Since(began).Seconds()
+	return result, nil
+}
+
+// open opens the only archive in a place.
+func open(ctx context.Context, place archive.Place) (opened *archive.Archive, result Result, err error) {
+	result.Archive = place.String()
+	logs, err := archive.Logs(ctx, place)
+	switch {
+	case err != nil:
+		return nil, result, err
+	case len(logs) == 0:
+		return nil, result, fmt.Errorf("%s holds no segment of any log", place)
+	case len(logs) > 1:
+		return nil, result, fmt.Errorf("%s holds segments of several logs: %s; name a place with one", place, strings.Join(logs, ", "))
+	}
+	result.LogID = logs[0]
+	if opened, err = archive.Open(ctx, place, result.LogID); err != nil {
+		return nil, result, err
+	}
+	if faults := opened.Faults(); len(faults) > 0 {
+		return nil, result, &UnusableError{result.Archive, faults}
+	}
+	result.StoredTo = opened.StoredTo()
+	return opened, result, nil
+}
+
+// copyTo writes the records that the log does not have yet.
+func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive, config Config) error {
+	if last := to.Next() - 1; last > from.Last() {
+		return fmt.Errorf("the log that is being restored has messages up to seq %d, the archive up to %d", last, from.Last())
+	}
+	err := from.Read(ctx, to.Next(), from.Last(), func(r archive.Record) error {
+		config.Report("restored", r.Seq, from.Last())
+		return to.Append(ctx, r)
+	})
+	damaged, gap := new(archive.DamagedError), new(archive.GapError)
+	if errors.As(err, &damaged) || errors.As(err, &gap) {
+		return &UnusableError{config.Place.String(), []error{err}}
+	}
+	if err != nil {
+		return err
+	}
+	return to.Flush(ctx)
+}

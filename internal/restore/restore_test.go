@@ -1,0 +1,326 @@
+package restore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/restore"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const partitions = 4
+
+// setup returns a log with that many messages, and the place of its whole archive.
+func setup(t *testing.T, messages int) (*testenv.Log, archive.Place) {
+	t.Helper()
+	log := testenv.NewLog(t, partitions)
+	customers := testenv.Customers(7)
+	for i := range messages {
+		log.Deliver(t, customers.Event(i))
+	}
+	place := placeAt(t, filepath.Join(t.TempDir(), "archive"))
+	archiveAll(t, log.Log, place)
+	return log, place
+}
+
+func placeAt(t *testing.T, path string) archive.Place {
+	t.Helper()
+	place, err := archive.Settings{URL: path}.Place()
+	require.NoError(t, err)
+	return place
+}
+
+// archiveAll runs an archiver until the place holds all of the log, without a fault.
+func archiveAll(t *testing.T, log *eventlog.Log, place archive.Place) {
+	t.Helper()
+	info, err := log.Info(t.Context())
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	archiver := archive.NewArchiver(archive.Config{
+		Place: place, Source: log, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+		SegmentBytes: 32 << 10, FrameBytes: 4 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+	})
+	var group errgroup.Group
+	group.Go(func() error { return archiver.Run(ctx) })
+	var opened *archive.Archive
+	wait.Until(t, func() bool {
+		opened, err = archive.Open(t.Context(), place, info.LogID)
+		return err == nil && opened.Last() == info.Last
+	}, "the archive holds the log")
+	stop()
+	require.NoError(t, group.Wait())
+	require.Empty(t, opened.Faults())
+	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
+}
+
+func config(place archive.Place) restore.Config {
+	return restore.Config{
+		Place: place, Report: func(string, uint64, uint64) {},
+		Stream: eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, DuplicateWindow: time.Minute},
+	}
+}
+
+// records returns all messages of a log with all their headers.
+func records(t *testing.T, log *eventlog.Log) (out []archive.Record) {
+	t.Helper()
+	info, err := log.Info(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, log.ReadRecords(t.Context(), info.First, info.Last, func(r archive.Record) error {
+		r.Body = bytes.Clone(r.Body)
+		out = append(out, r)
+		return nil
+	}))
+	return out
+}
+
+// requireEqualLogs compares two logs, also as the readers of another process are given them.
+func requireEqualLogs(t *testing.T, lost, restored *eventlog.Log) {
+	t.Helper()
+	want, err := lost.Info(t.Context())
+	require.NoError(t, err)
+	got, err := restored.Info(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []any{want.LogID, want.First, want.Last, want.Partitions}, []any{got.LogID, got.First, got.Last, got.Partitions})
+	require.NoError(t, got.Unsafe)
+	require.Equal(t, records(t, lost), records(t, restored))
+	for seq := want.First; seq <= want.Last; seq += 7 {
+		message, err := lost.Message(t.Context(), seq)
+		require.NoError(t, err)
+		other, err := restored.Message(t.Context(), seq)
+		require.NoError(t, err)
+		require.Equal(t, message, other)
+	}
+}
+
+func TestARestoredLogIsTheLostOneAndGoesOn(t *testing.T) {
+	t.Parallel()
+	lost, place := setup(t, 100)
+	dir := t.TempDir()
+	result, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 100, 1}, []uint64{result.First, result.Last, result.Begun})
+
+	again := &testenv.Log{Dir: dir}
+	again.Start(t, partitions)
+	defer again.Stop(t)
+	requireEqualLogs(t, lost.Log, again.Log)
+	requireEqualLogs(t, lost.Log, again.Reader(t))
+	again.Deliver(t, testenv.Customers(7).Event(100))
+	info, err := again.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 101, info.Last)
+	archiveAll(t, again.Log, place)
+	archiveAll(t, again.Log, placeAt(t, filepath.Join(t.TempDir(), "made-anew")))
+}
+
+// Two events of one id can both be in a log, if the second came after the duplicate window. A
+// restore writes them within a second.
+func TestARestoreDropsNoSecondEventOfOneID(t *testing.T) {
+	t.Parallel()
+	server := testenv.NewNATS(t)
+	lost := server.Log(t)
+	require.NoError(t, lost.EnsureStream(t.Context(), eventlog.StreamConfig{
+		Name: testenv.Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: 100 * time.Millisecond,
+	}, testenv.Logger(t)))
+	for _, id := range []string{"evt_1", "evt_2", "evt_1"} {
+		body := fmt.Appendf(nil, `{"id":%q,"eventType":"checkout.completed","object":{}}`, id)
+		event, err := events.Parse(body)
+		require.NoError(t, err)
+		wait.Until(t, func() bool {
+			duplicate, err := lost.Append(t.Context(), events.Delivery{Event: event, Body: body, ReceivedAt: time.Now()})
+			require.NoError(t, err)
+			return !duplicate
+		})
+	}
+	place := placeAt(t, t.TempDir())
+	archiveAll(t, lost, place)
+	dir := t.TempDir()
+	_, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.NoError(t, err)
+	again := &testenv.Log{Dir: dir}
+	again.Start(t, partitions)
+	defer again.Stop(t)
+	requireEqualLogs(t, lost, again.Log)
+}
+
+func TestARestoreIntoACluster(t *testing.T) {
+	t.Parallel()
+	lost, place := setup(t, 60)
+	c := config(place)
+	c.Log = testenv.NewNATS(t).Log(t)
+	_, err := restore.Run(t.Context(), c)
+	require.NoError(t, err)
+	requireEqualLogs(t, lost.Log, c.Log)
+	_, err = restore.Run(t.Context(), c)
+	require.ErrorIs(t, err, eventlog.ErrNotEmpty)
+	requireEqualLogs(t, lost.Log, c.Log)
+}
+
+// Until it is whole, a restored log is used by nobody, and the same command goes on.
+func TestAnInterruptedRestoreGoesOn(t *testing.T) {
+	t.Parallel()
+	lost, place := setup(t, 100)
+	for _, stop := range []struct {
+		doing string
+		seq   uint64
+	}{{"restored", 1}, {"restored", 50}, {"restored", 100}, {"compared", 100}} {
+		t.Run(fmt.Sprint(stop), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			interrupted := config(place)
+			interrupted.Report = func(doing string, seq, _ uint64) {
+				if doing == stop.doing && seq >= stop.seq {
+					cancel()
+				}
+			}
+			_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
+			require.ErrorIs(t, err, context.Canceled)
+
+			server, err := eventlog.StartEmbedded(t.Context(), eventlog.EmbeddedConfig{DataDir: dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
+			require.NoError(t, err)
+			half, err := server.Connect()
+			require.NoError(t, err)
+			require.ErrorIs(t, half.EnsureStream(t.Context(), eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: partitions}, testenv.Logger(t)), eventlog.ErrRestoring)
+			require.ErrorIs(t, half.Ready(t.Context()), eventlog.ErrRestoring)
+			event, err := events.Parse([]byte(testenv.Customers(7).Event(1)))
+			require.NoError(t, err)
+			_, err = half.Append(t.Context(), events.Delivery{Event: event, Body: []byte("{}"), ReceivedAt: time.Now()})
+			require.ErrorIs(t, err, eventlog.ErrRestoring)
+			require.ErrorIs(t, half.ReadUntil(t.Context(), 1, 1, nil), eventlog.ErrRestoring)
+			half.Close()
+			require.NoError(t, server.Close())
+
+			_, other := setup(t, 3)
+			_, err = restore.Embedded(t.Context(), config(other), dir, testenv.Logger(t))
+			require.ErrorIs(t, err, eventlog.ErrNotEmpty, "another log is being restored there")
+
+			result, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+			require.NoError(t, err)
+			require.Positive(t, result.Begun)
+			again := &testenv.Log{Dir: dir}
+			again.Start(t, partitions)
+			defer again.Stop(t)
+			requireEqualLogs(t, lost.Log, again.Log)
+		})
+	}
+}
+
+func TestARestoreTouchesNoOtherLog(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 10)
+	other, _ := setup(t, 5)
+	before := records(t, other.Log)
+	other.Stop(t)
+	_, err := restore.Embedded(t.Context(), config(place), other.Dir, testenv.Logger(t))
+	require.ErrorIs(t, err, eventlog.ErrNotEmpty)
+	other.Start(t, partitions)
+	require.Equal(t, before, records(t, other.Log))
+}
+
+// A log whose first message was not number 1 continues another one.
+func TestALogThatBeginsLaterIsRestoredWithItsSequences(t *testing.T) {
+	t.Parallel()
+	lost := testenv.NewNATS(t).Log(t)
+	require.NoError(t, lost.EnsureStream(t.Context(), eventlog.StreamConfig{
+		Name: testenv.Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute, FirstSeq: 1000,
+	}, testenv.Logger(t)))
+	for i := range 20 {
+		body := testenv.Customers(7).Event(i)
+		event, err := events.Parse([]byte(body))
+		require.NoError(t, err)
+		_, err = lost.Append(t.Context(), events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
+		require.NoError(t, err)
+	}
+	place := placeAt(t, t.TempDir())
+	archiveAll(t, lost, place)
+	dir := t.TempDir()
+	result, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1000, 1019}, []uint64{result.First, result.Last})
+	again := &testenv.Log{Dir: dir}
+	again.Start(t, partitions)
+	defer again.Stop(t)
+	requireEqualLogs(t, lost, again.Log)
+}
+
+// Nothing of a damaged archive is taken for the log.
+func TestADamagedArchiveIsNotRestored(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 100)
+	segments, err := filepath.Glob(filepath.Join(place.String(), "*", "*.seg"))
+	require.NoError(t, err)
+	require.Greater(t, len(segments), 2)
+	for _, where := range []string{"a frame", "a footer", "a missing segment"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			copied := filepath.Join(t.TempDir(), "archive")
+			require.NoError(t, os.CopyFS(copied, os.DirFS(place.String())))
+			segment := filepath.Join(copied, filepath.Base(filepath.Dir(segments[1])), filepath.Base(segments[1]))
+			content, err := os.ReadFile(segment)
+			require.NoError(t, err)
+			require.NoError(t, os.Chmod(segment, 0o600))
+			switch where {
+			case "a frame":
+				content[200] ^= 1
+				require.NoError(t, os.WriteFile(segment, content, 0o600))
+			case "a footer":
+				content[len(content)-1] ^= 1
+				require.NoError(t, os.WriteFile(segment, content, 0o600))
+			default:
+				require.NoError(t, os.Remove(segment))
+			}
+			dir := t.TempDir()
+			_, err = restore.Embedded(t.Context(), config(placeAt(t, copied)), dir, testenv.Logger(t))
+			unusable := new(restore.UnusableError)
+			require.ErrorAs(t, err, &unusable)
+			if where != "a missing segment" {
+				require.ErrorContains(t, err, filepath.Base(segment))
+			}
+			_, err = restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+			require.NoError(t, err, "the same command goes on with a whole archive")
+		})
+	}
+}
+
+func TestADrillLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 30)
+	scratch := t.TempDir()
+	result, err := restore.Drill(t.Context(), config(place), scratch, testenv.Logger(t))
+	require.NoError(t, err)
+	require.EqualValues(t, 30, result.Last)
+	left, err := os.ReadDir(scratch)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestAnEmptyPlaceAndOneWithTwoLogsAreRefused(t *testing.T) {
+	t.Parallel()
+	_, err := restore.Embedded(t.Context(), config(placeAt(t, t.TempDir())), t.TempDir(), testenv.Logger(t))
+	require.ErrorContains(t, err, "no segment of any log")
+	_, one := setup(t, 3)
+	_, two := setup(t, 3)
+	both := t.TempDir()
+	require.NoError(t, errors.Join(os.CopyFS(both, os.DirFS(one.String())), os.CopyFS(both, os.DirFS(two.String()))))
+	_, err = restore.Embedded(t.Context(), config(placeAt(t, both)), t.TempDir(), testenv.Logger(t))
+	require.ErrorContains(t, err, "several logs")
+}
