@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report/logreport"
 )
@@ -19,11 +20,11 @@ type archiveFlags struct {
 func (f *archiveFlags) check(common *cli.Common, faults *cli.Faults) {
 	switch {
 	case f.ArchiveURL == "" && common.NATSURL != "":
-		f.ArchiveURL = archive.None
+		f.ArchiveURL = storage.None
 	case f.ArchiveURL == "":
 		f.ArchiveURL = filepath.Join(common.DataDir, "archive")
 	}
-	if f.ArchiveURL == archive.None {
+	if f.ArchiveURL == storage.None {
 		return
 	}
 	if _, err := f.place(); err != nil {
@@ -31,8 +32,8 @@ func (f *archiveFlags) check(common *cli.Common, faults *cli.Faults) {
 	}
 }
 
-func (f *archiveFlags) place() (archive.Place, error) {
-	return archive.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
+func (f *archiveFlags) place() (storage.Place, error) {
+	return storage.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
 }
 
 type archiveCommand struct {
@@ -45,7 +46,7 @@ type archiveCommand struct {
 func (c *archiveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.check(&c.Common, faults)
-	if c.ArchiveURL == archive.None {
+	if c.ArchiveURL == storage.None {
 		faults.Addf("ARCHIVE_URL is none: there is no archive")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/report/logreport"
@@ -24,14 +24,14 @@ type restoreCommand struct {
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long the stream remembers event ids."`
 	JSON            bool          `name:"json" help:"One JSON object."`
 
-	place archive.Place
+	place storage.Place
 }
 
 // Check implements cli.Checked.
 func (c *restoreCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	var err error
-	if c.place, err = (archive.Settings{URL: c.From, S3Endpoint: c.S3Endpoint}).Place(); err != nil {
+	if c.place, err = (storage.Settings{URL: c.From, S3Endpoint: c.S3Endpoint}).Place(); err != nil {
 		faults.Addf("--from: %w", err)
 	}
 	switch {

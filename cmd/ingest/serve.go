@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/telemetry"
@@ -70,7 +71,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 
 // archiver returns nil if there is no archive.
 func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry prometheus.Registerer) (*archive.Archiver, error) {
-	if c.ArchiveURL == archive.None {
+	if c.ArchiveURL == storage.None {
 		return nil, nil
 	}
 	place, err := c.place()

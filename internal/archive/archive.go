@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -36,7 +37,7 @@ func (e *GapError) Error() string {
 // Archive is the archive of one log, as it was when it was opened or refreshed last. Not for
 // concurrent use.
 type Archive struct {
-	place Place
+	place storage.Place
 	logID string
 
 	known    map[string]*Info // every segment that was opened; they never change
@@ -47,7 +48,7 @@ type Archive struct {
 
 // Open reads the header and the footer of every segment, and checks them and how they follow
 // each other. It fails if the place cannot be read; what is wrong with the segments is in Faults.
-func Open(ctx context.Context, place Place, logID string) (*Archive, error) {
+func Open(ctx context.Context, place storage.Place, logID string) (*Archive, error) {
 	a := &Archive{place: place, logID: logID, known: map[string]*Info{}}
 	return a, a.Refresh(ctx)
 }
@@ -382,7 +383,7 @@ func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerpr
 }
 
 // RequireAlone returns an error if the place holds segments of another log.
-func RequireAlone(ctx context.Context, place Place, logID string) error {
+func RequireAlone(ctx context.Context, place storage.Place, logID string) error {
 	folders, err := place.Folders(ctx)
 	if err != nil {
 		return err
@@ -408,7 +409,7 @@ func isSegment(name string) bool {
 }
 
 // Logs lists the logs that have segments in a place.
-func Logs(ctx context.Context, place Place) (logs []string, err error) {
+func Logs(ctx context.Context, place storage.Place) (logs []string, err error) {
 	folders, err := place.Folders(ctx)
 	if err != nil {
 		return nil, err

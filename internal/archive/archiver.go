@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -34,7 +35,7 @@ type Source interface {
 
 // Config describes an Archiver. Only its first six fields are needed.
 type Config struct {
-	Place      Place
+	Place      storage.Place
 	Source     Source
 	Interval   time.Duration // a message waits at most so long for its segment
 	Logger     *slog.Logger
@@ -227,7 +228,7 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 			return nil
 		})
 	})
-	if errors.Is(err, ErrExists) {
+	if errors.Is(err, storage.ErrExists) {
 		return a.lost(ctx, next)
 	}
 	if err != nil {
@@ -258,7 +259,7 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrExists):
+	case errors.Is(err, storage.ErrExists):
 		a.proven = true
 		return nil
 	case err == nil:

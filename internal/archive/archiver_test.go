@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -64,12 +65,12 @@ func TestAnArchiverThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 	for kills := 0; ; kills++ {
 		w.path = filepath.Join(t.TempDir(), "archive")
 		steps := 0
-		err := w.archiver(archive.StopAt(w.path, func(string) error {
+		err := w.archiver(&storage.Folder{Root: w.path, Step: func(string) error {
 			if steps++; steps > kills {
 				return errKilled
 			}
 			return nil
-		})).Step(t.Context())
+		}}).Step(t.Context())
 		place := w.place(t)
 		require.Empty(t, w.open(t, place).Faults(), "killed before step %d", kills)
 		require.NoError(t, w.archiver(place).Step(t.Context()))
@@ -104,7 +105,7 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		w.path = filepath.Join(t.TempDir(), "archive")
 		last := new(atomic.Uint64)
 		steps, merging := 0, false
-		killing := archive.StopAt(w.path, func(name string) error {
+		killing := &storage.Folder{Root: w.path, Step: func(name string) error {
 			removed = removed || name == "remove"
 			if merging {
 				if steps++; steps > kills {
@@ -112,7 +113,7 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 				}
 			}
 			return nil
-		})
+		}}
 		first := w.archiverOf(killing, upTo{w.source, last}, 0)
 		for i := range uint64(7) {
 			last.Store(i + 1)
@@ -186,7 +187,7 @@ func TestTwoArchiversShareAnArchive(t *testing.T) {
 
 // meanwhile is a place where something happens just before the first merged segment is written.
 type meanwhile struct {
-	archive.Place
+	storage.Place
 	happens func()
 }
 
@@ -331,7 +332,7 @@ func TestADamagedArchiveIsReadAroundTheDamage(t *testing.T) {
 
 // failing is a place that fails while it is told to.
 type failing struct {
-	archive.Place
+	storage.Place
 	fails *atomic.Bool
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -90,7 +91,7 @@ type Checked struct {
 
 // CheckAgainst compares the archive of a log with the log; with full it reads every byte of the
 // archive, too. It changes nothing. It fails if the place or the log cannot be read.
-func CheckAgainst(ctx context.Context, place Place, source Source, full bool) (*Checked, error) {
+func CheckAgainst(ctx context.Context, place storage.Place, source Source, full bool) (*Checked, error) {
 	out := &Checked{Archive: place.String(), Full: full}
 	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
 	head, err := source.Head(ctx)

@@ -16,7 +16,8 @@
 //	format.go    header, frames and footer of a segment
 //	writer.go    writes a segment
 //	segment.go   reads one, and checks all that it reads
-//	place.go     what a store must do; folder.go and s3.go do it
+//	storage      keeps the segments: a package of its own
+//	names.go     the names of segments
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	archiver.go  copies the log into the archive; merge.go merges what is small
 package archive

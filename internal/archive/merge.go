@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/payfold/payfold/internal/archive/storage"
 )
 
 const (
@@ -34,7 +36,7 @@ func (a *Archiver) merge(ctx context.Context) error {
 	err := a.create(ctx, name, from, &info, func(w *writer) error {
 		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.write(&r) })
 	})
-	if errors.Is(err, ErrExists) {
+	if errors.Is(err, storage.ErrExists) {
 		return a.archive.Refresh(ctx)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -35,7 +36,7 @@ func (e *DamagedError) Error() string {
 // segment is an open segment whose header and footer are whole.
 type segment struct {
 	*Info
-	object Object
+	object storage.Object
 }
 
 // tailBytes is read first. It holds the whole footer of a segment of usual size, and all of a
@@ -44,7 +45,7 @@ const tailBytes = 64 << 10
 
 // openSegment reads header and footer. name is that of the segment within its folder. On
 // success it owns the object, and closes it otherwise.
-func openSegment(name string, object Object) (*segment, error) {
+func openSegment(name string, object storage.Object) (*segment, error) {
 	info, err := readInfo(name, object)
 	if err != nil {
 		return nil, errors.Join(err, object.Close())
@@ -52,7 +53,7 @@ func openSegment(name string, object Object) (*segment, error) {
 	return &segment{Info: info, object: object}, nil
 }
 
-func readInfo(name string, object Object) (*Info, error) {
+func readInfo(name string, object storage.Object) (*Info, error) {
 	first, last, _ := parseName(name)
 	damaged := func(reason error) error {
 		return &DamagedError{Segment: name, From: first, Reason: reason.Error()}
@@ -100,7 +101,7 @@ func readInfo(name string, object Object) (*Info, error) {
 }
 
 // readAt fills data.
-func readAt(object Object, data []byte, offset int64) error {
+func readAt(object storage.Object, data []byte, offset int64) error {
 	n, err := object.ReadAt(data, offset)
 	if n == len(data) {
 		return nil

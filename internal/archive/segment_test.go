@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -313,7 +314,7 @@ func TestASegmentOfFormat1IsReadForEver(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, logID), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(root, logID, name), kept, 0o600))
-	opened, err := Open(t.Context(), newFolder(root), logID)
+	opened, err := Open(t.Context(), &storage.Folder{Root: root}, logID)
 	require.NoError(t, err)
 	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
 	var ids []string

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 	"github.com/payfold/payfold/internal/testenv"
 )
@@ -67,20 +68,20 @@ func (w *world) fill(t testing.TB, from, until int) {
 	}
 }
 
-func (w *world) place(t testing.TB) archive.Place {
+func (w *world) place(t testing.TB) storage.Place {
 	t.Helper()
-	place, err := archive.Settings{URL: w.path}.Place()
+	place, err := storage.Settings{URL: w.path}.Place()
 	require.NoError(t, err)
 	return place
 }
 
 // archiver cuts a segment as soon as a message waits, with about two records in a frame and ten
 // in a segment.
-func (w *world) archiver(place archive.Place) *archive.Archiver {
+func (w *world) archiver(place storage.Place) *archive.Archiver {
 	return w.archiverOf(place, w.source, 0)
 }
 
-func (w *world) archiverOf(place archive.Place, source archive.Source, interval time.Duration) *archive.Archiver {
+func (w *world) archiverOf(place storage.Place, source archive.Source, interval time.Duration) *archive.Archiver {
 	return archive.NewArchiver(archive.Config{
 		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Registerer: prometheus.NewRegistry(), SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
@@ -94,7 +95,7 @@ func (w *world) id(t testing.TB) string {
 	return head.LogID
 }
 
-func (w *world) open(t testing.TB, place archive.Place) *archive.Archive {
+func (w *world) open(t testing.TB, place storage.Place) *archive.Archive {
 	t.Helper()
 	opened, err := archive.Open(t.Context(), place, w.id(t))
 	require.NoError(t, err)
@@ -108,7 +109,7 @@ func clone(r archive.Record) archive.Record {
 
 // requireWhole compares everything that is archived with the log, byte by byte, and its roots.
 // The archive must reach the log's end.
-func (w *world) requireWhole(t testing.TB, place archive.Place) *archive.Archive {
+func (w *world) requireWhole(t testing.TB, place storage.Place) *archive.Archive {
 	t.Helper()
 	opened := w.open(t, place)
 	require.Empty(t, opened.Faults())

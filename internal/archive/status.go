@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -28,7 +29,7 @@ type Status struct {
 // Inspect reads the archive of a log and compares its end with the log. It changes nothing.
 // source is nil if the log is away; then the place must hold one log only. It fails if the place
 // or the log cannot be read.
-func Inspect(ctx context.Context, place Place, source Source) (*Status, error) {
+func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, error) {
 	s := &Status{Archive: place.String()}
 	logs, err := Logs(ctx, place)
 	if err != nil {

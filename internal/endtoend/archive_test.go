@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -31,7 +32,7 @@ func (w *world) requireArchived(t testing.TB) {
 	t.Helper()
 	log, info := w.connect(t)
 	defer log.Close()
-	place, err := archive.Settings{URL: filepath.Join(w.dir, "archive")}.Place()
+	place, err := storage.Settings{URL: filepath.Join(w.dir, "archive")}.Place()
 	require.NoError(t, err)
 	var opened *archive.Archive
 	wait.Until(t, func() bool {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/powercut"
@@ -219,7 +220,7 @@ func (m *machine) check(total *counts) error {
 
 // checkArchive: what the archive holds is whole, and in the log.
 func (m *machine) checkArchive(ctx context.Context, log *eventlog.Log, total *counts) error {
-	place, err := archive.Settings{URL: filepath.Join(m.data(), "archive")}.Place()
+	place, err := storage.Settings{URL: filepath.Join(m.data(), "archive")}.Place()
 	require.NoError(m.t, err)
 	status, err := archive.Inspect(ctx, place, source{log})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
 )
 
@@ -41,7 +42,7 @@ type Progress func(doing string, seq, last uint64)
 
 // Config describes a restore.
 type Config struct {
-	Place  archive.Place
+	Place  storage.Place
 	Log    *eventlog.Log
 	Stream eventlog.StreamConfig // its LogID, Partitions and FirstSeq come from the archive
 	Report Progress
@@ -86,7 +87,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 }
 
 // open opens the only archive in a place.
-func open(ctx context.Context, place archive.Place) (opened *archive.Archive, result Result, err error) {
+func open(ctx context.Context, place storage.Place) (opened *archive.Archive, result Result, err error) {
 	result.Archive = place.String()
 	logs, err := archive.Logs(ctx, place)
 	switch {

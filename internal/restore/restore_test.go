@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/restore"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const partitions = 4
 
 // setup returns a log with that many messages, and the place of its whole archive.
-func setup(t *testing.T, messages int) (*testenv.Log, archive.Place) {
+func setup(t *testing.T, messages int) (*testenv.Log, storage.Place) {
 	t.Helper()
 	log := testenv.NewLog(t, partitions)
 	customers := testenv.Customers(7)
@@ -40,15 +41,15 @@ func setup(t *testing.T, messages int) (*testenv.Log, archive.Place) {
 	return log, place
 }
 
-func placeAt(t *testing.T, path string) archive.Place {
+func placeAt(t *testing.T, path string) storage.Place {
 	t.Helper()
-	place, err := archive.Settings{URL: path}.Place()
+	place, err := storage.Settings{URL: path}.Place()
 	require.NoError(t, err)
 	return place
 }
 
 // archiveAll runs an archiver until the place holds all of the log, without a fault.
-func archiveAll(t *testing.T, log *eventlog.Log, place archive.Place) {
+func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place) {
 	t.Helper()
 	info, err := log.Info(t.Context())
 	require.NoError(t, err)
@@ -70,7 +71,7 @@ func archiveAll(t *testing.T, log *eventlog.Log, place archive.Place) {
 	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
 }
 
-func config(place archive.Place) restore.Config {
+func config(place storage.Place) restore.Config {
 	return restore.Config{
 		Place: place, Report: func(string, uint64, uint64) {},
 		Stream: eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, DuplicateWindow: time.Minute},

@@ -1,4 +1,4 @@
-package archive
+package storage
 
 import (
 	"context"
@@ -12,34 +12,38 @@ import (
 	"time"
 )
 
-// folder is a Place in the file system.
-type folder struct {
-	root string
+// Folder is a Place in the file system.
+type Folder struct {
+	Root string
 
-	// step is called before each change of the file system. Tests stop there. After its error
-	// nothing more is changed, as if the process had been killed.
-	step func(name string) error
+	// Step is called before each change of the file system, if it is set. After its error nothing
+	// more is changed, as if the process had been killed. It lets a test stop at each change.
+	Step func(change string) error
 }
 
-func newFolder(root string) *folder {
-	return &folder{root: root, step: func(string) error { return nil }}
+func (f *Folder) step(change string) error {
+	if f.Step == nil {
+		return nil
+	}
+	return f.Step(change)
 }
 
-func (f *folder) String() string { return f.root }
+// String implements Place.
+func (f *Folder) String() string { return f.Root }
 
-func (f *folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
+func (f *Folder) path(name string) string { return filepath.Join(f.Root, filepath.FromSlash(name)) }
 
 // Folders implements Place.
-func (f *folder) Folders(context.Context) ([]string, error) {
+func (f *Folder) Folders(context.Context) ([]string, error) {
 	return f.names("", true)
 }
 
 // List implements Place.
-func (f *folder) List(_ context.Context, folder string) ([]string, error) {
+func (f *Folder) List(_ context.Context, folder string) ([]string, error) {
 	return f.names(folder, false)
 }
 
-func (f *folder) names(folder string, folders bool) (out []string, err error) {
+func (f *Folder) names(folder string, folders bool) (out []string, err error) {
 	entries, err := os.ReadDir(f.path(folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -60,7 +64,7 @@ const temporaryAge = time.Hour
 
 // Create implements Place. A hard link gives the whole file its name, and fails if the name is
 // taken.
-func (f *folder) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
+func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
 	path := f.path(name)
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
@@ -130,7 +134,7 @@ func (w *stepWriter) Write(data []byte) (int, error) {
 
 // makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
 // this user may read them.
-func (f *folder) makeFolder(dir string) error {
+func (f *Folder) makeFolder(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -140,7 +144,7 @@ func (f *folder) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, parent := range []string{f.root, filepath.Dir(f.root)} {
+	for _, parent := range []string{f.Root, filepath.Dir(f.Root)} {
 		if err := syncFolder(parent); err != nil {
 			return err
 		}
@@ -149,7 +153,7 @@ func (f *folder) makeFolder(dir string) error {
 }
 
 // removeTemporary removes what killed processes have left over.
-func (f *folder) removeTemporary(dir string) {
+func (f *Folder) removeTemporary(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*")) // fails on other patterns only
 	for _, path := range left {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > temporaryAge {
@@ -167,7 +171,7 @@ func syncFolder(path string) error {
 }
 
 // Open implements Place.
-func (f *folder) Open(_ context.Context, name string) (Object, error) {
+func (f *Folder) Open(_ context.Context, name string) (Object, error) {
 	file, err := os.Open(f.path(name))
 	if err != nil {
 		return nil, err
@@ -187,7 +191,7 @@ type openFile struct {
 func (f openFile) Size() int64 { return f.size }
 
 // Remove implements Place.
-func (f *folder) Remove(_ context.Context, name string) error {
+func (f *Folder) Remove(_ context.Context, name string) error {
 	if err := f.step("remove"); err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package archive
+// Package storage keeps the objects of the archive: in a folder, or in an object store that speaks
+// S3. An object is created whole, once, and never changed.
+package storage
 
 import (
 	"context"
@@ -6,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
-// Place stores segments: a folder or a bucket. Names have one slash, between the log's folder and
-// the segment. All methods are safe for concurrent use, also by other processes.
+// Place stores objects: a Folder, or a bucket of an object store. A name has one slash, between the
+// folder and the object. All methods are safe for concurrent use, also by other processes.
 type Place interface {
-	// Folders lists the folders of logs.
+	// Folders lists the folders, in any order.
 	Folders(ctx context.Context) ([]string, error)
 	// List lists what is in a folder, in any order; nothing for a folder that is not there.
 	List(ctx context.Context, folder string) ([]string, error)
@@ -37,13 +38,13 @@ type Object interface {
 	Size() int64
 }
 
-// ErrExists: somebody else has already created an object of that name.
-var ErrExists = errors.New("the segment exists already")
+// ErrExists: there is an object of that name already.
+var ErrExists = errors.New("the object exists already")
 
-// None is the place of no archive.
+// None is the URL of no place.
 const None = "none"
 
-// Settings say where an archive is.
+// Settings say where a place is.
 type Settings struct {
 	URL        string // a folder, or s3://bucket/prefix
 	S3Endpoint string // of a store that is not Amazon's: https://host:port
@@ -55,50 +56,16 @@ func (s Settings) Place() (Place, error) {
 	case s.URL == "" || s.URL == None:
 		return nil, errors.New("there is no archive")
 	case !found:
-		return newFolder(s.URL), nil
+		return &Folder{Root: s.URL}, nil
 	case scheme == "file":
-		return newFolder(rest), nil
+		return &Folder{Root: rest}, nil
 	case scheme == "s3":
 		address, err := url.Parse(s.URL)
 		if err != nil || address.Host == "" || address.User != nil || address.RawQuery != "" {
 			return nil, fmt.Errorf("%q is not s3://bucket/prefix", s.URL)
 		}
-		return newS3(address.Host, strings.Trim(address.Path, "/"), s.S3Endpoint)
+		return newBucket(address.Host, strings.Trim(address.Path, "/"), s.S3Endpoint)
 	default:
 		return nil, fmt.Errorf("%q is neither a folder nor s3://bucket/prefix", s.URL)
 	}
-}
-
-const (
-	suffix    = ".seg"
-	seqDigits = 20
-)
-
-// partName is the name of the segment that begins with first, as it was cut.
-func partName(first uint64) string { return fmt.Sprintf("%0*d%s", seqDigits, first, suffix) }
-
-// mergedName is the name of a segment that was merged from others.
-func mergedName(first, last uint64) string {
-	return fmt.Sprintf("%0*d-%0*d%s", seqDigits, first, seqDigits, last, suffix)
-}
-
-// parseName returns the sequences in a segment's name. last is 0 if the name has none.
-func parseName(name string) (first, last uint64, isSegment bool) {
-	text, isSegment := strings.CutSuffix(name, suffix)
-	from, to, merged := strings.Cut(text, "-")
-	first, ok := parseSeq(from)
-	if merged {
-		var valid bool
-		last, valid = parseSeq(to)
-		ok = ok && valid && last >= first
-	}
-	if !isSegment || !ok {
-		return 0, 0, false
-	}
-	return first, last, true
-}
-
-func parseSeq(text string) (uint64, bool) {
-	seq, err := strconv.ParseUint(text, 10, 64)
-	return seq, err == nil && len(text) == seqDigits && seq > 0 && text[0] != '+'
 }

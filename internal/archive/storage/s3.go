@@ -1,4 +1,4 @@
-package archive
+package storage
 
 import (
 	"cmp"
@@ -36,9 +36,9 @@ const (
 // archiver tries again later.
 const storeTries = 3
 
-// newS3 finds the credentials where programs for S3 look for them: in the environment, in the
+// newBucket finds the credentials where programs for S3 look for them: in the environment, in the
 // files of the AWS command line, and in the machine's role.
-func newS3(name, prefix, endpoint string) (*bucket, error) {
+func newBucket(name, prefix, endpoint string) (*bucket, error) {
 	address, err := url.Parse(cmp.Or(endpoint, "https://s3.amazonaws.com"))
 	if err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" || strings.Trim(address.Path, "/") != "" || address.User != nil {
 		return nil, errors.New("ARCHIVE_S3_ENDPOINT is not https://host or https://host:port")
@@ -62,7 +62,11 @@ func newS3(name, prefix, endpoint string) (*bucket, error) {
 	return &bucket{client: client, transport: transport, name: name, prefix: prefix}, nil
 }
 
+// String implements Place.
 func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
+
+// CloseIdleConnections closes the connections that no request uses.
+func (b *bucket) CloseIdleConnections() { b.transport.CloseIdleConnections() }
 
 // Folders implements Place.
 func (b *bucket) Folders(ctx context.Context) ([]string, error) {

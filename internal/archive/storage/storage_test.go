@@ -1,0 +1,54 @@
+package storage_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv/objectstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAnObjectInAnObjectStoreIsNeverOverwritten(t *testing.T) {
+	s := objectstore.New(t)
+	place := s.Place(t, "shop/log")
+	write := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+	}
+	require.NoError(t, place.Create(t.Context(), "log/one", write("first")))
+	require.ErrorIs(t, place.Create(t.Context(), "log/one", write("second")), storage.ErrExists)
+	object, err := place.Open(t.Context(), "log/one")
+	require.NoError(t, err)
+	content := make([]byte, object.Size())
+	_, err = object.ReadAt(content, 0)
+	require.NoError(t, err)
+	require.Equal(t, "first", string(content))
+}
+
+func TestSettingsOfAPlace(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"/var/archive": "/var/archive", "file:///var/archive": "/var/archive", "data/archive": "data/archive",
+		"s3://bucket": "s3://bucket/", "s3://bucket/a/b/": "s3://bucket/a/b/",
+	} {
+		place, err := storage.Settings{URL: url}.Place()
+		require.NoError(t, err, url)
+		require.Equal(t, want, place.String())
+	}
+	for _, wrong := range []storage.Settings{
+		{},
+		{URL: "none"},
+		{URL: "gs://bucket"},
+		{URL: "s3://"},
+		{URL: "s3://key:secret@bucket"},
+		{URL: "s3://b", S3Endpoint: "localhost:9000"},
+		{URL: "s3://b", S3Endpoint: "https://host/path"},
+	} {
+		_, err := wrong.Place()
+		require.Error(t, err, "%+v", wrong)
+	}
+}
