@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/proof"
 )
 
@@ -64,25 +63,6 @@ func refused(err error, streams cli.Streams) error {
 	}
 	fmt.Fprintln(streams.Err, err)
 	return cli.Status(cli.ExitNo)
-}
-
-// logTimeout is how long a command waits for the log.
-const logTimeout = 10 * time.Second
-
-// readLog connects to the log as its readers do, and waits until it answers.
-func readLog(ctx context.Context, c *cli.Common, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
-	log, err := eventlog.Connect(eventlog.Config{
-		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Logger: c.QuietLogger(stderr),
-	})
-	if err != nil {
-		return nil, eventlog.Info{}, err
-	}
-	info, err := log.AwaitInfo(ctx, logTimeout)
-	if err != nil {
-		log.Close()
-		return nil, eventlog.Info{}, err
-	}
-	return log, info, nil
 }
 
 // lines reports progress as lines, now and then.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -127,11 +126,6 @@ func checkReplicas(replicas int, faults *cli.Faults) {
 	if replicas < 1 || replicas > 5 {
 		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", replicas)
 	}
-}
-
-// cluster returns where the stream is if NATS_URL is set.
-func cluster(c *cli.Common, logger *slog.Logger) eventlog.Config {
-	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, Stream: c.NATSStream, Logger: logger}
 }
 
 func (s *streamFlags) config(name string, replicas int) eventlog.StreamConfig {

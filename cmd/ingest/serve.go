@@ -22,9 +22,6 @@ import (
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
-// startTimeout is far more than a start takes, also on a busy machine.
-const startTimeout = 30 * time.Second
-
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
 	logger := c.Logger(streams.Err)
 	if c.weak {
@@ -81,36 +78,4 @@ func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry
 	return archive.NewArchiver(archive.Config{
 		Place: place, Source: log, Interval: c.Interval, Logger: logger, Registerer: registry,
 	}), nil
-}
-
-// openLog starts the embedded log or connects to the cluster. The second result closes it.
-func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
-	if c.NATSURL != "" {
-		log, err := eventlog.Connect(cluster(&c.Common, logger))
-		if err != nil {
-			return nil, nil, err
-		}
-		return log, func() error { log.Close(); return nil }, nil
-	}
-	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{
-		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Logger: logger,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	logger.InfoContext(ctx, "the embedded log is open", "data_dir", c.DataDir, "log_addr", server.Addr())
-	log, err := server.Connect()
-	if err != nil {
-		return nil, nil, errors.Join(err, server.Close())
-	}
-	closeAll := func() error {
-		log.Close()
-		return server.Close()
-	}
-	start, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	if err := log.EnsureStream(start, c.config(c.NATSStream, c.Replicas), logger); err != nil {
-		return nil, nil, errors.Join(err, closeAll())
-	}
-	return log, closeAll, nil
 }
