@@ -277,41 +277,6 @@ func (a *Archive) valueAt(ctx context.Context, info *Info, seq uint64) (out Hash
 	})
 }
 
-// Read delivers the records from sequence from to until, in order and without gaps. A record's
-// body is valid only until deliver returns. It returns nil after deliver has had the last one.
-// It can fail after any record, also with a DamagedError or a GapError; records after the damage
-// can be read then.
-func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
-	refreshed := false
-	for from <= until {
-		info := a.segmentOf(from)
-		if info == nil {
-			return a.missing(from, until)
-		}
-		err := a.readSegment(ctx, info, from, min(until, info.Last), func(r Record) error {
-			from, refreshed = r.Seq+1, false
-			return deliver(r)
-		})
-		if errors.Is(err, fs.ErrNotExist) && !refreshed { // it was merged
-			refreshed, err = true, a.Refresh(ctx)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, deliver func(Record) error) (err error) {
-	object, err := a.place.Open(ctx, a.logID+"/"+info.Name)
-	if err != nil {
-		return err
-	}
-	s := &segment{Info: info, object: object}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return s.read(ctx, from, until, deliver)
-}
-
 // segmentOf returns the segment that holds a sequence; nil if there is none.
 func (a *Archive) segmentOf(seq uint64) *Info {
 	at, _ := slices.BinarySearchFunc(a.segments, seq, func(info *Info, seq uint64) int {

@@ -15,9 +15,9 @@
 //	record.go    one message as bytes
 //	format.go    header, frames and footer of a segment
 //	writer.go    writes a segment
-//	segment.go   reads one, and checks all that it reads
+//	segment.go   opens one; frames.go reads it ahead of who is given the records
 //	storage      keeps the segments: a package of its own
 //	names.go     the names of segments
-//	archive.go   the segments of one log, in order, and what is wrong with them
+//	archive.go   the segments of one log, in order, and what is wrong with them; read.go reads them
 //	archiver.go  copies the log into the archive; merge.go merges what is small
 package archive

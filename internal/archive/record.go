@@ -74,8 +74,12 @@ func appendRecord(to []byte, r *Record) ([]byte, error) {
 
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
-// parseRecord reads the first record in data. The record shares its body with data.
-func parseRecord(data []byte) (r Record, size int, err error) {
+// usualHeaders is how many headers a message has at most if ingest wrote it.
+const usualHeaders = 9
+
+// parseRecord reads the first record in data. The record shares its body with data, and its
+// headers with space unless that is nil.
+func parseRecord(data []byte, space []events.Header) (r Record, size int, err error) {
 	if len(data) < recordLength {
 		return Record{}, 0, errRecord
 	}
@@ -94,6 +98,9 @@ func parseRecord(data []byte) (r Record, size int, err error) {
 	}
 	r.Body = data[headers:]
 	text := string(data[:headers]) // one allocation for all of them
+	if r.Header = space[:0]; space == nil && text != "" {
+		r.Header = make([]events.Header, 0, usualHeaders)
+	}
 	for text != "" {
 		var h events.Header
 		var ok bool

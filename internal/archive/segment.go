@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -37,6 +34,7 @@ func (e *DamagedError) Error() string {
 type segment struct {
 	*Info
 	object storage.Object
+	space  []events.Header // of the record that is delivered; nil: each record has headers of its own
 }
 
 // tailBytes is read first. It holds the whole footer of a segment of usual size, and all of a
@@ -113,111 +111,6 @@ func readAt(object storage.Object, data []byte, offset int64) error {
 }
 
 func (s *segment) close() error { return s.object.Close() }
-
-// readAhead is how many bytes of frames are read at once: a request to an object store takes
-// as long as the transfer of so many.
-const readAhead = 4 << 20
-
-// read delivers the records from sequence from to until, both within the segment, in order.
-func (s *segment) read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
-	return s.readBytes(ctx, from, until, func(r Record, _ []byte) error { return deliver(r) })
-}
-
-// readBytes also delivers each record's bytes, which are valid as long as its body.
-func (s *segment) readBytes(ctx context.Context, from, until uint64, deliver func(Record, []byte) error) error {
-	begin := 0
-	for s.index[begin].last() < from {
-		begin++
-	}
-	for begin < len(s.index) && s.index[begin].first <= until {
-		end, size := begin, int64(0)
-		for end < len(s.index) && s.index[end].first <= until && (end == begin || size < readAhead) {
-			size += skippable + entryLength + int64(s.index[end].compressed)
-			end++
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		data := make([]byte, size)
-		if err := readAt(s.object, data, s.index[begin].offset-skippable-entryLength); err != nil {
-			return err
-		}
-		for ; begin < end; begin++ {
-			length := skippable + entryLength + int(s.index[begin].compressed)
-			if err := s.readFrame(begin, data[:length], from, until, deliver); err != nil {
-				return err
-			}
-			data = data[length:]
-		}
-	}
-	return nil
-}
-
-// readFrame delivers the records of one frame.
-func (s *segment) readFrame(n int, data []byte, from, until uint64, deliver func(Record, []byte) error) error {
-	f := s.index[n]
-	damaged := func(reason string) error {
-		return &DamagedError{Segment: s.Name, Frame: n + 1, From: f.first, To: f.last(), Reason: reason}
-	}
-	if !isSkippable(data, frameMagic, entryLength) || parseEntry(data[skippable:]) != f.entry {
-		return damaged("its head is not what the footer says")
-	}
-	data = data[skippable+entryLength:]
-	if crc32.Checksum(data, castagnoli) != f.checksum {
-		return damaged("its checksum is another")
-	}
-	d, err := newDecoder()
-	if err != nil {
-		return err
-	}
-	defer d.release()
-	records, err := d.DecodeAll(data, d.buffer[:0])
-	if err != nil || len(records) != int(f.size) {
-		return damaged("it cannot be decompressed")
-	}
-	d.buffer = records
-	for seq := f.first; seq <= f.last(); seq++ {
-		r, size, err := parseRecord(records)
-		if err != nil || r.Seq != seq {
-			return damaged(fmt.Sprintf("seq %d is not there", seq))
-		}
-		if seq >= from && seq <= until {
-			if err := deliver(r, records[:size]); err != nil {
-				return err
-			}
-		}
-		records = records[size:]
-	}
-	if len(records) > 0 {
-		return damaged("bytes are left after its last record")
-	}
-	return nil
-}
-
-// decoder is a zstd decoder with a buffer.
-type decoder struct {
-	*zstd.Decoder
-	buffer []byte
-}
-
-var decoders sync.Pool
-
-func newDecoder() (*decoder, error) {
-	if d, ok := decoders.Get().(*decoder); ok {
-		return d, nil
-	}
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
-	return &decoder{Decoder: d}, err
-}
-
-// maxKept bounds the buffer that a decoder keeps.
-const maxKept = 4 * frameBytes
-
-func (d *decoder) release() {
-	if cap(d.buffer) <= maxKept {
-		decoders.Put(d)
-	}
-}
 
 // check reads the whole segment and compares it with what its header and footer say. before is
 // the tree up to the record before the segment; nil if it is not known. passed is called with

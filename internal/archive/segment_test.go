@@ -242,7 +242,7 @@ func FuzzRecord(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, size, err := parseRecord(data)
+		r, size, err := parseRecord(data, nil)
 		if err != nil {
 			require.True(t, errors.Is(err, errRecord))
 			return

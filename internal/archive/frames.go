@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Frames are read and decompressed ahead of their records' delivery, in goroutines of their own:
+//
+//	object ──fetch──▶ bytes of some frames ──decode──▶ records of a frame ──readBytes──▶ deliver
+const (
+	// fetchBytes is how many bytes of frames are read at once: a request to an object store takes
+	// as long as the transfer of so many.
+	fetchBytes = 4 << 20
+
+	// framesAhead is how many decompressed frames may wait. One would do if both sides were
+	// always as fast as each other.
+	framesAhead = 2
+)
+
+// read delivers the records from sequence from to until, both within the segment, in order.
+func (s *segment) read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	return s.readBytes(ctx, from, until, func(r Record, _ []byte) error { return deliver(r) })
+}
+
+// readBytes also delivers each record's bytes, which are valid as long as its body. When it
+// returns, nothing reads the object any more.
+func (s *segment) readBytes(ctx context.Context, from, until uint64, deliver func(Record, []byte) error) error {
+	var ahead sync.WaitGroup
+	defer ahead.Wait()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	bytes, frames := make(chan fetched), make(chan decoded, framesAhead)
+	ahead.Go(func() { defer close(bytes); s.fetch(reading, from, until, bytes) })
+	ahead.Go(func() { defer close(frames); s.decode(reading, bytes, frames) })
+	for f := range frames {
+		if f.err != nil {
+			return f.err
+		}
+		if err := s.deliverFrame(f, from, until, deliver); err != nil {
+			return err
+		}
+		f.release()
+		if s.index[f.frame].last() >= until {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// fetched is the bytes of consecutive frames, from begin on and before end.
+type fetched struct {
+	begin, end int
+	data       []byte
+	err        error
+}
+
+// fetch reads the frames that hold the records from sequence from to until. It ends after an
+// error, and when ctx does.
+func (s *segment) fetch(ctx context.Context, from, until uint64, to chan<- fetched) {
+	f := fetched{}
+	for s.index[f.end].last() < from {
+		f.end++
+	}
+	for f.err == nil && f.end < len(s.index) && s.index[f.end].first <= until {
+		size := int64(0)
+		for f.begin = f.end; f.end < len(s.index) && s.index[f.end].first <= until && (f.end == f.begin || size < fetchBytes); f.end++ {
+			size += skippable + entryLength + int64(s.index[f.end].compressed)
+		}
+		f.data = make([]byte, size)
+		f.err = readAt(s.object, f.data, s.index[f.begin].offset-skippable-entryLength)
+		select {
+		case to <- f:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// decoded is one frame of records, as it was written.
+type decoded struct {
+	*decoder // its buffer has the records
+	frame    int
+	err      error
+}
+
+// decode checks and decompresses frames. It ends after an error, and when ctx does.
+func (s *segment) decode(ctx context.Context, from <-chan fetched, to chan<- decoded) {
+	for f := range from {
+		for frame := f.begin; frame < f.end; frame++ {
+			out := decoded{frame: frame, err: f.err}
+			if f.err == nil {
+				length := skippable + entryLength + int(s.index[frame].compressed)
+				out.decoder, out.err = s.decompress(frame, f.data[:length])
+				f.data = f.data[length:]
+			}
+			select {
+			case to <- out:
+			case <-ctx.Done():
+				return
+			}
+			if out.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *segment) damagedFrame(n int, reason string) error {
+	return &DamagedError{Segment: s.Name, Frame: n + 1, From: s.index[n].first, To: s.index[n].last(), Reason: reason}
+}
+
+// decompress returns a decoder whose buffer has the records of a frame.
+func (s *segment) decompress(n int, data []byte) (*decoder, error) {
+	f := s.index[n]
+	if !isSkippable(data, frameMagic, entryLength) || parseEntry(data[skippable:]) != f.entry {
+		return nil, s.damagedFrame(n, "its head is not what the footer says")
+	}
+	data = data[skippable+entryLength:]
+	if crc32.Checksum(data, castagnoli) != f.checksum {
+		return nil, s.damagedFrame(n, "its checksum is another")
+	}
+	d, err := newDecoder()
+	if err != nil {
+		return nil, err
+	}
+	d.buffer, err = d.DecodeAll(data, d.buffer[:0])
+	if err != nil || len(d.buffer) != int(f.size) {
+		return nil, s.damagedFrame(n, "it cannot be decompressed")
+	}
+	return d, nil
+}
+
+// deliverFrame delivers the records of one frame that are wanted.
+func (s *segment) deliverFrame(d decoded, from, until uint64, deliver func(Record, []byte) error) error {
+	f, records := s.index[d.frame], d.buffer
+	for seq := f.first; seq <= f.last(); seq++ {
+		r, size, err := parseRecord(records, s.space)
+		if err != nil || r.Seq != seq {
+			return s.damagedFrame(d.frame, fmt.Sprintf("seq %d is not there", seq))
+		}
+		if seq >= from && seq <= until {
+			if err := deliver(r, records[:size]); err != nil {
+				return err
+			}
+		}
+		records = records[size:]
+	}
+	if len(records) > 0 {
+		return s.damagedFrame(d.frame, "bytes are left after its last record")
+	}
+	return nil
+}
+
+// decoder is a zstd decoder with a buffer.
+type decoder struct {
+	*zstd.Decoder
+	buffer []byte
+}
+
+var decoders sync.Pool
+
+func newDecoder() (*decoder, error) {
+	if d, ok := decoders.Get().(*decoder); ok {
+		return d, nil
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
+	return &decoder{Decoder: d}, err
+}
+
+// maxKept bounds the buffer that a decoder keeps.
+const maxKept = 4 * frameBytes
+
+func (d *decoder) release() {
+	if cap(d.buffer) <= maxKept {
+		decoders.Put(d)
+	}
+}
