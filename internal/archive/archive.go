@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // ContradictionError: the archive is not that of the log, or not of one log. Nothing is written
@@ -53,6 +53,9 @@ func Open(ctx context.Context, place storage.Place, logID string) (*Archive, err
 	return a, a.Refresh(ctx)
 }
 
+// LogID is that of the log whose archive this is.
+func (a *Archive) LogID() string { return a.logID }
+
 // First is the first sequence; 0 in an empty archive.
 func (a *Archive) First() uint64 {
 	if len(a.segments) == 0 {
@@ -87,6 +90,14 @@ func (a *Archive) StoredTo() time.Time {
 
 // Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
 func (a *Archive) Faults() []error { return a.faults }
+
+// Clone returns a copy for another goroutine, so that it need not open the segments again.
+func (a *Archive) Clone() *Archive {
+	out := *a
+	out.known, out.segments = maps.Clone(a.known), slices.Clone(a.segments)
+	out.replaced, out.faults = slices.Clone(a.replaced), slices.Clone(a.faults)
+	return &out
+}
 
 // end returns the newest segment; nil in an empty archive.
 func (a *Archive) end() *Info {
@@ -275,128 +286,4 @@ func (a *Archive) valueAt(ctx context.Context, info *Info, seq uint64) (out Hash
 			out = value
 		}
 	})
-}
-
-// segmentOf returns the segment that holds a sequence; nil if there is none.
-func (a *Archive) segmentOf(seq uint64) *Info {
-	at, _ := slices.BinarySearchFunc(a.segments, seq, func(info *Info, seq uint64) int {
-		if info.Last < seq {
-			return -1
-		}
-		return 1
-	})
-	if at == len(a.segments) || a.segments[at].First > seq {
-		return nil
-	}
-	return a.segments[at]
-}
-
-// missing returns why a sequence cannot be read.
-func (a *Archive) missing(from, until uint64) error {
-	for _, fault := range a.faults {
-		if damaged := new(DamagedError); errors.As(fault, &damaged) && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
-			next := a.nextSegment(from)
-			if next == nil || next.First > damaged.From {
-				return fault
-			}
-		}
-	}
-	if next := a.nextSegment(from); next != nil {
-		until = min(until, next.First-1)
-	}
-	return &GapError{from, until}
-}
-
-func (a *Archive) nextSegment(after uint64) *Info {
-	for _, info := range a.segments {
-		if info.First > after {
-			return info
-		}
-	}
-	return nil
-}
-
-// Check reads everything and compares it with what the segments say. It calls damaged with each
-// fault, those of Faults included, and goes on behind it. It fails if the place cannot be read.
-func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
-	for _, fault := range a.faults {
-		damaged(fault)
-	}
-	tree := new(fingerprint.Tree)
-	for i, info := range a.segments {
-		if i > 0 && a.segments[i-1].Last+1 != info.First {
-			tree = nil // it goes on behind the next segment
-		}
-		err := a.checkSegment(ctx, info, tree)
-		if fault := new(DamagedError); errors.As(err, &fault) {
-			damaged(fault)
-		} else if err != nil {
-			return err
-		}
-		tree = info.tree
-	}
-	return nil
-}
-
-func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree) (err error) {
-	s, err := a.openSegment(ctx, info.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return s.check(ctx, before, nil)
-}
-
-// RequireAlone returns an error if the place holds segments of another log.
-func RequireAlone(ctx context.Context, place storage.Place, logID string) error {
-	folders, err := place.Folders(ctx)
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		if folder == logID {
-			continue
-		}
-		names, err := place.List(ctx, folder)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(names, isSegment) {
-			return contradiction("%s holds segments of log %s, and this is log %s; each log needs a place of its own", place, folder, logID)
-		}
-	}
-	return nil
-}
-
-func isSegment(name string) bool {
-	_, _, is := parseName(name)
-	return is
-}
-
-// Logs lists the logs that have segments in a place.
-func Logs(ctx context.Context, place storage.Place) (logs []string, err error) {
-	folders, err := place.Folders(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, folder := range folders {
-		names, err := place.List(ctx, folder)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(names, isSegment) {
-			logs = append(logs, folder)
-		}
-	}
-	return logs, nil
-}
-
-// treeBefore returns the tree up to the record before a segment.
-func (a *Archive) treeBefore(info *Info) *fingerprint.Tree {
-	for i, other := range a.segments {
-		if other == info && i > 0 && a.segments[i-1].Last+1 == info.First {
-			return a.segments[i-1].tree
-		}
-	}
-	return new(fingerprint.Tree)
 }

@@ -18,6 +18,7 @@
 //	segment.go   opens one; frames.go reads it ahead of who is given the records
 //	storage      keeps the segments: a package of its own
 //	names.go     the names of segments
-//	archive.go   the segments of one log, in order, and what is wrong with them; read.go reads them
+//	archive.go   the segments of one log, in order, and what is wrong with them
+//	read.go      reads and checks them; logs.go finds the logs of a place
 //	archiver.go  copies the log into the archive; merge.go merges what is small
 package archive

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 const (
@@ -30,7 +31,7 @@ func (a *Archiver) merge(ctx context.Context) error {
 		return nil
 	}
 	first, last := parts[0], parts[len(parts)-1]
-	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: a.archive.treeBefore(first)}
+	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: a.archive.treeBefore(first.First)}
 	name := mergedName(first.First, last.Last)
 	var info Info
 	err := a.create(ctx, name, from, &info, func(w *writer) error {
@@ -119,7 +120,7 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	}
 	var wrong error
 	equal := map[string]bool{}
-	err = s.check(ctx, a.archive.treeBefore(merged), func(seq uint64, value Hash) {
+	err = s.check(ctx, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
 		if part := infos[seq]; part != nil {
 			equal[part.Name] = value == part.After
 			if value != part.After {
@@ -143,4 +144,12 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 		delete(a.archive.known, name)
 	}
 	return nil
+}
+
+// treeBefore returns the tree up to the record before first, with which a segment begins.
+func (a *Archive) treeBefore(first uint64) *fingerprint.Tree {
+	if before := a.segmentOf(first - 1); before != nil && before.Last == first-1 {
+		return before.tree
+	}
+	return new(fingerprint.Tree)
 }

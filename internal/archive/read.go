@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // Read delivers the records from sequence from to until, in order and without gaps. A record's
@@ -54,17 +54,6 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 	return s.read(ctx, from, until, deliver)
 }
 
-// Clone returns a copy for another goroutine, so that it need not open the segments again.
-func (a *Archive) Clone() *Archive {
-	out := *a
-	out.known, out.segments = maps.Clone(a.known), slices.Clone(a.segments)
-	out.replaced, out.faults = slices.Clone(a.replaced), slices.Clone(a.faults)
-	return &out
-}
-
-// LogID is that of the log whose archive this is.
-func (a *Archive) LogID() string { return a.logID }
-
 // Readable returns the least sequence from seq on that a segment holds; 0 if there is none. A
 // frame of it can be damaged.
 func (a *Archive) Readable(seq uint64) uint64 {
@@ -75,4 +64,74 @@ func (a *Archive) Readable(seq uint64) uint64 {
 		return next.First
 	}
 	return 0
+}
+
+// segmentOf returns the segment that holds a sequence; nil if there is none.
+func (a *Archive) segmentOf(seq uint64) *Info {
+	at, _ := slices.BinarySearchFunc(a.segments, seq, func(info *Info, seq uint64) int {
+		if info.Last < seq {
+			return -1
+		}
+		return 1
+	})
+	if at == len(a.segments) || a.segments[at].First > seq {
+		return nil
+	}
+	return a.segments[at]
+}
+
+// missing returns why a sequence cannot be read.
+func (a *Archive) missing(from, until uint64) error {
+	for _, fault := range a.faults {
+		if damaged := new(DamagedError); errors.As(fault, &damaged) && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
+			next := a.nextSegment(from)
+			if next == nil || next.First > damaged.From {
+				return fault
+			}
+		}
+	}
+	if next := a.nextSegment(from); next != nil {
+		until = min(until, next.First-1)
+	}
+	return &GapError{from, until}
+}
+
+func (a *Archive) nextSegment(after uint64) *Info {
+	for _, info := range a.segments {
+		if info.First > after {
+			return info
+		}
+	}
+	return nil
+}
+
+// Check reads everything and compares it with what the segments say. It calls damaged with each
+// fault, those of Faults included, and goes on behind it. It fails if the place cannot be read.
+func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
+	for _, fault := range a.faults {
+		damaged(fault)
+	}
+	tree := new(fingerprint.Tree)
+	for i, info := range a.segments {
+		if i > 0 && a.segments[i-1].Last+1 != info.First {
+			tree = nil // it goes on behind the next segment
+		}
+		err := a.checkSegment(ctx, info, tree)
+		if fault := new(DamagedError); errors.As(err, &fault) {
+			damaged(fault)
+		} else if err != nil {
+			return err
+		}
+		tree = info.tree
+	}
+	return nil
+}
+
+func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree) (err error) {
+	s, err := a.openSegment(ctx, info.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return s.check(ctx, before, nil)
 }
