@@ -19,6 +19,7 @@ type restoreCommand struct {
 	From            string        `name:"from" required:"" placeholder:"URL" help:"The archive: a folder, or s3://bucket/prefix."`
 	S3Endpoint      string        `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
 	Drill           bool          `name:"check" help:"Restore into a new folder, compare, say how long it took, and remove the folder. No other log is touched."`
+	LostUntil       uint64        `name:"lost-until" placeholder:"N" help:"Newest sequence of the lost log, as projector status shows it: a mark stands for each message after the archive's end, so that its sequence is not given out again."`
 	Scratch         string        `name:"scratch" placeholder:"DIR" help:"Where --check makes its folder; the default is the system's folder for temporary files."`
 	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" help:"Replicas of the stream; the default is 1, and 3 in a cluster."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long the stream remembers event ids."`
@@ -45,6 +46,9 @@ func (c *restoreCommand) Check(faults *cli.Faults) {
 	if c.Scratch != "" && !c.Drill {
 		faults.Addf("--scratch needs --check")
 	}
+	if c.LostUntil > 0 && c.Drill {
+		faults.Addf("--lost-until and --check exclude each other")
+	}
 }
 
 // Run restores a lost log. The exit status is 3 if the archive does not give a whole log.
@@ -65,7 +69,7 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	config := restore.Config{
 		Place:  c.place,
 		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow},
-		Report: c.progress(stderr),
+		Report: c.progress(stderr), LostUntil: c.LostUntil,
 	}
 	switch {
 	case c.Drill:

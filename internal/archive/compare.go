@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
@@ -90,30 +91,38 @@ type Checked struct {
 }
 
 // CheckAgainst compares the archive of a log with the log; with full it reads every byte of the
-// archive, too. It changes nothing. It fails if the place or the log cannot be read.
-func CheckAgainst(ctx context.Context, place storage.Place, source Source, full bool) (*Checked, error) {
+// archive, too. It changes nothing. source is nil if the log cannot be read. It fails if the
+// place or the log cannot be read.
+func CheckAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (out *Checked, err error) {
+	for try := 1; ; try++ {
+		out, err = checkAgainst(ctx, place, logID, source, full)
+		if !errors.Is(err, fs.ErrNotExist) || try == listTries { // otherwise segments were merged meanwhile
+			return out, err
+		}
+	}
+}
+
+func checkAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (*Checked, error) {
 	out := &Checked{Archive: place.String(), Full: full}
 	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
-	head, err := source.Head(ctx)
-	if err != nil {
+	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
 		return nil, err
 	}
-	if err := asFault(RequireAlone(ctx, place, head.LogID), wrong); err != nil {
-		return nil, err
-	}
-	opened, err := Open(ctx, place, head.LogID)
+	opened, err := Open(ctx, place, logID)
 	if err != nil {
 		return nil, err
 	}
 	if full {
-		err = opened.Check(ctx, wrong)
+		if err := opened.Check(ctx, wrong); err != nil {
+			return nil, err
+		}
 	} else {
 		for _, fault := range opened.Faults() {
 			wrong(fault)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if source == nil {
+		return out, nil
 	}
 	if err := asFault(opened.compare(ctx, source), wrong); err != nil {
 		return nil, err

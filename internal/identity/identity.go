@@ -96,7 +96,7 @@ func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoi
 	case c.Position == 0, c.Position+1 == info.First && c.Digest == nil: // nothing is applied yet, or the log was adopted
 		return nil
 	case c.Position > info.Last:
-		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log; where it is lost, see: projector adopt-log",
+		return fmt.Errorf("%w: it ends at seq %d, partition %d is applied up to seq %d; restore the log; where these messages are lost, see: ingest restore --lost-until and projector adopt-log",
 			ErrLogLost, info.Last, c.Partition, c.Position)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -105,7 +105,7 @@ func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoi
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(message.Digest(), c.Digest) {
+	if !bytes.Equal(message.Digest(), c.Digest) && !message.Lost() {
 		return fmt.Errorf("%w: the message at seq %d is another one than was applied there", ErrLogLost, c.Position)
 	}
 	return nil

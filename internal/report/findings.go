@@ -103,6 +103,9 @@ func (f Findings) Verdict(v verify.Verdict) {
 			fmt.Fprintf(f.Out, "violated: %s (%d rows)\n", sum.Rule, sum.Wrong)
 		}
 	}
+	if v.Lost > 0 {
+		fmt.Fprintf(f.Out, "%d messages were lost with an earlier log: a mark stands for each\n", v.Lost)
+	}
 	if v.Unverifiable > 0 {
 		fmt.Fprintf(f.Out, "%d messages were signed with a secret that was not given%s\n", v.Unverifiable, notWrong(v))
 	}

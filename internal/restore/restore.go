@@ -10,6 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 )
 
 // UnusableError: no whole log can be made from the archive.
@@ -32,9 +33,10 @@ type Result struct {
 	Archive string `json:"archive"`
 	LogID   string `json:"log_id"`
 	archive.Compared
-	StoredTo time.Time `json:"stored_to"` // of the newest message
-	Begun    uint64    `json:"begun_seq"` // the first sequence that this run has written
-	Seconds  float64   `json:"seconds"`
+	StoredTo  time.Time `json:"stored_to"`                // of the newest message
+	LostUntil uint64    `json:"lost_until_seq,omitempty"` // marks stand from Last+1 to here
+	Begun     uint64    `json:"begun_seq"`                // the first sequence that this run has written
+	Seconds   float64   `json:"seconds"`
 }
 
 // Progress is called now and then: first while messages are written, then while they are compared.
@@ -46,7 +48,14 @@ type Config struct {
 	Log    *eventlog.Log
 	Stream eventlog.StreamConfig // its LogID, Partitions and FirstSeq come from the archive
 	Report Progress
+
+	// LostUntil is the newest sequence that the lost log had given out, if that is known. Marks
+	// stand for the messages after the archive's end; see events.Lost. 0 if there are none.
+	LostUntil uint64
 }
+
+// maxLost bounds the marks, for a LostUntil that was mistyped.
+const maxLost = 50_000_000
 
 // Run restores the log of the only archive in a place. The error is an UnusableError if the archive
 // is damaged, has a gap, or differs from what was restored, and eventlog.ErrNotEmpty if there is a
@@ -56,6 +65,9 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	opened, result, err := open(ctx, config.Place)
 	if err != nil {
 		return result, err
+	}
+	if config.LostUntil > 0 && (config.LostUntil < opened.Last() || config.LostUntil > opened.Last()+maxLost) {
+		return result, fmt.Errorf("the archive ends with seq %d: %d cannot be the newest sequence of the lost log", opened.Last(), config.LostUntil)
 	}
 	config.Stream.LogID, config.Stream.Partitions, config.Stream.FirstSeq = result.LogID, opened.Partitions(), opened.First()
 	restoration, err := config.Log.Restore(ctx, config.Stream)
@@ -79,6 +91,10 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	if result.Last != opened.Last() || result.First != opened.First() {
 		return result, fmt.Errorf("seq %d to %d were compared, the archive has %d to %d", result.First, result.Last, opened.First(), opened.Last())
 	}
+	if err := markLost(ctx, restoration, config); err != nil {
+		return result, err
+	}
+	result.LostUntil = config.LostUntil
 	if err := restoration.Finish(ctx); err != nil {
 		return result, err
 	}
@@ -111,7 +127,7 @@ func open(ctx context.Context, place storage.Place) (opened *archive.Archive, re
 
 // copyTo writes the records that the log does not have yet.
 func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive, config Config) error {
-	if last := to.Next() - 1; last > from.Last() {
+	if last := to.Next() - 1; last > max(from.Last(), config.LostUntil) {
 		return fmt.Errorf("the log that is being restored has messages up to seq %d, the archive up to %d", last, from.Last())
 	}
 	err := from.Read(ctx, to.Next(), from.Last(), func(r archive.Record) error {
@@ -124,6 +140,23 @@ func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive
 	}
 	if err != nil {
 		return err
+	}
+	return to.Flush(ctx)
+}
+
+// markLost writes the marks that the log does not have yet.
+func markLost(ctx context.Context, to *eventlog.Restoration, config Config) error {
+	for seq := to.Next(); seq <= config.LostUntil; seq++ {
+		id, body := events.Lost(seq)
+		event, err := events.Parse(body)
+		if err != nil {
+			return err
+		}
+		mark := archive.Record{Seq: seq, Partition: event.Partition(config.Stream.Partitions), StoredAt: time.Now(), Header: []events.Header{{Name: events.HeaderID, Value: id}}, Body: body}
+		config.Report("marked as lost", seq, config.LostUntil)
+		if err := to.Append(ctx, mark); err != nil {
+			return err
+		}
 	}
 	return to.Flush(ctx)
 }

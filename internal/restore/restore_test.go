@@ -325,3 +325,39 @@ func TestAnEmptyPlaceAndOneWithTwoLogsAreRefused(t *testing.T) {
 	_, err = restore.Embedded(t.Context(), config(placeAt(t, both)), t.TempDir(), testenv.Logger(t))
 	require.ErrorContains(t, err, "several logs")
 }
+
+// What the archive does not have is lost, but its sequences are not given out again.
+func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 10)
+	for _, wrong := range []uint64{3, 1 << 40} {
+		c := config(place)
+		c.LostUntil = wrong
+		_, err := restore.Embedded(t.Context(), c, t.TempDir(), testenv.Logger(t))
+		require.ErrorContains(t, err, "cannot be the newest sequence")
+	}
+	c := config(place)
+	c.LostUntil = 15
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	interrupted := c
+	interrupted.Report = func(doing string, seq, _ uint64) {
+		if seq == 13 {
+			cancel()
+		}
+	}
+	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
+	require.ErrorIs(t, err, context.Canceled)
+	result, err := restore.Embedded(t.Context(), c, dir, testenv.Logger(t))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{10, 15}, []uint64{result.Last, result.LostUntil})
+	again := &testenv.Log{Dir: dir}
+	again.Start(t, partitions)
+	defer again.Stop(t)
+	for seq := uint64(9); seq <= 15; seq++ {
+		message, err := again.Message(t.Context(), seq)
+		require.NoError(t, err)
+		require.Equal(t, seq > 10, message.Lost())
+	}
+	archiveAll(t, again.Log, place)
+}

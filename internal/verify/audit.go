@@ -31,15 +31,20 @@ type audit struct {
 	mu           sync.Mutex
 	faults       int
 	unverifiable int
+	lost         int // marks, see events.Lost
 }
 
 func (a *audit) inspect(m events.Message, event events.Event) {
 	fault, verifiable := a.faultOf(m, event)
-	if fault == "" && verifiable {
+	lost := fault == "" && m.Lost()
+	if fault == "" && verifiable && !lost {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if lost {
+		a.lost++
+	}
 	if !verifiable {
 		a.unverifiable++
 		if a.strict {
@@ -63,6 +68,8 @@ func (a *audit) faultOf(m events.Message, event events.Event) (fault string, ver
 		return fmt.Sprintf("its message id is %q, its body has %q", m.ID, event.ID), true
 	case event.Partition(a.partitions) != m.Partition:
 		return fmt.Sprintf("it is in partition %d and belongs to %d", m.Partition, event.Partition(a.partitions)), true
+	case m.Lost():
+		return "", true
 	case m.Signature == "":
 		return "it has no signature", true
 	}

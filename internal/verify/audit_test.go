@@ -68,7 +68,17 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 		"a made-up signature":      {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "cd34" }, 1, 0},
 		"a signature without key":  {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "" }, 1, 0},
 		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1},
-		"a key and no signature":   {func(m *events.Message) { m.Signature = "" }, 0, 1},
+		"a mark": {func(m *events.Message) {
+			id, body := events.Lost(m.Seq)
+			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
+			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
+		}, 0, 0},
+		"a mark of another sequence": {func(m *events.Message) {
+			id, body := events.Lost(m.Seq + 1)
+			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
+			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
+		}, 0, 1},
+		"a key and no signature": {func(m *events.Message) { m.Signature = "" }, 0, 1},
 	} {
 		for _, strict := range []bool{false, true} {
 			var found []Fault

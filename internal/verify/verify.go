@@ -40,6 +40,7 @@ type Verdict struct {
 	Schema       string           `json:"schema"`
 	Position     uint64           `json:"position"`     // the newest message that the tables hold
 	Faults       int              `json:"faults"`       // of messages
+	Lost         int              `json:"lost"`         // marks of messages that a restore could not bring back; no fault
 	Unverifiable int              `json:"unverifiable"` // messages signed with a secret that was not given; with Strict these are faults, too
 	Strict       bool             `json:"strict"`
 	Differences  int              `json:"differences"`  // of rows, without those in OutOfOrder
@@ -100,7 +101,7 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	if err := fold.Run(ctx, verdict.Position); err != nil {
 		return Verdict{}, err
 	}
-	verdict.Faults, verdict.Unverifiable = audit.faults, audit.unverifiable
+	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
 	if err := v.compareDefinitions(ctx, frozen, &verdict); err != nil {
 		return Verdict{}, err
 	}

@@ -3,17 +3,19 @@ package logreport
 import (
 	"io"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Files says whether the log's files are whole.
 type Files struct {
-	*blockstore.Report
-	Whole      bool   `json:"whole"`
-	Running    bool   `json:"running"`            // ingest writes to them meanwhile
-	Salvaged   int    `json:"salvaged,omitempty"` // events that were saved
-	SalvagedTo string `json:"-"`                  // the file that has them; empty if none was asked for
+	*blockstore.Report                  // nil for the log of a cluster
+	Archive            *archive.Checked `json:"archive,omitempty"` // nil if it was not checked
+	Whole              bool             `json:"whole"`
+	Running            bool             `json:"running"`            // ingest writes to them meanwhile
+	Salvaged           int              `json:"salvaged,omitempty"` // events that were saved
+	SalvagedTo         string           `json:"-"`                  // the file that has them; empty if none was asked for
 }
 
 // Write writes text for people, or one JSON object.
@@ -22,6 +24,31 @@ func (f Files) Write(w io.Writer, asJSON bool) error {
 }
 
 func (f Files) text(p *page.Page) {
+	if f.Report != nil {
+		f.filesText(p)
+	}
+	if f.Archive != nil {
+		checkedText(p, f.Archive)
+	}
+}
+
+// checkedText says whether an archive agrees with its log.
+func checkedText(p *page.Page, c *archive.Checked) {
+	for _, fault := range c.Faults {
+		p.Line("%s", fault)
+	}
+	switch {
+	case c.Segments > 0:
+		p.Line("the archive %s has the same messages as the log in %d segments, seq %d to %d", c.Archive, c.Segments, c.First, c.Last)
+	default:
+		p.Line("no segment of the archive %s could be compared with the log", c.Archive)
+	}
+	if c.Full {
+		p.Line("every byte of the archive was read")
+	}
+}
+
+func (f Files) filesText(p *page.Page) {
 	for _, damage := range f.Damage {
 		p.Line("%s", damage)
 	}

@@ -72,7 +72,12 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 		"files_damaged":  {Report: &damaged},
 		"files_salvaged": {Report: &damaged, Salvaged: 890, SalvagedTo: "saved.jsonl"},
 		"files_empty":    {Report: &blockstore.Report{Stream: "PAYMENTS", LogID: "kq3f", First: 1}, Whole: true, Running: true},
-		"files_no_log":   {Report: &blockstore.Report{Stream: "PAYMENTS"}, Whole: true},
+		"files_archive": {Report: &whole, Whole: true, Archive: &archive.Checked{
+			Archive: "/srv/archive", Full: true, Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"},
+		}},
+		"files_archive_damaged": {Report: &damaged, Archive: &archive.Checked{Archive: "/srv/archive", Faults: []string{"the archive lacks seq 4 to 6"}}},
+		"files_archive_cluster": {Whole: true, Archive: &archive.Checked{Archive: "/srv/archive", Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"}}},
+		"files_no_log":          {Report: &blockstore.Report{Stream: "PAYMENTS"}, Whole: true},
 	} {
 		requireGolden(t, file, files.Write)
 	}
@@ -95,7 +100,7 @@ func TestARestoreIsShown(t *testing.T) {
 		Compared: archive.Compared{First: 1, Last: 900, Segments: 3, Root: "00ff"},
 	}
 	continued := done
-	continued.Begun = 301
+	continued.Begun, continued.LostUntil = 301, 907
 	for file, drill := range map[string]bool{"restored": false, "restore_drill": true} {
 		requireGolden(t, file, func(w io.Writer, asJSON bool) error { return Restored(w, done, drill, asJSON) })
 	}

@@ -24,6 +24,9 @@ func restoredText(p *page.Page, r restore.Result, drill bool) {
 		p.Line("an earlier run had restored it up to seq %d", r.Begun-1)
 	}
 	p.Line("every message was read back and compared with the archive; root %s", r.Root)
+	if r.LostUntil > r.Last {
+		p.Line("seq %d to %d are lost: a mark stands for each", r.Last+1, r.LostUntil)
+	}
 	if !drill {
 		p.Line("the archive ends with what was stored at %s: events that ingest acknowledged later are lost, unless the provider sends them again",
 			r.StoredTo.Format(time.RFC3339))

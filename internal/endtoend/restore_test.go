@@ -1,0 +1,172 @@
+package endtoend
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// purchases returns the bodies of purchases number from to until, by ten users.
+func purchases(from, until int) (bodies []string) {
+	for i := from; i <= until; i++ {
+		bodies = append(bodies, pack(fmt.Sprintf("evt_%d", i), fmt.Sprintf("pay_%d", i), fmt.Sprintf("u_%d", i%10), i))
+	}
+	return bodies
+}
+
+// loseDisk kills ingest and removes its data directory.
+func (w *world) loseDisk(t *testing.T) {
+	t.Helper()
+	w.ingest.Kill()
+	require.NoError(t, os.RemoveAll(w.dir))
+}
+
+// restore runs ingest restore. The first run is killed once it has begun to write.
+func (w *world) restore(t *testing.T, from string, args ...string) (output string) {
+	t.Helper()
+	args = append([]string{"restore", "--from", from}, args...)
+	killed := testenv.Start(t, "ingest", w.env(), args...)
+	wait.Until(t, func() bool {
+		_, err := os.Stat(filepath.Join(w.dir, "log", "jetstream", "PAYFOLD", "streams", testenv.Stream, "msgs", "1.blk"))
+		return err == nil || killed.HasExited()
+	}, "the restore has begun")
+	if killed.Kill(); killed.HasExited() && killed.Exit(t) == 0 {
+		return killed.Output() // it was faster
+	}
+	require.Contains(t, w.requireStartRefused(t, "ARCHIVE_URL="+from), "is being restored from an archive")
+	again := testenv.Start(t, "ingest", w.env(), args...)
+	require.Zero(t, again.Exit(t), again.Output())
+	return again.Output()
+}
+
+// awaitArchived waits until the archive has all of the log.
+func (w *world) awaitArchived(t *testing.T, url string) {
+	t.Helper()
+	wait.Until(t, func() bool {
+		status := w.archived(t, url)
+		return status.LagMessages == 0 && status.Last == w.head(t)
+	}, "the archive has the log")
+}
+
+// checkArchive runs ingest check --archive, which must end with this status.
+func (w *world) checkArchive(t *testing.T, status int, url string, args ...string) (output string) {
+	t.Helper()
+	p := testenv.Start(t, "ingest", append(w.env(), url), append([]string{"check", "--archive"}, args...)...)
+	require.Equal(t, status, p.Exit(t), p.Output())
+	return p.Output()
+}
+
+func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	url := "ARCHIVE_URL=" + place
+	w := setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w.startProjector(t)
+	w.deliver(t, purchases(1, 80)...)
+	w.awaitProjected(t)
+	w.awaitArchived(t, url)
+	require.Contains(t, w.checkArchive(t, 0, url), "has the same messages as the log")
+	w.loseDisk(t)
+
+	drill := testenv.Start(t, "ingest", w.env(), "restore", "--from", place, "--check")
+	require.Zero(t, drill.Exit(t), drill.Output())
+	require.Contains(t, drill.Output(), "can be restored")
+	_, err := os.Stat(w.dir)
+	require.ErrorIs(t, err, fs.ErrNotExist, "a drill touches nothing")
+
+	require.Contains(t, w.restore(t, place), "seq 1 to 80")
+	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "seq 1 to 80")
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w.deliver(t, purchases(75, 90)...) // six of them again
+	w.awaitProjected(t)
+	require.Contains(t, w.run(t, "verify"), "is what the log gives")
+	w.requireAllAccounted(t)
+	w.awaitArchived(t, url)
+	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "has the same messages as the log")
+}
+
+// Messages that were not archived yet are lost with the disk. What they did stays in the tables,
+// their sequences are not given out again, and the provider can send them again.
+func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	url := "ARCHIVE_URL=" + place
+	w := setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	projector := w.startProjector(t)
+	w.deliver(t, purchases(1, 40)...)
+	w.awaitArchived(t, url)
+	w.ingest.Kill()
+	w.startIngest(t, "ARCHIVE_URL=none")
+	w.deliver(t, purchases(41, 50)...)
+	w.awaitProjected(t)
+	stop(t, projector)
+	balances := func() []string {
+		return mustQuery[[]string](t, w.database, "select array_agg(user_id || ' ' || balance order by user_id) from portal.credits")
+	}
+	before := balances()
+	w.loseDisk(t)
+
+	// Without the marks a projector refuses the log, and says up to where its tables are.
+	w.restore(t, place)
+	w.startIngest(t, url)
+	refusing := w.startProjector(t)
+	require.Equal(t, 1, refusing.Exit(t), refusing.Output())
+	require.Contains(t, refusing.Output(), "applied up to seq 50")
+	require.Contains(t, refusing.Output(), "--lost-until")
+	w.loseDisk(t)
+
+	require.Contains(t, w.restore(t, place, "--lost-until", "50"), "seq 41 to 50 are lost")
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w.startProjector(t)
+	w.deliver(t, purchases(41, 50)...)
+	w.awaitProjected(t)
+	require.Equal(t, before, balances(), "what was sent again takes no effect twice")
+	require.EqualValues(t, 60, w.head(t))
+	w.promote(t, "rebuild", "--promote")
+	require.Equal(t, before, balances())
+	verified := w.run(t, "verify", "--strict")
+	require.Contains(t, verified, "10 messages were lost")
+	require.Contains(t, verified, "is what the log gives")
+	w.awaitArchived(t, url)
+	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "seq 1 to 60")
+}
+
+func TestCheckFindsWhereArchiveAndLogDiffer(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	url := "ARCHIVE_URL=" + place
+	w := setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w.deliver(t, purchases(1, 20)...)
+	w.awaitArchived(t, url)
+	w.ingest.Kill()
+	segments, err := filepath.Glob(filepath.Join(place, "*", "*.seg"))
+	require.NoError(t, err)
+	require.NotEmpty(t, segments)
+	content, err := os.ReadFile(segments[0])
+	require.NoError(t, err)
+	changed := append([]byte{}, content...)
+	changed[200] ^= 1 // within its first frame
+	require.NoError(t, errors.Join(os.Chmod(segments[0], 0o600), os.WriteFile(segments[0], changed, 0o600)))
+	require.Contains(t, w.checkArchive(t, 3, url, "--full"), filepath.Base(segments[0]))
+	require.NoError(t, os.WriteFile(segments[0], content, 0o600))
+
+	other := setup(t) // another log's archive in its place
+	other.ingest.Kill()
+	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "log")))
+	require.NoError(t, os.Rename(filepath.Join(other.dir, "log"), filepath.Join(w.dir, "log")))
+	require.Contains(t, w.checkArchive(t, 3, url), "holds segments of log")
+}
