@@ -12,11 +12,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // ensureCluster creates the cluster if it does not exist. It creates it under another name
 // and renames it at the end, so an existing cluster is always complete.
-func ensureCluster(ctx context.Context, at site, durable bool) error {
+func ensureCluster(ctx context.Context, at site, fsync bool) error {
 	home, staging := filepath.Dir(at.cluster), filepath.Join(filepath.Dir(at.cluster), "."+filepath.Base(at.cluster)+"-initdb")
 	// A killed process may have left this folder. This process holds the lock, so no other
 	// process uses it.
@@ -39,21 +41,21 @@ func ensureCluster(ctx context.Context, at site, durable bool) error {
 	if err := errors.Join(at.account.give(passwordFile), at.account.give(staging)); err != nil {
 		return err
 	}
-	if err := initialise(ctx, at, data, passwordFile, durable); err != nil {
+	if err := initialise(ctx, at, data, passwordFile, fsync); err != nil {
 		return fmt.Errorf("initdb: %w", err)
 	}
 	if err := os.Rename(data, at.cluster); err != nil {
 		return err
 	}
-	return syncFolder(home)
+	return durable.Sync(home)
 }
 
-func initialise(ctx context.Context, at site, data, passwordFile string, durable bool) error {
+func initialise(ctx context.Context, at site, data, passwordFile string, fsync bool) error {
 	args := []string{
 		"--pgdata=" + data, "--username=" + superuser, "--pwfile=" + passwordFile,
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--data-checksums",
 	}
-	if !durable {
+	if !fsync {
 		args = append(args, "--no-sync")
 	}
 	initdb := command(at.account, filepath.Join(at.binaries, "initdb"), args...)
@@ -101,7 +103,7 @@ func checkVersion(at site) error {
 
 // postmaster returns the server's command. The settings are arguments and not in the
 // cluster's files, so that a new build's settings apply to an old cluster.
-func postmaster(at site, durable bool) *exec.Cmd {
+func postmaster(at site, fsync bool) *exec.Cmd {
 	settings := []string{
 		"listen_addresses=", "port=" + port, "unix_socket_directories=" + at.sockets,
 		"max_connections=100", "shared_buffers=64MB", // a developer's machine does other work too
@@ -112,7 +114,7 @@ func postmaster(at site, durable bool) *exec.Cmd {
 		// The planner overestimates new tables, and would compile short queries with LLVM.
 		"jit=off",
 	}
-	if !durable {
+	if !fsync {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
 	args := []string{"-D", at.cluster}

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/sqlstate"
 )
 
@@ -71,7 +72,7 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	if err != nil {
 		return fmt.Errorf("open the new server: %w", err)
 	}
-	if err := writeFile(at.dsnFile, at.dsn(database)+"\n"); err != nil {
+	if err := durable.Replace(at.dsnFile, at.dsn(database)+"\n"); err != nil {
 		return err
 	}
 	s.logger.InfoContext(ctx, "private postgres is ready", "cluster", at.cluster, "dsn_file", at.dsnFile)
@@ -127,5 +128,5 @@ func ensurePassword(path, cluster string) (string, error) {
 		return "", fmt.Errorf("the cluster %s exists but its password file %s is missing", cluster, path)
 	}
 	password := rand.Text()
-	return password, writeFile(path, password+"\n")
+	return password, durable.Replace(path, password+"\n")
 }

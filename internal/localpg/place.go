@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // sharedHome holds the clusters of data folders that root uses and that no other user can
@@ -45,7 +47,7 @@ func locate(ctx context.Context, dir, binaries string, who account) (string, err
 		return "", fmt.Errorf("user %d cannot reach %s: %w", who.uid, inside, reachable)
 	}
 	place := filepath.Join(sharedHome, strings.ToLower(rand.Text()[:16]))
-	if err := writeFile(record, place+"\n"); err != nil {
+	if err := durable.Replace(record, place+"\n"); err != nil {
 		return "", err
 	}
 	return place, makeHome()
@@ -67,31 +69,4 @@ func reaches(ctx context.Context, who account, binaries, dir string) error {
 	probe := command(who, filepath.Join(binaries, "postgres"), "--version")
 	probe.Dir = dir
 	return probe.Run()
-}
-
-// writeFile replaces the file atomically: after a crash it has all of the new content or all
-// of the old. Only its owner can read it.
-func writeFile(path, content string) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // does nothing after the rename
-	_, err = file.WriteString(content)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // Files beside a key. A missing signedFile is not a new beginning: a signer that has forgotten
@@ -35,7 +37,7 @@ func NewKey(path, name string) (verifier string, err error) {
 		path, text string
 		mode       os.FileMode
 	}{{path, private + "\n", 0o600}, {path + publicFile, verifier + "\n", 0o644}, {path + signedFile, "", 0o600}} {
-		err := create(file.path, file.text, file.mode)
+		err := durable.Create(file.path, file.text, file.mode)
 		if err == nil {
 			made = append(made, file.path)
 			continue
@@ -45,30 +47,7 @@ func NewKey(path, name string) (verifier string, err error) {
 		}
 		return "", err
 	}
-	return verifier, syncFolder(path)
-}
-
-// create writes a new file durably.
-func create(path, text string, mode os.FileMode) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
-}
-
-// syncFolder makes the names in a file's folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return verifier, durable.Sync(filepath.Dir(path))
 }
 
 // readKey returns a key and its verifier.

@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -101,24 +102,9 @@ func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed [
 	if signed, err = c.sign(s.key); err != nil {
 		return nil, Checkpoint{}, err
 	}
-	if err := s.keep(signed); err != nil {
+	if err := durable.Replace(s.path+signedFile, string(signed)); err != nil {
 		return nil, Checkpoint{}, fmt.Errorf("nothing was signed: %w", err)
 	}
 	s.last = &c
 	return signed, c, nil
-}
-
-// keep writes the note that was signed last durably, in place of the one before.
-func (s *Signer) keep(signed []byte) error {
-	file := s.path + signedFile
-	if err := os.Remove(file + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := create(file+".new", string(signed), 0o600); err != nil {
-		return err
-	}
-	if err := os.Rename(file+".new", file); err != nil {
-		return err
-	}
-	return syncFolder(file)
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // Folder is a Place in the file system.
@@ -113,7 +115,7 @@ func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) er
 	if err := step("sync folder"); err != nil {
 		return err
 	}
-	if err := syncFolder(dir); err != nil {
+	if err := durable.Sync(dir); err != nil {
 		return err
 	}
 	return step("remove temporary")
@@ -145,7 +147,7 @@ func (f *Folder) makeFolder(dir string) error {
 		return err
 	}
 	for _, parent := range []string{f.Root, filepath.Dir(f.Root)} {
-		if err := syncFolder(parent); err != nil {
+		if err := durable.Sync(parent); err != nil {
 			return err
 		}
 	}
@@ -160,14 +162,6 @@ func (f *Folder) removeTemporary(dir string) {
 			_ = os.Remove(path)
 		}
 	}
-}
-
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Open implements Place.
@@ -197,11 +191,11 @@ func (f *Folder) Remove(_ context.Context, name string) error {
 	}
 	// The object that replaces this one may be of a process that was killed before it synced.
 	dir := filepath.Dir(f.path(name))
-	if err := syncFolder(dir); err != nil {
+	if err := durable.Sync(dir); err != nil {
 		return err
 	}
 	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncFolder(dir)
+	return durable.Sync(dir)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // The private folder holds the socket of the embedded log, and a key and a certificate for
@@ -97,22 +99,7 @@ func secret(file string, info fs.FileInfo) error {
 
 // writeFile replaces the whole file, or leaves it as it is. Only its owner can read it.
 // Only one process may write it at a time.
-func writeFile(file, text string) error {
-	temporary := file + ".new"
-	_ = os.Remove(temporary) // a killed process left it, or another user planted a link
-	out, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, err = out.WriteString(text + "\n")
-	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
-		err = os.Rename(temporary, file)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
-}
+func writeFile(file, text string) error { return durable.Replace(file, text+"\n") }
 
 func readTrimmed(file string) string {
 	text, err := os.ReadFile(file)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // ServerSyncs records that the server itself makes durable what it acknowledges.
@@ -105,7 +107,7 @@ func (s *Store) Flush(seq uint64) error {
 		}
 	}
 	if s.newest != began {
-		if err := syncFile(s.dir); err != nil {
+		if err := durable.Sync(s.dir); err != nil {
 			return err
 		}
 		if err := s.recordNewestBlock(); err != nil {
@@ -132,7 +134,7 @@ func (s *Store) FlushFolders(seq uint64) error {
 	}
 	err := filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
-			err = syncFile(path)
+			err = durable.Sync(path)
 		}
 		return ignoreMissing(err)
 	})

@@ -2,10 +2,10 @@ package blockstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // SyncAll makes all files of the server durable, its settings included.
@@ -15,7 +15,7 @@ func (s *Store) SyncAll() error { return syncTree(s.root) }
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
-			err = syncFile(path)
+			err = durable.Sync(path)
 		}
 		return ignoreMissing(err)
 	})
@@ -26,7 +26,7 @@ func syncTree(dir string) error {
 func syncPath(dir string) error {
 	dir, err := filepath.Abs(dir)
 	for parent := filepath.Dir(dir); err == nil && parent != dir; dir, parent = parent, filepath.Dir(parent) {
-		if err = syncFile(parent); errors.Is(err, fs.ErrPermission) {
+		if err = durable.Sync(parent); errors.Is(err, fs.ErrPermission) {
 			err = nil
 		}
 	}
@@ -39,16 +39,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-func syncFile(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := file.Sync(); err != nil {
-		return fmt.Errorf("fsync %s: %w", path, err)
-	}
-	return nil
 }

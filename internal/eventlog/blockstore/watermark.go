@@ -11,6 +11,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // Watermark says up to which sequence a log is durable, and which log that is.
@@ -132,7 +134,7 @@ func newWatermark(path string, w Watermark) (*watermarkFile, error) {
 		err = os.Rename(temporary, path)
 	}
 	if err == nil {
-		err = syncFile(filepath.Dir(path))
+		err = durable.Sync(filepath.Dir(path))
 	}
 	if err != nil {
 		_ = file.Close()

@@ -1,0 +1,64 @@
+// Package durable writes files and folders so that a power cut does not take them back.
+//
+// An fsync of a file does not make its name durable; an fsync of its folder does. A folder's own
+// name stands in the folder above it.
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Sync makes the bytes of a file, or the names in a folder, durable.
+func Sync(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // nothing was written to it
+	return file.Sync()
+}
+
+// Create writes a new file. Its bytes are durable when Create returns nil, its name after a Sync
+// of its folder. It fails with fs.ErrExist if there is anything of that name. After any other
+// error there is no such file.
+func Create(path, text string, mode fs.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// Replace writes a file, or writes it anew: after a crash or an error it has all of the text, or
+// is as it was before. Only its owner can read it. It is durable when Replace returns nil. Only one
+// process may replace a file at a time, because Replace uses the name path.new meanwhile, whatever
+// has that name.
+func Replace(path, text string) error {
+	if err := replace(path, text); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func replace(path, text string) error {
+	temporary := path + ".new"
+	// A killed process left it, or another user planted a link. Create follows no link.
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := Create(temporary, text, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return Sync(filepath.Dir(path))
+}
