@@ -3,6 +3,7 @@
 package powercut_test
 
 import (
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,30 +11,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/powercut"
 )
+
+// on mounts a disk at dir while work is done.
+func on(t *testing.T, disk *powercut.Disk, dir string, work func()) {
+	t.Helper()
+	unmount, err := disk.Mount(dir)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unmount()) }()
+	work()
+}
 
 // The power is cut before each change of the disk in turn.
 func TestAReplacedFileIsOldOrNewAfterAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	on := func(disk *powercut.Disk, work func()) {
-		unmount, err := disk.Mount(dir)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, unmount()) }()
-		work()
-	}
 	for changes := int64(1); ; changes++ {
 		disk := powercut.New()
 		var failed error
-		on(disk, func() {
+		on(t, disk, dir, func() {
 			require.NoError(t, durable.Replace(path, "old"))
 			disk.CutAfter(changes)
 			failed = durable.Replace(path, "new")
 		})
 		for seed := range uint64(20) { // what is left of the changes without an fsync
-			on(disk.Survivor(rand.New(rand.NewPCG(seed, 0))), func() {
+			on(t, disk.Survivor(rand.New(rand.NewPCG(seed, 0))), dir, func() {
 				content, err := os.ReadFile(path)
 				require.NoError(t, err)
 				if failed == nil {
@@ -49,4 +54,20 @@ func TestAReplacedFileIsOldOrNewAfterAPowerCut(t *testing.T) {
 			return
 		}
 	}
+}
+
+func TestAnObjectInNewFoldersSurvivesAPowerCut(t *testing.T) {
+	dir, disk := t.TempDir(), powercut.New()
+	place := &storage.Folder{Root: filepath.Join(dir, "srv", "payfold", "archive")}
+	on(t, disk, dir, func() {
+		require.NoError(t, place.Create(t.Context(), "log/object", func(to io.Writer) error {
+			_, err := io.WriteString(to, "text")
+			return err
+		}))
+	})
+	on(t, disk.Survivor(rand.New(rand.NewPCG(1, 0))), dir, func() {
+		content, err := os.ReadFile(filepath.Join(place.Root, "log", "object"))
+		require.NoError(t, err)
+		require.Equal(t, "text", string(content))
+	})
 }

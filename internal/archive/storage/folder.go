@@ -137,7 +137,14 @@ func (w *stepWriter) Write(data []byte) (int, error) {
 // makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
 // this user may read them.
 func (f *Folder) makeFolder(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
+	var changed []string // folders that get a name
+	for path := dir; ; path = filepath.Dir(path) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		changed = append(changed, filepath.Dir(path))
+	}
+	if changed == nil {
 		return nil
 	}
 	if err := f.step("make folder"); err != nil {
@@ -146,7 +153,7 @@ func (f *Folder) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, parent := range []string{f.Root, filepath.Dir(f.Root)} {
+	for _, parent := range changed {
 		if err := durable.Sync(parent); err != nil {
 			return err
 		}
