@@ -39,6 +39,7 @@ func (f *archiveFlags) place() (storage.Place, error) {
 type archiveCommand struct {
 	cli.Common
 	archiveFlags
+	Heal bool `name:"heal" help:"Read every byte of the archive, and make again from the log what is damaged or missing."`
 	JSON bool `name:"json" help:"One JSON object."`
 }
 
@@ -51,12 +52,15 @@ func (c *archiveCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run reads header and footer of every segment and changes nothing. The exit status is 3 if
-// anything is wrong.
+// Run reads header and footer of every segment and changes nothing, unless it heals. The exit
+// status is 3 if anything is wrong, or still wrong.
 func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	place, err := c.place()
 	if err != nil {
 		return err
+	}
+	if c.Heal {
+		return c.heal(ctx, place, streams)
 	}
 	var source archive.Source
 	log, _, away := readLog(ctx, &c.Common, streams.Err)
@@ -73,6 +77,23 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	err = logreport.Archive(streams.Out, status, c.JSON)
 	if err == nil && len(status.Faults) > 0 {
+		return cli.Status(cli.ExitNo)
+	}
+	return err
+}
+
+func (c *archiveCommand) heal(ctx context.Context, place storage.Place, streams cli.Streams) error {
+	log, _, err := readLog(ctx, &c.Common, streams.Err)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	result, err := archive.Heal(ctx, archive.Config{Place: place, Source: log, Logger: c.QuietLogger(streams.Err)})
+	if err != nil {
+		return err
+	}
+	err = logreport.HealedArchive(streams.Out, result, c.JSON)
+	if err == nil && len(result.Left) > 0 {
 		return cli.Status(cli.ExitNo)
 	}
 	return err

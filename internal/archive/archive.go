@@ -41,6 +41,7 @@ type Archive struct {
 	logID string
 
 	known    map[string]*Info // every segment that was opened; they never change
+	origin   uint64           // the log's first sequence, as the segments' trees say; 0 in an empty archive
 	segments []*Info          // in order; together they hold all that is there
 	replaced []string         // the names of segments that lie within a merged one
 	faults   []error          // what is damaged, missing or contradicts; see Faults
@@ -137,7 +138,7 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 	if err := a.load(ctx, c.visible()); err != nil {
 		return false, err
 	}
-	a.segments, a.faults, a.replaced = nil, nil, c.within()
+	a.origin, a.segments, a.faults, a.replaced = 0, nil, nil, c.within()
 	for next := c.first(); next > 0; {
 		info, fault, err := a.holding(ctx, c, next)
 		if err != nil {
@@ -241,23 +242,23 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 		return contradiction("segment %s is of log %s, not of %s", info.Name, info.LogID, a.logID), nil
 	}
 	before := a.end()
-	first := info.First
-	if before != nil {
-		first = a.segments[0].First
-		if info.Partitions != before.Partitions {
-			return contradiction("segment %s has %d partitions, those before it have %d", info.Name, info.Partitions, before.Partitions), nil
-		}
+	if before != nil && info.Partitions != before.Partitions {
+		return contradiction("segment %s has %d partitions, those before it have %d", info.Name, info.Partitions, before.Partitions), nil
 	}
-	if info.tree.Size() != info.Last-first+1 {
-		return contradiction("the tree of segment %s has %d leaves, but the archive begins with seq %d", info.Name, info.tree.Size(), first), nil
+	if fault := a.sameOrigin(info); fault != nil {
+		return fault, nil
 	}
 	value := info.Before
 	switch {
-	case before == nil:
+	case before == nil && info.First == a.origin:
 		if value != chainStart(a.logID) {
-			return contradiction("segment %s is the first one of the archive, but not of the log", info.Name), nil
+			return contradiction("segment %s begins like the log, but its records are not the first ones", info.Name), nil
 		}
 		return nil, nil
+	case before == nil && len(a.faults) == 0:
+		return &GapError{a.origin, info.First - 1}, nil
+	case before == nil:
+		return nil, nil // what lies before it is damaged, and is a fault already
 	case before.Last+1 < info.First:
 		return nil, nil // what lies between them is missing, and is a fault already
 	case before.Last+1 > info.First: // an archiver that had been frozen wrote it
@@ -272,6 +273,20 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 		return contradiction("segment %s does not follow segment %s: their records differ", info.Name, before.Name), nil
 	}
 	return nil, nil
+}
+
+// sameOrigin returns how a segment's tree contradicts those before; nil if it does not.
+func (a *Archive) sameOrigin(info *Info) error {
+	leaves := info.tree.Size()
+	if leaves > info.Last || info.Last-leaves+1 > info.First {
+		return contradiction("the tree of segment %s has %d leaves", info.Name, leaves)
+	}
+	origin := info.Last - leaves + 1
+	if a.origin != 0 && origin != a.origin {
+		return contradiction("the tree of segment %s begins with seq %d, and the trees before with seq %d", info.Name, origin, a.origin)
+	}
+	a.origin = origin
+	return nil
 }
 
 // valueAt returns the chain value after a sequence within a segment.

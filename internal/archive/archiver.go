@@ -319,6 +319,9 @@ func (a *Archiver) add(info *Info) {
 	a.metrics.segments.Inc()
 	a.metrics.bytes.Add(float64(info.Size))
 	a.archive.known[info.Name] = info
+	if a.archive.origin == 0 {
+		a.archive.origin = info.First
+	}
 	a.archive.segments = append(a.archive.segments, info)
 }
 

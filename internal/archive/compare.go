@@ -31,11 +31,11 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 	if head.LogID != a.logID {
 		return out, contradiction("it is of log %s, and this is log %s", a.logID, head.LogID)
 	}
-	for i, info := range a.segments {
+	for _, info := range a.segments {
 		if info.First < head.First || info.Last > head.Last {
 			continue
 		}
-		fault, err := a.compareSegment(ctx, i, source)
+		fault, err := a.compareSegment(ctx, info, source)
 		if err != nil {
 			return out, err
 		}
@@ -55,12 +55,10 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 }
 
 // compareSegment returns how the log's messages differ from a segment; nil if they do not.
-func (a *Archive) compareSegment(ctx context.Context, i int, source Source) (fault, err error) {
-	info := a.segments[i]
-	chain, tree := newChain(info.Before), new(fingerprint.Tree)
-	whole := i == 0
-	if i > 0 && a.segments[i-1].Last+1 == info.First {
-		tree, whole = a.segments[i-1].tree.Clone(), true
+func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source) (fault, err error) {
+	chain, tree := newChain(info.Before), a.treeBefore(info.First)
+	if tree != nil {
+		tree = tree.Clone()
 	}
 	var record []byte
 	err = source.ReadRecords(ctx, info.First, info.Last, func(r Record) error {
@@ -68,7 +66,9 @@ func (a *Archive) compareSegment(ctx context.Context, i int, source Source) (fau
 			return err
 		}
 		chain.add(record)
-		tree.Append(fingerprint.Leaf(r.Message()))
+		if tree != nil {
+			tree.Append(fingerprint.Leaf(r.Message()))
+		}
 		return nil
 	})
 	switch {
@@ -76,7 +76,7 @@ func (a *Archive) compareSegment(ctx context.Context, i int, source Source) (fau
 		return nil, err
 	case chain.value != info.After:
 		return contradiction("the log's messages from seq %d to %d are others than in segment %s", info.First, info.Last, info.Name), nil
-	case whole && Hash(tree.Root()) != info.Root:
+	case tree != nil && Hash(tree.Root()) != info.Root:
 		return contradiction("the log's messages up to seq %d have another root than segment %s says", info.Last, info.Name), nil
 	}
 	return nil, nil

@@ -21,4 +21,5 @@
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	read.go      reads and checks them; logs.go finds the logs of a place
 //	archiver.go  copies the log into the archive; merge.go merges what is small
+//	compare.go   compares it with the log; heal.go makes from the log what is damaged
 package archive

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/storage"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 const (
@@ -31,7 +30,11 @@ func (a *Archiver) merge(ctx context.Context) error {
 		return nil
 	}
 	first, last := parts[0], parts[len(parts)-1]
-	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: a.archive.treeBefore(first.First)}
+	tree := a.archive.treeBefore(first.First)
+	if tree == nil {
+		return nil // the segment before overlaps; they are merged together when those after them have grown
+	}
+	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: tree}
 	name := mergedName(first.First, last.Last)
 	var info Info
 	err := a.create(ctx, name, from, &info, func(w *writer) error {
@@ -106,7 +109,12 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	for _, name := range parts {
 		info := a.archive.known[name]
 		if info == nil {
-			if info, err = a.archive.open(ctx, name); err != nil {
+			info, err = a.archive.open(ctx, name)
+			if damaged := new(DamagedError); errors.As(err, &damaged) {
+				a.Logger.WarnContext(ctx, "a segment is damaged that lies within another one; remove it with: ingest archive --heal", "error", err)
+				continue
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -128,7 +136,12 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 			}
 		}
 	})
-	if err = errors.Join(err, s.close()); err != nil {
+	err = errors.Join(err, s.close())
+	if damaged := new(DamagedError); errors.As(err, &damaged) {
+		a.Logger.ErrorContext(ctx, "a merged segment is damaged, and its parts stay; mend it with: ingest archive --heal", "error", err)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if wrong != nil {
@@ -144,12 +157,4 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 		delete(a.archive.known, name)
 	}
 	return nil
-}
-
-// treeBefore returns the tree up to the record before first, with which a segment begins.
-func (a *Archive) treeBefore(first uint64) *fingerprint.Tree {
-	if before := a.segmentOf(first - 1); before != nil && before.Last == first-1 {
-		return before.tree
-	}
-	return new(fingerprint.Tree)
 }

@@ -111,18 +111,13 @@ func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
 	for _, fault := range a.faults {
 		damaged(fault)
 	}
-	tree := new(fingerprint.Tree)
-	for i, info := range a.segments {
-		if i > 0 && a.segments[i-1].Last+1 != info.First {
-			tree = nil // it goes on behind the next segment
-		}
-		err := a.checkSegment(ctx, info, tree)
+	for _, info := range a.segments {
+		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
 		if fault := new(DamagedError); errors.As(err, &fault) {
 			damaged(fault)
 		} else if err != nil {
 			return err
 		}
-		tree = info.tree
 	}
 	return nil
 }
@@ -134,4 +129,16 @@ func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerpr
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	return s.check(ctx, before, nil)
+}
+
+// treeBefore returns the tree up to the record before first, with which a segment begins; nil if
+// no segment ends there.
+func (a *Archive) treeBefore(first uint64) *fingerprint.Tree {
+	if first == a.origin {
+		return new(fingerprint.Tree)
+	}
+	if before := a.segmentOf(first - 1); before != nil && before.Last == first-1 {
+		return before.tree
+	}
+	return nil
 }

@@ -125,8 +125,8 @@ func (a *Archive) compare(ctx context.Context, source Source) error {
 		return contradiction("it holds seq %d, but the log ends with seq %d", end.Last, head.Last)
 	case end.Last+1 < head.First:
 		return contradiction("it ends with seq %d, but the log begins with seq %d: what lies between them is lost", end.Last, head.First)
-	case a.First() > head.First:
-		return contradiction("it begins with seq %d, the log with seq %d", a.First(), head.First)
+	case a.origin > head.First:
+		return contradiction("it begins with seq %d, the log with seq %d", a.origin, head.First)
 	case end.Last < head.First:
 		return nil
 	}

@@ -162,7 +162,13 @@ func TestCheckFindsWhereArchiveAndLogDiffer(t *testing.T) {
 	changed[200] ^= 1 // within its first frame
 	require.NoError(t, errors.Join(os.Chmod(segments[0], 0o600), os.WriteFile(segments[0], changed, 0o600)))
 	require.Contains(t, w.checkArchive(t, 3, url, "--full"), filepath.Base(segments[0]))
-	require.NoError(t, os.WriteFile(segments[0], content, 0o600))
+
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	heal := testenv.Start(t, "ingest", append(w.env(), url), "archive", "--heal")
+	require.Zero(t, heal.Exit(t), heal.Output())
+	require.Contains(t, heal.Output(), "are whole again")
+	w.checkArchive(t, 0, url, "--full")
+	w.ingest.Kill()
 
 	other := setup(t) // another log's archive in its place
 	other.ingest.Kill()

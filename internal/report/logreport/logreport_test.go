@@ -106,3 +106,17 @@ func TestARestoreIsShown(t *testing.T) {
 	}
 	requireGolden(t, "restored_continued", func(w io.Writer, asJSON bool) error { return Restored(w, continued, false, asJSON) })
 }
+
+func TestWhatWasHealedIsShown(t *testing.T) {
+	t.Parallel()
+	for file, result := range map[string]archive.HealResult{
+		"healed_nothing": {Archive: "/srv/archive", LogID: "kq3f"},
+		"healed": {Archive: "/srv/archive", LogID: "kq3f", Healed: []archive.Healed{
+			{First: 301, Last: 600, Segments: []string{"301-600.seg"}, Removed: []string{"301.seg", "401.seg"}},
+			{First: 700, Last: 710, Segments: []string{"700-710.seg"}},
+		}},
+		"healed_in_part": {Archive: "/srv/archive", LogID: "kq3f", Left: []string{"seq 1 to 9 cannot be read, and the log has only seq 10 to 900"}},
+	} {
+		requireGolden(t, file, func(w io.Writer, asJSON bool) error { return HealedArchive(w, result, asJSON) })
+	}
+}

@@ -1,0 +1,251 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// Healed is one stretch of an archive that was made again from the log.
+type Healed struct {
+	First    uint64   `json:"first_seq"`
+	Last     uint64   `json:"last_seq"`
+	Segments []string `json:"segments"` // new ones
+	Removed  []string `json:"removed"`  // damaged ones
+}
+
+// HealResult is what Heal has done.
+type HealResult struct {
+	Archive string   `json:"archive"`
+	LogID   string   `json:"log_id"`
+	Healed  []Healed `json:"healed,omitempty"`
+	Left    []string `json:"left,omitempty"` // what is damaged or missing, and not in the log any more
+}
+
+// Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
+// A damaged segment is removed after what replaces it was read back. What the log no longer has
+// stays as it is. It fails with a ContradictionError if log and archive differ; then nothing of
+// that stretch is changed. After any error, also a kill, Heal can be run again. An archiver of the
+// log may be running.
+func Heal(ctx context.Context, config Config) (out HealResult, err error) {
+	a := NewArchiver(config)
+	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames
+	defer func() { _ = a.encoder.Close() }() // of an encoder without a stream
+	head, err := a.Source.Head(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Archive, out.LogID = a.Place.String(), head.LogID
+	whole, c, err := a.inspectAll(ctx, head)
+	if err != nil {
+		return out, err
+	}
+	for _, s := range a.archive.stretches(whole, c, head) {
+		if s.first < head.First || s.last > head.Last {
+			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", s.first, s.last, head.First, head.Last))
+			continue
+		}
+		done, err := a.heal(ctx, s, head)
+		if err != nil {
+			return out, fmt.Errorf("heal seq %d to %d: %w", s.first, s.last, err)
+		}
+		out.Healed = append(out.Healed, done)
+	}
+	for _, info := range whole {
+		done, err := a.removeDamagedParts(ctx, info, c, head)
+		if err != nil {
+			return out, err
+		}
+		if len(done.Removed) > 0 {
+			out.Healed = append(out.Healed, done)
+		}
+	}
+	return out, nil
+}
+
+// inspectAll opens the archive and returns its whole segments and the names of all.
+func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, c candidates, err error) {
+	if err := RequireAlone(ctx, a.Place, head.LogID); err != nil {
+		return nil, nil, err
+	}
+	if a.archive, err = Open(ctx, a.Place, head.LogID); err != nil {
+		return nil, nil, err
+	}
+	for _, fault := range a.archive.faults {
+		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
+			return nil, nil, fault
+		}
+	}
+	names, err := a.Place.List(ctx, head.LogID)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, err = a.archive.wholeSegments(ctx)
+	return whole, newCandidates(names), err
+}
+
+// removeDamagedParts removes damaged segments that lie within a whole one: an earlier run had
+// replaced them.
+func (a *Archiver) removeDamagedParts(ctx context.Context, whole *Info, c candidates, head Head) (Healed, error) {
+	done := Healed{First: whole.First, Last: whole.Last, Segments: []string{whole.Name}}
+	for _, part := range c {
+		within := part.first >= whole.First && max(part.first, part.last) <= whole.Last && part.name != whole.Name
+		if !within || part.last == 0 && whole.Last+1 < head.First { // its end is not known, and the log lacks what may be in it
+			continue
+		}
+		_, err := a.archive.open(ctx, part.name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			err = a.Place.Remove(ctx, head.LogID+"/"+part.name)
+			done.Removed = append(done.Removed, part.name)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// wholeSegments returns the segments without any damage, in order.
+func (a *Archive) wholeSegments(ctx context.Context) (whole []*Info, err error) {
+	for _, info := range a.segments {
+		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, info)
+	}
+	return whole, nil
+}
+
+// stretch is what lies between two whole segments.
+type stretch struct {
+	first, last   uint64
+	before, after *Info // nil at the archive's beginning or end
+	damaged       []string
+}
+
+// stretches returns what no whole segment holds.
+func (a *Archive) stretches(whole []*Info, c candidates, head Head) (out []stretch) {
+	origin := a.origin
+	if origin == 0 { // no footer can be read
+		origin = min(c.first(), head.First)
+	}
+	var before *Info
+	next := origin
+	add := func(last uint64, after *Info) {
+		s := stretch{first: next, last: last, before: before, after: after}
+		for _, candidate := range c {
+			if candidate.first >= s.first && max(candidate.first, candidate.last) <= s.last {
+				s.damaged = append(s.damaged, candidate.name)
+			}
+		}
+		out = append(out, s)
+	}
+	for _, info := range whole {
+		if info.First > next {
+			add(info.First-1, info)
+		}
+		if info.Last >= next {
+			before, next = info, info.Last+1
+		}
+	}
+	if c.reaches(next) { // damaged segments without a whole one behind them
+		last := a.Last()
+		if last < next { // no footer says how far they reach
+			last = head.Last
+		}
+		add(last, nil)
+	}
+	return out
+}
+
+// heal replaces one stretch.
+func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, error) {
+	done := Healed{First: s.first, Last: s.last}
+	from := start{logID: head.LogID, partitions: head.Partitions, first: s.first, before: chainStart(head.LogID), tree: new(fingerprint.Tree)}
+	if s.before != nil {
+		from.before, from.tree = s.before.After, s.before.tree
+	}
+	pieces, err := a.pieces(ctx, s, from)
+	if err != nil {
+		return done, err
+	}
+	for _, last := range pieces {
+		for from.first <= last {
+			info, err := a.replace(ctx, from, last)
+			if err != nil {
+				return done, err
+			}
+			done.Segments = append(done.Segments, info.Name)
+			from.first, from.before, from.tree = info.Last+1, info.After, info.tree
+		}
+	}
+	for _, name := range s.damaged {
+		if slices.Contains(done.Segments, name) {
+			continue // an earlier run wrote it
+		}
+		if err := a.Place.Remove(ctx, head.LogID+"/"+name); err != nil {
+			return done, fmt.Errorf("remove segment %s, which was replaced: %w", name, err)
+		}
+		done.Removed = append(done.Removed, name)
+	}
+	return done, nil
+}
+
+// pieces returns the last sequences of the segments into which a stretch is divided. It fails with
+// a ContradictionError if the log's messages do not lead to the segment behind the stretch.
+func (a *Archiver) pieces(ctx context.Context, s stretch, from start) (lasts []uint64, err error) {
+	chain, bytes := newChain(from.before), 0
+	var record []byte
+	err = a.Source.ReadRecords(ctx, s.first, s.last, func(r Record) error {
+		if record, err = appendRecord(record[:0], &r); err != nil {
+			return err
+		}
+		chain.add(record)
+		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == s.last {
+			lasts, bytes = append(lasts, r.Seq), 0
+		}
+		return nil
+	})
+	if err == nil && s.after != nil && chain.value != s.after.Before {
+		err = contradiction("the log's messages from seq %d to %d do not lead to segment %s", s.first, s.last, s.after.Name)
+	}
+	return lasts, err
+}
+
+// replace writes the segment that begins with from and ends with last, and reads it back. If there
+// is a whole segment of that name already, it stays. A damaged one of that name would have to be
+// overwritten, so the segment ends earlier; the caller goes on behind it.
+func (a *Archiver) replace(ctx context.Context, from start, last uint64) (*Info, error) {
+	name := mergedName(from.first, last)
+	var written Info
+	err := a.create(ctx, name, from, &written, func(w *writer) error {
+		return a.Source.ReadRecords(ctx, from.first, last, func(r Record) error { return w.write(&r) })
+	})
+	if err != nil && !errors.Is(err, storage.ErrExists) {
+		return nil, err
+	}
+	info, err := a.archive.open(ctx, name)
+	if err == nil {
+		err = a.archive.checkSegment(ctx, info, from.tree)
+	}
+	if err == nil && info.Before != from.before {
+		err = contradiction("segment %s does not follow what lies before it", name)
+	}
+	if damaged := new(DamagedError); errors.As(err, &damaged) && last > from.first {
+		return a.replace(ctx, from, from.first+(last-from.first)/2)
+	}
+	return info, err
+}

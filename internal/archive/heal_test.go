@@ -1,0 +1,177 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
+)
+
+func (w *world) heal(ctx context.Context, place storage.Place, source archive.Source) ([]archive.Healed, []string, error) {
+	result, err := archive.Heal(ctx, archive.Config{
+		Place: place, Source: source, Logger: slog.New(slog.NewTextHandler(w, nil)), SegmentBytes: 8 << 10, FrameBytes: 1 << 10,
+	})
+	return result.Healed, result.Left, err
+}
+
+// damages are ways in which one segment, or all from it on, can be damaged.
+var damages = map[string]func(path string, content []byte) error{
+	"a frame":    func(path string, content []byte) error { content[200] ^= 1; return os.WriteFile(path, content, 0o600) },
+	"its header": func(path string, content []byte) error { content[9] ^= 1; return os.WriteFile(path, content, 0o600) },
+	"its footer": func(path string, content []byte) error {
+		content[len(content)-1] ^= 1
+		return os.WriteFile(path, content, 0o600)
+	},
+	"its end":              func(path string, content []byte) error { return os.WriteFile(path, content[:len(content)/2], 0o600) },
+	"all of it":            func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o600) },
+	"it is not there":      func(path string, _ []byte) error { return os.Remove(path) },
+	"it and the one after": func(path string, content []byte) error { return os.WriteFile(path, content[:100], 0o600) },
+}
+
+// copyArchive returns a world with a copy of the archive, and the copy's segments.
+func (w *world) copyArchive(t *testing.T) (*world, []string) {
+	t.Helper()
+	copied := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
+	require.NoError(t, os.CopyFS(copied.path, os.DirFS(w.path)))
+	return copied, copied.files(t)
+}
+
+func breakSegment(t *testing.T, how, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(os.Chmod(path, 0o600), damages[how](path, content)))
+}
+
+// Whichever segment is damaged, and however, it is made again from the log, and the archive goes on.
+func TestADamagedArchiveIsHealedFromTheLog(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	count := len(w.files(t))
+	require.Greater(t, count, 3)
+	for how := range damages {
+		for at := range count {
+			t.Run(fmt.Sprint(how, " of segment ", at), func(t *testing.T) {
+				t.Parallel()
+				w, paths := w.copyArchive(t)
+				breakSegment(t, how, paths[at])
+				if how == "it and the one after" && at+1 < count {
+					breakSegment(t, how, paths[at+1])
+				}
+				healed, left, err := w.heal(t.Context(), w.place(t), w.source)
+				require.NoError(t, err)
+				require.Empty(t, left)
+				if how == "it is not there" && at == count-1 {
+					require.Empty(t, healed, "it looks as if it was never written; an archiver writes it")
+				} else {
+					require.Len(t, healed, 1)
+				}
+				require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+				w.requireWhole(t, w.place(t))
+				healed, left, err = w.heal(t.Context(), w.place(t), w.source)
+				require.NoError(t, err)
+				require.Empty(t, left)
+				require.Empty(t, healed, "nothing is left to heal")
+			})
+		}
+	}
+}
+
+func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
+	t.Parallel()
+	whole := setup(t)
+	whole.fill(t, 1, 80)
+	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	for kills := 0; ; kills++ {
+		w, paths := whole.copyArchive(t)
+		breakSegment(t, "a frame", paths[1])
+		breakSegment(t, "its footer", paths[2])
+		steps := 0
+		_, _, err := w.heal(t.Context(), &storage.Folder{Root: w.path, Step: func(string) error {
+			if steps++; steps > kills {
+				return errKilled
+			}
+			return nil
+		}}, w.source)
+		_, left, again := w.heal(t.Context(), w.place(t), w.source)
+		require.NoError(t, again, "killed before step %d", kills)
+		require.Empty(t, left)
+		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+		w.requireWhole(t, w.place(t))
+		if err == nil {
+			require.Greater(t, kills, 5)
+			return
+		}
+		require.ErrorIs(t, err, errKilled)
+	}
+}
+
+// A segment that was healed before can be damaged, too: its name is taken.
+func TestAHealedSegmentIsHealedAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	for range 4 {
+		breakSegment(t, "a frame", w.files(t)[1])
+		_, left, err := w.heal(t.Context(), w.place(t), w.source)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		w.requireWhole(t, w.place(t))
+	}
+}
+
+func TestAnotherLogHealsNothing(t *testing.T) {
+	t.Parallel()
+	whole := setup(t)
+	whole.fill(t, 1, 80)
+	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	w, paths := whole.copyArchive(t)
+	breakSegment(t, "a frame", paths[1])
+	content, err := os.ReadFile(paths[1])
+	require.NoError(t, err)
+	_, _, err = w.heal(t.Context(), w.place(t), otherBody{w.source})
+	require.ErrorAs(t, err, new(*archive.ContradictionError))
+	require.Equal(t, paths, w.files(t))
+	same, err := os.ReadFile(paths[1])
+	require.NoError(t, err)
+	require.Equal(t, content, same)
+}
+
+// from lets an archiver see the log only from a sequence on.
+type from struct {
+	source
+	first uint64
+}
+
+func (f from) Head(ctx context.Context) (archive.Head, error) {
+	head, err := f.source.Head(ctx)
+	head.First = f.first
+	return head, err
+}
+
+func TestWhatTheLogNoLongerHasIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	whole := setup(t)
+	whole.fill(t, 1, 80)
+	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	w, paths := whole.copyArchive(t)
+	breakSegment(t, "a frame", paths[0])
+	breakSegment(t, "a frame", paths[len(paths)-1])
+	healed, left, err := w.heal(t.Context(), w.place(t), from{w.source, 60})
+	require.NoError(t, err)
+	require.Len(t, healed, 1)
+	require.Len(t, left, 1)
+	require.FileExists(t, paths[0])
+	require.NoFileExists(t, paths[len(paths)-1])
+}
