@@ -20,7 +20,7 @@ products:
   tool: {kind: pro}
 `
 
-func sold(t *testing.T) Rules {
+func catalogueRules(t *testing.T) Rules {
 	t.Helper()
 	c, err := catalogue.Parse([]byte(catalogueText))
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func bought(id, product, more string) string {
 
 func TestOnlyTheCatalogueDecidesCredits(t *testing.T) {
 	t.Parallel()
-	s := foldInto(t, NewState(), sold(t),
+	s := foldInto(t, NewState(), catalogueRules(t),
 		bought("e1", "pack_200", `,"kind":"one_time","credits":999999`),
 		bought("e2", "pack_200", ``),
 		bought("e3", "pack_200", `,"kind":"pro"`),
@@ -56,7 +56,7 @@ func TestAPriceChangeDoesNotChangeEarlierPayments(t *testing.T) {
 	of := func(id, day string) string {
 		return strings.Replace(bought(id, "pro_monthly", ``), `{"id"`, `{"created_at":"`+day+`","id"`, 1)
 	}
-	s := foldInto(t, NewState(), sold(t), of("after", "2026-03-01T00:00:00Z"), of("before", "2026-02-28T23:59:59.999999Z"))
+	s := foldInto(t, NewState(), catalogueRules(t), of("after", "2026-03-01T00:00:00Z"), of("before", "2026-02-28T23:59:59.999999Z"))
 	require.ElementsMatch(t, []string{
 		"after gives u1 120 subscription for t_after", "before gives u1 100 subscription for t_before",
 	}, grants(s))
@@ -65,7 +65,7 @@ func TestAPriceChangeDoesNotChangeEarlierPayments(t *testing.T) {
 func TestADripWritesOneLineAMonth(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(bought("e1", "pro_yearly", ``), `{"id"`, `{"created_at":"2026-01-31T08:30:00Z","id"`, 1)
-	s := foldInto(t, NewState(), sold(t), body)
+	s := foldInto(t, NewState(), catalogueRules(t), body)
 	lines := s.Ledger.Inserted()
 	require.Len(t, lines, 12)
 	var days []string
@@ -80,7 +80,7 @@ func TestADripWritesOneLineAMonth(t *testing.T) {
 	payment, _ := s.Payments.Get("t_e1")
 	require.EqualValues(t, 1200, *payment.Credits)
 
-	s = foldInto(t, s, sold(t), refund("r1", `"transaction":{"id":"t_e1","amount_paid":1200,"refunded_amount":250}`))
+	s = foldInto(t, s, catalogueRules(t), refund("r1", `"transaction":{"id":"t_e1","amount_paid":1200,"refunded_amount":250}`))
 	var reversed []string
 	for _, line := range s.Ledger.Inserted()[12:] {
 		reversed = append(reversed, line.AvailableAt.Format("2006-01-02"))
@@ -96,9 +96,9 @@ func TestTheFoldIDDependsOnTheCatalogue(t *testing.T) {
 	t.Parallel()
 	other, err := catalogue.Parse([]byte(strings.Replace(catalogueText, "credits: 200", "credits: 201", 1)))
 	require.NoError(t, err)
-	require.NotEqual(t, sold(t).FoldID(), Rules{Mode: ModeAny, Catalogue: other}.FoldID())
-	require.NotEqual(t, sold(t).FoldID(), anyMode.FoldID())
-	require.Equal(t, sold(t).FoldID(), sold(t).FoldID())
+	require.NotEqual(t, catalogueRules(t).FoldID(), Rules{Mode: ModeAny, Catalogue: other}.FoldID())
+	require.NotEqual(t, catalogueRules(t).FoldID(), anyMode.FoldID())
+	require.Equal(t, catalogueRules(t).FoldID(), catalogueRules(t).FoldID())
 }
 
 // A buyer can write the key into the metadata. Only the provider knows what was sold.
@@ -158,7 +158,7 @@ func TestARenewalGrantsTheCreditsOfItsOwnProduct(t *testing.T) {
 
 func TestADuplicatePaymentAddsNoCreditsOfAnotherKind(t *testing.T) {
 	t.Parallel()
-	s := foldInto(t, NewState(), sold(t),
+	s := foldInto(t, NewState(), catalogueRules(t),
 		checkout("e1", `"provider_payment_id":"t1","subscription":"s1","product":"plain","metadata":{"user_id":"u1","kind":"subscription"}`),
 		paid("e2", `"id":"s1","last_transaction_id":"t1","product":"pack_200","metadata":{"user_id":"u1"}`))
 	require.Equal(t, "duplicate_payment", outcomes(s)["e2"])

@@ -22,7 +22,7 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
 		c.payment = s.add(f, said)
-		c.tooMuch = c.payment.user() != "" && c.payment.sold() && !s.canGrant(c.payment)
+		c.tooMuch = c.payment.user() != "" && c.payment.complete() && !s.canGrant(c.payment)
 	}
 	p := c.payment
 	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, said.statedKind(), p.Kind, f.kind)
@@ -33,7 +33,7 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	if !usable || c.tooMuch {
 		return Rejected, rejection(reason)
 	}
-	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.sold() && p.user() != "" {
+	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
 	f.payment, f.known = p, true

@@ -167,8 +167,8 @@ func (p *Payment) nameGitHubUser(name string, at time.Time) {
 	p.GitHubUsername, p.GitHubNamedAt = name, at
 }
 
-// sold reports whether everything about the payment is known, except perhaps its user.
-func (p Payment) sold() bool {
+// complete reports whether everything about the payment is known, except perhaps its user.
+func (p Payment) complete() bool {
 	return !p.FirstAt.IsZero() && p.rank(creditsRank) > 0 && isKind(p.Kind) && (p.Kind != KindOneTime || p.Credits != nil)
 }
 
@@ -183,7 +183,7 @@ func (p Payment) creditsDue() int64 {
 // subscription returns the key of the subscription that the payment pays; empty if none.
 func (p Payment) subscription() string {
 	switch {
-	case !p.sold():
+	case !p.complete():
 		return ""
 	case p.SubscriptionID != "":
 		return p.SubscriptionID

@@ -51,8 +51,8 @@ func (p Payment) decidesBefore(other Payment) bool {
 	switch {
 	case (p.UserID != "") != (other.UserID != ""):
 		return p.UserID != ""
-	case p.sold() != other.sold():
-		return p.sold()
+	case p.complete() != other.complete():
+		return p.complete()
 	case p.FirstAt.IsZero() != other.FirstAt.IsZero():
 		return other.FirstAt.IsZero()
 	}

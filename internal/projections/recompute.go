@@ -19,10 +19,10 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
 	}
 	switch {
-	case p.UserID == "" && p.Buyer != "" && p.sold() && s.canGrant(p):
+	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(p):
 		p.UserID, p.Buyer = p.Buyer, ""
 		f.claimed = true
-	case p.UserID != "" && !p.sold(): // it has another kind now, of which something is still unknown
+	case p.UserID != "" && !p.complete(): // it has another kind now, of which something is still unknown
 		p.UserID, p.Buyer = "", p.UserID
 	case p.UserID != "":
 		p.Buyer = ""

@@ -48,7 +48,7 @@ func countRevenue(days *revenueDays, changed iter.Seq2[Payment, Payment], f *fac
 // addPaid adds a payment if sign is 1, and subtracts it if sign is -1. A payment counts when
 // everything except its user is known.
 func addPaid(days *revenueDays, p Payment, sign int64) {
-	if !p.sold() {
+	if !p.complete() {
 		return
 	}
 	addRevenue(days, p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
