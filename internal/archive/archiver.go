@@ -61,8 +61,8 @@ const (
 //	  └──── after any error, with pauses ◀──┘
 //
 // It keeps nothing between two processes: what is archived is what the place holds. Any number
-// of archivers may work on one log. All of them would write the same records, and whoever creates
-// a segment first has it.
+// of archivers may work on one log. All of them would write the same records, and the first one
+// that creates a segment wins.
 type Archiver struct {
 	Config
 	encoder *zstd.Encoder

@@ -1,6 +1,6 @@
 // Package archive keeps a copy of the log outside its server: in a folder, or in an object store.
 //
-//	<place>/<log_id>/<first sequence>.seg          as it was cut; whoever creates it first has it
+//	<place>/<log_id>/<first sequence>.seg          as it was cut; the first archiver that creates it wins
 //	<place>/<log_id>/<first>-<last sequence>.seg   several of these, merged
 //
 // A segment is written once and never changed. It describes itself: docs/archive.md defines its
