@@ -76,7 +76,7 @@ func (b *backlog) fold(ctx context.Context, messages []events.Message) (*foldedB
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(b.state.Poison, read.Poison)
+	maps.Copy(b.state.Quarantined, read.Quarantined)
 	if err := b.cache.Fold(ctx, b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (r Rules) Fold(s *State, e events.Event) {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
 		return
 	}
-	if s.Poison[e.Seq] {
+	if s.Quarantined[e.Seq] {
 		s.record(&facts{Event: events.Event{ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}}, Rejected, Internal)
 		return
 	}

@@ -87,7 +87,7 @@ func TestAMessageWithoutAnEventIsRecorded(t *testing.T) {
 func TestAQuarantinedEventIsRecordedWithoutItsFields(t *testing.T) {
 	t.Parallel()
 	s := NewState()
-	s.Poison[1] = true
+	s.Quarantined[1] = true
 	requireTables(t, `processed_event event_id=e1 stream_seq=1 outcome=rejected reason=internal `+
 		`occurred_at=12-01T00:00:00Z received_at=12-01T00:00:00Z`, foldInto(t, s, anyMode, checkout("e1", pack)))
 }

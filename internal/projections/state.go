@@ -31,8 +31,8 @@ type State struct {
 	Licenses      Table[string, ProLicense]
 	Revenue       revenueDays // an extra
 
-	// Poison has the sequences of the quarantined events, whose rows the database has refused.
-	Poison map[uint64]bool
+	// Quarantined has the sequences of the quarantined events, whose rows the database has refused.
+	Quarantined map[uint64]bool
 
 	byTransaction map[string]string          // transaction → payment
 	byOrder       map[string]string          // order → its first payment
@@ -50,7 +50,7 @@ type State struct {
 // NewState returns a state of empty tables.
 func NewState() *State {
 	return &State{
-		Poison:        map[uint64]bool{},
+		Quarantined:   map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
 		paymentsOf:    map[string]map[string]bool{},

@@ -229,17 +229,17 @@ func (b *Bulk) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.loadPoison(ctx)
+	return b.loadQuarantined(ctx)
 }
 
-func (b *Bulk) loadPoison(ctx context.Context) error {
+func (b *Bulk) loadQuarantined(ctx context.Context) error {
 	all := &pgx.Batch{}
 	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
 		return fmt.Errorf("read the refused events: %w", err)
 	}
 	for seq := range b.refused {
-		b.state.Poison[seq] = true
+		b.state.Quarantined[seq] = true
 	}
 	return nil
 }

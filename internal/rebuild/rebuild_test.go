@@ -48,7 +48,7 @@ func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
 }
 
 // What only an analyst's table cannot take is no fault of the event.
-func TestAnEventThatOnlyAnExtraRefusesIsNotPoison(t *testing.T) {
+func TestAnEventThatOnlyAnExtraRefusesIsNotQuarantined(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	const most = 9223372036854775807

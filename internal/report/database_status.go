@@ -13,16 +13,16 @@ import (
 
 // DatabaseStatus is the state of the database at one moment.
 type DatabaseStatus struct {
-	At         time.Time         `json:"at"` // by the database's clock
-	Live       store.Schema      `json:"live"`
-	Partitions []Partition       `json:"-"` // Status adds the lag
-	Members    []Member          `json:"members"`
-	Outcomes   []OutcomeCount    `json:"outcomes"`
-	Duplicates int64             `json:"duplicates"` // messages with the id of an earlier event
-	Waiting    WaitingStatus     `json:"waiting_for_user"`
-	Disorder   Counted[Disorder] `json:"disorder"`
-	Poison     Counted[Poison]   `json:"poison"`
-	Schemas    []store.Schema    `json:"schemas"`
+	At          time.Time            `json:"at"` // by the database's clock
+	Live        store.Schema         `json:"live"`
+	Partitions  []Partition          `json:"-"` // Status adds the lag
+	Members     []Member             `json:"members"`
+	Outcomes    []OutcomeCount       `json:"outcomes"`
+	Duplicates  int64                `json:"duplicates"` // messages with the id of an earlier event
+	Waiting     WaitingStatus        `json:"waiting_for_user"`
+	OutOfOrder  Counted[OutOfOrder]  `json:"disorder"`
+	Quarantined Counted[Quarantined] `json:"poison"`
+	Schemas     []store.Schema       `json:"schemas"`
 }
 
 // Partition is the state of one partition of the log.
@@ -61,9 +61,9 @@ type Counted[T any] struct {
 	Newest []T   `json:"newest"`
 }
 
-// Disorder is an out-of-order event: it was applied after a later one of the same user,
+// OutOfOrder is an out-of-order event: it was applied after a later one of the same user,
 // payment, subscription or event id.
-type Disorder struct {
+type OutOfOrder struct {
 	StreamSeq    int64     `json:"stream_seq"`
 	EventID      string    `json:"event_id"`
 	LaterSeq     int64     `json:"later_seq"`
@@ -72,8 +72,8 @@ type Disorder struct {
 	NoticedAt    time.Time `json:"noticed_at"`
 }
 
-// Poison is an event whose rows the database refused.
-type Poison struct {
+// Quarantined is an event whose rows the database refused.
+type Quarantined struct {
 	StreamSeq int64     `json:"stream_seq"`
 	EventID   string    `json:"event_id"` // empty until it is applied as rejected
 	Error     string    `json:"error"`
@@ -89,11 +89,11 @@ var statusPartitions string
 //go:embed status_members.sql
 var statusMembers string
 
-//go:embed list_disorder.sql
-var listDisorder string
+//go:embed list_out_of_order.sql
+var listOutOfOrder string
 
-//go:embed list_poison.sql
-var listPoison string
+//go:embed list_quarantined.sql
+var listQuarantined string
 
 // ReadDatabase reads the status in one transaction. It counts all events: some millions
 // take a second. The error is store.ErrNotPrepared where there are no tables yet.
@@ -134,18 +134,18 @@ func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (er
 			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown)
 			return err
 		}},
-		{"the disorder", func() error {
-			if out.Disorder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
+		{"the out-of-order events", func() error {
+			if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
 				return err
 			}
-			return readList(ctx, tx, &out.Disorder.Newest, listDisorder, live, nil, maxShown)
+			return readList(ctx, tx, &out.OutOfOrder.Newest, listOutOfOrder, live, nil, maxShown)
 		}},
-		{"the poison", func() error {
-			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Poison.Count)
+		{"the quarantined events", func() error {
+			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Quarantined.Count)
 			if err != nil {
 				return err
 			}
-			return readList(ctx, tx, &out.Poison.Newest, listPoison, out.Live.LogID, nil, maxShown)
+			return readList(ctx, tx, &out.Quarantined.Newest, listQuarantined, out.Live.LogID, nil, maxShown)
 		}},
 	} {
 		if err := read.from(); err != nil {

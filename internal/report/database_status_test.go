@@ -44,10 +44,10 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 		{"applied", "", 2}, {"duplicate_payment", "", 1}, {"ignored", "", 1}, {"rejected", "missing_user", 1},
 	}, status.Outcomes)
 	require.EqualValues(t, 1, status.Duplicates)
-	require.EqualValues(t, 1, status.Disorder.Count)
-	require.Equal(t, Disorder{1, "e1", 7, "e7", "user", status.Disorder.Newest[0].NoticedAt}, status.Disorder.Newest[0])
-	require.EqualValues(t, 1, status.Poison.Count)
-	require.Equal(t, Poison{5, "e5", "no such text", status.Poison.Newest[0].FoundAt}, status.Poison.Newest[0])
+	require.EqualValues(t, 1, status.OutOfOrder.Count)
+	require.Equal(t, OutOfOrder{1, "e1", 7, "e7", "user", status.OutOfOrder.Newest[0].NoticedAt}, status.OutOfOrder.Newest[0])
+	require.EqualValues(t, 1, status.Quarantined.Count)
+	require.Equal(t, Quarantined{5, "e5", "no such text", status.Quarantined.Newest[0].FoundAt}, status.Quarantined.Newest[0])
 	require.Len(t, status.Members, 1)
 	require.Equal(t, Member{"test", status.Members[0].LastSeen, 1}, status.Members[0])
 	require.WithinDuration(t, time.Now(), status.Members[0].LastSeen, time.Minute)
@@ -59,8 +59,8 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	for id, in := range map[string]int{"e1": 1, "e7": 1, "e5": 0} {
 		rows, err := readEvent(ctx, s, []string{id}, 10)
 		require.NoError(t, err)
-		require.Len(t, rows.Disorder, in, "%s, the earlier or the later event", id)
-		require.Equal(t, id == "e5", rows.Poison != nil)
+		require.Len(t, rows.OutOfOrder, in, "%s, the earlier or the later event", id)
+		require.Equal(t, id == "e5", rows.Quarantined != nil)
 	}
 }
 

@@ -79,21 +79,21 @@ func (e Event) object() any {
 		copies = []duplicate{}
 	}
 	return struct {
-		Event     row         `json:"event"`
-		Why       string      `json:"why"`
-		Copies    []duplicate `json:"copies"`
-		More      int64       `json:"earlier_copies"`
-		Payment   row         `json:"payment"`
-		Others    part        `json:"other_events_of_payment"`
-		Ledger    lines       `json:"credit_ledger"`
-		Reversals []any       `json:"reversals"`
-		Before    int64       `json:"earlier_reversals"`
-		Credits   row         `json:"credits"`
-		State     row         `json:"subscription_state"`
-		Shown     row         `json:"subscription"`
-		License   row         `json:"pro_license"`
-		Disorder  []Disorder  `json:"disorder"`
-		Poison    *Poison     `json:"poison"`
+		Event       row          `json:"event"`
+		Why         string       `json:"why"`
+		Copies      []duplicate  `json:"copies"`
+		More        int64        `json:"earlier_copies"`
+		Payment     row          `json:"payment"`
+		Others      part         `json:"other_events_of_payment"`
+		Ledger      lines        `json:"credit_ledger"`
+		Reversals   []any        `json:"reversals"`
+		Before      int64        `json:"earlier_reversals"`
+		Credits     row          `json:"credits"`
+		State       row          `json:"subscription_state"`
+		Shown       row          `json:"subscription"`
+		License     row          `json:"pro_license"`
+		OutOfOrder  []OutOfOrder `json:"disorder"`
+		Quarantined *Quarantined `json:"poison"`
 	}{
 		row{e.EventRows.Event},
 		why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
@@ -103,7 +103,7 @@ func (e Event) object() any {
 		row{e.EventRows.Subscription},
 		row{e.Shown},
 		row{e.License},
-		e.Disorder, e.Poison,
+		e.OutOfOrder, e.Quarantined,
 	}
 }
 

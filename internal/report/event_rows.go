@@ -26,8 +26,8 @@ type EventRows struct {
 	Subscription *projections.SubscriptionState   // the one it is about
 	Shown        *projections.Subscription        // the one the user is shown
 	License      *projections.ProLicense          // of its user, where it is about a licence
-	Disorder     []Disorder                       // that involve it or a duplicate
-	Poison       *Poison
+	OutOfOrder   []OutOfOrder                     // that involve it or a duplicate
+	Quarantined  *Quarantined
 	Related
 }
 
@@ -107,14 +107,14 @@ func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int)
 			o.Duplicates.Items = append(o.Duplicates.Items, c.StreamSeq)
 			messages = append(messages, c.StreamSeq)
 		}
-		if err := readList(ctx, tx, &o.Disorder, listDisorder, schema, messages, limit); err != nil {
+		if err := readList(ctx, tx, &o.OutOfOrder, listOutOfOrder, schema, messages, limit); err != nil {
 			return err
 		}
-		var poison []Poison
-		if err := readList(ctx, tx, &poison, listPoison, o.LogID, messages[:1], 1); err != nil || len(poison) == 0 {
+		var quarantined []Quarantined
+		if err := readList(ctx, tx, &quarantined, listQuarantined, o.LogID, messages[:1], 1); err != nil || len(quarantined) == 0 {
 			return err
 		}
-		o.Poison = &poison[0]
+		o.Quarantined = &quarantined[0]
 		return nil
 	}
 }

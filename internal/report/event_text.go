@@ -11,8 +11,8 @@ func (e Event) text(p *page.Page) {
 	event := e.EventRows.Event
 	p.Section("%s: %s", event.EventID, outcome(event))
 	p.Line("%s", why(event, e.Related))
-	if e.Poison != nil {
-		p.Line("The database said: %s", e.Poison.Error)
+	if e.Quarantined != nil {
+		p.Line("The database said: %s", e.Quarantined.Error)
 	}
 	p.Section("ARRIVED")
 	p.Fields("seq", digits(event.StreamSeq), "type", name(event.EventType), "received", at(event.ReceivedAt),
@@ -41,7 +41,7 @@ func (e Event) text(p *page.Page) {
 	if e.License != nil {
 		licenseText(p, *e.License)
 	}
-	e.disorderText(p)
+	e.outOfOrderText(p)
 }
 
 func (e Event) duplicatesText(p *page.Page) {
@@ -74,12 +74,12 @@ func moreTimes(n int64) string {
 	return fmt.Sprintf("%d more times", n)
 }
 
-func (e Event) disorderText(p *page.Page) {
-	if len(e.Disorder) == 0 {
+func (e Event) outOfOrderText(p *page.Page) {
+	if len(e.OutOfOrder) == 0 {
 		return
 	}
 	p.Section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
-	for _, d := range e.Disorder {
+	for _, d := range e.OutOfOrder {
 		p.Line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
 			name(d.EventID), d.StreamSeq, name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))
 	}

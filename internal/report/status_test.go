@@ -26,11 +26,11 @@ func readWithFixedTimes(ctx context.Context, t *testing.T, s shop) DatabaseStatu
 	for i := range status.Members {
 		status.Members[i].LastSeen = status.At.Add(-1234 * time.Millisecond)
 	}
-	for i := range status.Disorder.Newest {
-		status.Disorder.Newest[i].NoticedAt = status.At
+	for i := range status.OutOfOrder.Newest {
+		status.OutOfOrder.Newest[i].NoticedAt = status.At
 	}
-	for i := range status.Poison.Newest {
-		status.Poison.Newest[i].FoundAt = status.At
+	for i := range status.Quarantined.Newest {
+		status.Quarantined.Newest[i].FoundAt = status.At
 	}
 	return status
 }
@@ -47,7 +47,7 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	require.NoError(t, err)
 
 	database := readWithFixedTimes(ctx, t, shop)
-	database.Disorder = Counted[Disorder]{Count: 11, Newest: []Disorder{
+	database.OutOfOrder = Counted[OutOfOrder]{Count: 11, Newest: []OutOfOrder{
 		{StreamSeq: 4, EventID: "evt_pack", LaterSeq: 9, LaterEventID: "evt_refund_pending", Shared: "payment", NoticedAt: database.At},
 	}}
 	since := received.Add(-time.Hour)

@@ -150,28 +150,28 @@ func waitingText(p *page.Page, w WaitingStatus) {
 }
 
 func faultsText(p *page.Page, s *DatabaseStatus) {
-	if s.Disorder.Count == 0 {
+	if s.OutOfOrder.Count == 0 {
 		p.Section("OUT OF ORDER: none")
 	} else {
-		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.Disorder.Count, "event"))
+		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.OutOfOrder.Count, "event"))
 		var rows [][]string
-		for _, d := range s.Disorder.Newest {
+		for _, d := range s.OutOfOrder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
 		}
 		p.Table("seq,event,later seq,later event,shared,noticed", rows)
-		more(p, s.Disorder.Count, len(rows))
+		more(p, s.OutOfOrder.Count, len(rows))
 		p.Line("  To settle them: projector settle")
 	}
-	if s.Poison.Count == 0 {
+	if s.Quarantined.Count == 0 {
 		p.Section("QUARANTINED: none")
 	} else {
-		p.Section("QUARANTINED: %s refused by the database", count(s.Poison.Count, "event"))
+		p.Section("QUARANTINED: %s refused by the database", count(s.Quarantined.Count, "event"))
 		var rows [][]string
-		for _, poison := range s.Poison.Newest {
-			rows = append(rows, []string{digits(poison.StreamSeq), name(poison.EventID), at(poison.FoundAt), poison.Error})
+		for _, q := range s.Quarantined.Newest {
+			rows = append(rows, []string{digits(q.StreamSeq), name(q.EventID), at(q.FoundAt), q.Error})
 		}
 		p.Table("seq,event,found,error", rows)
-		more(p, s.Poison.Count, len(rows))
+		more(p, s.Quarantined.Count, len(rows))
 	}
 }
 

@@ -103,7 +103,7 @@ func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State,
 		schema, int64(from), int64(until)).Query(func(rows pgx.Rows) error {
 		quarantined, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		for _, seq := range quarantined {
-			state.Poison[uint64(seq)] = true
+			state.Quarantined[uint64(seq)] = true
 		}
 		return err
 	})
