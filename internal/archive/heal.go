@@ -37,6 +37,18 @@ func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
 	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames
 	defer func() { _ = a.encoder.Close() }() // of an encoder without a stream
+	var before []Healed
+	for try := 1; ; try++ {
+		out, err = a.healAll(ctx)
+		out.Healed = append(before, out.Healed...)
+		if !errors.Is(err, fs.ErrNotExist) || try == listTries { // otherwise segments were merged meanwhile
+			return out, err
+		}
+		before = out.Healed
+	}
+}
+
+func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 	head, err := a.Source.Head(ctx)
 	if err != nil {
 		return out, err

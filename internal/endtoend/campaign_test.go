@@ -37,8 +37,8 @@ type campaign struct {
 }
 
 // TestNoFaultMakesAWrongRow injects random faults. After every round the tables must catch
-// up. At the end they have every acknowledged event once, all sums are exact, and they equal
-// the tables of one fold.
+// up. At the end they have every acknowledged event once, all sums are exact, they equal the
+// tables of one fold, and the archive has the log byte by byte.
 //
 // FAULT_ROUNDS is the number of rounds; by default 2, with a load that leaves the cores to
 // other tests. FAULT_SEED is the seed; by default the time. FAULT_ONLY chooses faults whose
@@ -65,6 +65,8 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 	}
 	c.load.finish(t, c.world)
 	c.requireOneFold(t)
+	c.heal(t) // the newest segment may have been removed: then it is missed when there is another
+	c.requireArchived(t)
 	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.poison"))
 	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.disorder"))
 }
@@ -196,6 +198,7 @@ func (c *campaign) faults() []fault {
 			c.startOne(t)
 		}},
 	}
+	faults = append(faults, c.archiveFaults()...)
 	for name, l := range map[string]*network.Proxy{"log": c.log, "postgres": c.postgres} {
 		faults = append(faults,
 			fault{"the network to the " + name + " is cut", func(t *testing.T) { l.Cut(); c.pause(); l.Restore(t) }},

@@ -112,10 +112,7 @@ func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
 	w.deliver(t, purchases(41, 50)...)
 	w.awaitProjected(t)
 	stop(t, projector)
-	balances := func() []string {
-		return mustQuery[[]string](t, w.database, "select array_agg(user_id || ' ' || balance order by user_id) from portal.credits")
-	}
-	before := balances()
+	before := w.balances(t)
 	w.loseDisk(t)
 
 	// Without the marks a projector refuses the log, and says up to where its tables are.
@@ -132,15 +129,60 @@ func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
 	w.startProjector(t)
 	w.deliver(t, purchases(41, 50)...)
 	w.awaitProjected(t)
-	require.Equal(t, before, balances(), "what was sent again takes no effect twice")
+	require.Equal(t, before, w.balances(t), "what was sent again takes no effect twice")
 	require.EqualValues(t, 60, w.head(t))
 	w.promote(t, "rebuild", "--promote")
-	require.Equal(t, before, balances())
+	require.Equal(t, before, w.balances(t))
 	verified := w.run(t, "verify", "--strict")
 	require.Contains(t, verified, "10 messages were lost")
 	require.Contains(t, verified, "is what the log gives")
 	w.awaitArchived(t, url)
 	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "seq 1 to 60")
+}
+
+// The archive alone gives the log, and the log gives the tables.
+func TestLogAndDatabaseAreBothMadeAgainFromTheArchive(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	url := "ARCHIVE_URL=" + place
+	w := setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	projector := w.startProjector(t)
+	w.deliver(t, purchases(1, 60)...)
+	w.awaitProjected(t)
+	w.awaitArchived(t, url)
+	stop(t, projector)
+	before := w.balances(t)
+	w.loseDisk(t)
+	w.database = testenv.Database(t)
+
+	w.restore(t, place)
+	w.startIngest(t, url)
+	w.startProjector(t)
+	w.awaitProjected(t)
+	require.Equal(t, before, w.balances(t))
+	require.Contains(t, w.run(t, "verify", "--strict"), "is what the log gives")
+}
+
+func TestALostArchiveIsMadeAnewFromTheLog(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, "ARCHIVE_INTERVAL=100ms")
+	w.deliver(t, purchases(1, 30)...)
+	w.requireArchived(t)
+	w.ingest.Kill()
+	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "archive")))
+	w.startIngest(t, "ARCHIVE_INTERVAL=100ms")
+	w.deliver(t, purchases(31, 40)...)
+	w.requireArchived(t)
+}
+
+// balances returns each user's balance.
+func (w *world) balances(t *testing.T) []string {
+	t.Helper()
+	return mustQuery[[]string](t, w.database, "select array_agg(user_id || ' ' || balance order by user_id) from portal.credits")
 }
 
 func TestCheckFindsWhereArchiveAndLogDiffer(t *testing.T) {

@@ -1,0 +1,79 @@
+package endtoend
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// startIngest starts ingest with an archive that follows closely, so that faults meet its work.
+func (c *campaign) startIngest(t *testing.T) {
+	t.Helper()
+	c.world.startIngest(t, "ARCHIVE_INTERVAL=100ms")
+}
+
+// archiveFaults are faults between ingest and the store of its archive, and at its segments.
+func (c *campaign) archiveFaults() []fault {
+	return []fault{
+		{"the archive is away", func(t *testing.T) {
+			folder := filepath.Join(c.dir, "archive")
+			require.NoError(t, os.Rename(folder, folder+".away"))
+			require.NoError(t, os.WriteFile(folder, nil, 0o600)) // so that no other archive is begun there
+			c.pause()
+			require.NoError(t, os.Remove(folder))
+			require.NoError(t, os.Rename(folder+".away", folder))
+		}},
+		{"a segment of the archive is damaged", func(t *testing.T) {
+			if path := c.randomSegment(t); path != "" {
+				content, err := os.ReadFile(path)
+				if os.IsNotExist(err) {
+					return // it was merged
+				}
+				require.NoError(t, err)
+				content[c.random.IntN(len(content))] ^= 1
+				require.NoError(t, os.Chmod(path, 0o600))
+				require.NoError(t, os.WriteFile(path, content, 0o600))
+			}
+			c.heal(t)
+		}},
+		{"a segment of the archive is removed", func(t *testing.T) {
+			if path := c.randomSegment(t); path != "" {
+				_ = os.Remove(path) // it may have been merged
+			}
+			c.heal(t)
+		}},
+		{"ingest is killed after the archive was damaged", func(t *testing.T) {
+			if path := c.randomSegment(t); path != "" {
+				_ = os.Truncate(path, 100) // it may have been merged
+			}
+			c.ingest.Kill()
+			c.startIngest(t)
+			c.heal(t)
+		}},
+		{"a drill restores the archive", func(t *testing.T) {
+			drill := testenv.Start(t, "ingest", c.env(), "restore", "--from", filepath.Join(c.dir, "archive"), "--check")
+			require.Zero(t, drill.Exit(t), drill.Output())
+		}},
+	}
+}
+
+// randomSegment returns the path of a segment; empty if there is none.
+func (c *campaign) randomSegment(t *testing.T) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(c.dir, "archive", "*", "*.seg"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		return ""
+	}
+	return paths[c.random.IntN(len(paths))]
+}
+
+func (c *campaign) heal(t *testing.T) {
+	t.Helper()
+	heal := testenv.Start(t, "ingest", c.env(), "archive", "--heal")
+	require.Zero(t, heal.Exit(t), heal.Output())
+}
