@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
@@ -55,9 +53,10 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
+	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit}
 	var answer report.Answer
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		answer, err = report.Explain(ctx, log, tables, report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit})
+		answer, err = report.Explain(ctx, log, tables, about)
 		return err
 	})
 	if errors.As(err, new(report.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
@@ -68,31 +67,21 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	if c.Proof {
-		return c.writeProof(ctx, log, answer, streams)
+		return c.writeProof(ctx, log, about, answer, streams)
 	}
 	return answer.Write(streams.Out, c.JSON)
 }
 
 // writeProof writes the proof for the event of an answer. The exit status is 3 if the checkpoint
 // does not cover it, or the log does not begin with the checkpoint.
-func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, answer report.Answer, streams cli.Streams) error {
-	seq := c.Seq
-	if seq == 0 {
-		var err error
-		if seq, err = report.Seq(answer); err != nil {
-			return err
-		}
-	}
+func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, about report.Question, answer report.Answer, streams cli.Streams) error {
 	signed, err := c.readCheckpoint()
 	if err != nil {
 		return err
 	}
 	progress := report.NewProgress(streams.Out, streams.Err, "read the log", false)
-	proven, m, err := proof.Prove(ctx, log, c.verifiers, signed, seq, progress.At)
+	proven, err := report.Prove(ctx, log, about, answer, c.verifiers, signed, progress.At)
 	progress.End()
-	if err == nil && c.EventID != "" && !slices.Contains(events.PossibleIDs(c.EventID), m.ID) {
-		err = fmt.Errorf("the message at seq %d is event %q: the tables are not those of this log", seq, m.ID)
-	}
 	if errors.As(err, new(proof.RefusedError)) {
 		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)

@@ -68,14 +68,3 @@ func explain(ctx context.Context, log Log, database *store.Store, about Question
 type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }
-
-// Seq returns the sequence of the message that an answer about an event is about.
-func Seq(answer Answer) (uint64, error) {
-	switch a := answer.(type) {
-	case Event:
-		return uint64(a.EventRows.Event.StreamSeq), nil
-	case Pending:
-		return a.Seq, nil
-	}
-	return 0, errors.New("the answer is not about one event")
-}
