@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // startIngest starts ingest with an archive that follows closely, so that faults meet its work.
@@ -21,6 +22,7 @@ func (c *campaign) archiveFaults() []fault {
 	return []fault{
 		{"the archive is away", func(t *testing.T) {
 			folder := filepath.Join(c.dir, "archive")
+			wait.Until(t, func() bool { return c.randomSegment(t) != "" }, "there is an archive")
 			require.NoError(t, os.Rename(folder, folder+".away"))
 			require.NoError(t, os.WriteFile(folder, nil, 0o600)) // so that no other archive is begun there
 			c.pause()
@@ -55,6 +57,7 @@ func (c *campaign) archiveFaults() []fault {
 			c.heal(t)
 		}},
 		{"a drill restores the archive", func(t *testing.T) {
+			wait.Until(t, func() bool { return c.randomSegment(t) != "" }, "there is an archive")
 			drill := testenv.Start(t, "ingest", c.env(), "restore", "--from", filepath.Join(c.dir, "archive"), "--check")
 			require.Zero(t, drill.Exit(t), drill.Output())
 		}},
