@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -35,16 +34,5 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := log.EnsureStream(ctx, c.config(c.NATSStream, c.Replicas), logger); err != nil {
-		return err
-	}
-	info, err := log.Info(ctx)
-	if err = cmp.Or(err, info.Unsafe); err != nil {
-		return err
-	}
-	if info.Durability == eventlog.OneServer {
-		logger.WarnContext(ctx, "the stream has one replica: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always")
-	}
-	logger.InfoContext(ctx, "the stream exists", "stream", c.NATSStream, "replicas", info.Replicas)
-	return nil
+	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas), logger)
 }

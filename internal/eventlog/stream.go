@@ -64,6 +64,23 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	return l.streamExists()
 }
 
+// CreateStream is EnsureStream for an operator: it fails if the settings of an existing stream do
+// not keep every event, and warns of a stream that one server keeps.
+func (l *Log) CreateStream(ctx context.Context, config StreamConfig, logger *slog.Logger) error {
+	if err := l.EnsureStream(ctx, config, logger); err != nil {
+		return err
+	}
+	info, err := l.Info(ctx)
+	if err = cmp.Or(err, info.Unsafe); err != nil {
+		return err
+	}
+	if info.Durability == OneServer {
+		logger.WarnContext(ctx, "the stream has one replica: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always")
+	}
+	logger.InfoContext(ctx, "the stream exists", "stream", config.Name, "replicas", info.Replicas)
+	return nil
+}
+
 // streamExists runs the onStream hook.
 func (l *Log) streamExists() error {
 	if l.onStream == nil {
