@@ -45,13 +45,21 @@ func (a *Archive) read(ctx context.Context, from, until uint64, space []events.H
 }
 
 func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, space []events.Header, deliver func(Record) error) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	object, err := a.place.Open(ctx, a.logID+"/"+info.Name)
 	if err != nil {
 		return err
 	}
 	s := &segment{Info: info, object: object, space: space}
 	defer func() { err = errors.Join(err, s.close()) }()
-	return s.read(ctx, from, until, deliver)
+	return s.read(ctx, from, until, func(r Record) error {
+		err := deliver(r)
+		if err != nil {
+			stop() // a slow store is not waited for
+		}
+		return err
+	})
 }
 
 // Readable returns the least sequence from seq on that a segment holds; 0 if there is none. A

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
@@ -20,6 +21,7 @@ type Config struct {
 	Credentials string // a file; optional
 	DataDir     string
 	Stream      string
+	Archive     storage.Place // of this log, for readers; nil if there is none
 	Logger      *slog.Logger
 }
 
@@ -53,6 +55,7 @@ func Connect(config Config) (*Log, error) {
 		return nil, err
 	}
 	l.committer = appends.NewCommitter(publisher)
+	l.archive = newArchived(config.Archive, config.Logger)
 	switch {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }

@@ -22,10 +22,12 @@ var ErrNoStream = errors.New("the stream does not exist; create it with: ingest 
 type Info struct {
 	LogID      string
 	Partitions int
-	First      uint64 // sequence of the oldest message; Last+1 in an empty log
+	First      uint64 // sequence of the log's first message, also if only the archive still has it
 	Last       uint64 // head; 0 in an empty new log
-	Messages   uint64 // number of messages
-	Bytes      uint64 // of all messages, as the server stores them
+
+	ServerFirst uint64 // sequence of the oldest message that the server has; Last+1 if it has none
+	Messages    uint64 // number of messages that it has
+	Bytes       uint64 // of these, as the server stores them
 
 	Replicas   int
 	Durability Durability
@@ -73,13 +75,15 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	return Info{
 		LogID:      have.Config.Metadata[metaLogID],
 		Partitions: partitions,
-		First:      max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
+		First:      max(have.Config.FirstSeq, 1), // 0 means 1
 		Last:       have.State.LastSeq,
-		Messages:   have.State.Msgs,
-		Bytes:      have.State.Bytes,
-		Replicas:   have.Config.Replicas,
-		Durability: l.durability(have.Config.Replicas),
-		Unsafe:     checkSettings(have.Config, partitions),
+
+		ServerFirst: max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
+		Messages:    have.State.Msgs,
+		Bytes:       have.State.Bytes,
+		Replicas:    have.Config.Replicas,
+		Durability:  l.durability(have.Config.Replicas),
+		Unsafe:      checkSettings(have.Config, partitions),
 	}, nil
 }
 
@@ -87,7 +91,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 func (l *Log) Head(ctx context.Context) (archive.Head, error) {
 	info, err := l.Info(ctx)
 	return archive.Head{
-		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes,
+		LogID: info.LogID, Partitions: info.Partitions, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes,
 	}, err
 }
 

@@ -47,6 +47,9 @@ type Log struct {
 	// machine; nil if there is no such server.
 	files *blockstore.Store
 
+	// archive has what readers take from there; nil if there is no archive.
+	archive *archived
+
 	// disconnected returns ErrDisconnected with advice on what to check.
 	disconnected func() error
 

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -26,13 +27,20 @@ const pullTimeout = 10 * time.Second
 
 // Read delivers the messages from sequence from on, in order and without gaps, as soon as
 // they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
-// that error), or the connection is lost (ErrDisconnected).
+// that error), or the connection is lost (ErrDisconnected). What the server does not have any
+// more it reads from the archive.
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	if l.archive != nil {
+		err = l.readRemoved(ctx, &from, deliver)
+	}
+	if err != nil || ctx.Err() != nil {
+		return cmp.Or(disconnected(ctx), err)
+	}
 	return l.receive(ctx, from, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }
 
@@ -89,9 +97,41 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 	}
 }
 
-// Message returns the message at seq. It asks the stream's leader, because a replica that
+// readRemoved delivers the messages from *from on that the server does not have any more, and sets
+// *from to the next one. It returns nil when ctx ends.
+func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events.Message) error) error {
+	info, err := l.Info(ctx)
+	if err != nil || *from >= info.ServerFirst {
+		return err
+	}
+	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: func(m events.Message, _ wire.Header) error { return deliver(m) }}
+	err = r.run(ctx, info.ServerFirst-1)
+	if *from = r.next; ctx.Err() != nil && r.failed == nil {
+		return nil
+	}
+	return err
+}
+
+// Message returns the message at seq, also if only the archive still has it.
+func (l *Log) Message(ctx context.Context, seq uint64) (out events.Message, err error) {
+	out, missing := l.message(ctx, seq)
+	if !errors.Is(missing, nats.ErrMsgNotFound) {
+		return out, missing
+	}
+	if info, err := l.Info(ctx); err != nil || seq < info.First || seq >= info.ServerFirst {
+		return events.Message{}, missing
+	}
+	err = l.ReadUntil(ctx, seq, seq, func(m events.Message) error {
+		m.Body = bytes.Clone(m.Body)
+		out = m
+		return nil
+	})
+	return out, err
+}
+
+// message returns the server's message at seq. It asks the stream's leader, because a replica that
 // lags would not have it yet. (The client's newer interface asks any replica.)
-func (l *Log) Message(ctx context.Context, seq uint64) (events.Message, error) {
+func (l *Log) message(ctx context.Context, seq uint64) (events.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	js, err := l.conn.JetStream()

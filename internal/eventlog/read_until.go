@@ -3,11 +3,9 @@ package eventlog
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
@@ -24,17 +22,17 @@ const messageTimeout = 30 * time.Second
 // error), ctx ends (its error), or the connection is lost (ErrDisconnected). The log must
 // have the message at until. A message's body is valid only until deliver returns.
 //
-// On the machine of an embedded log it reads the server's files itself, which takes a
-// quarter of the CPU that both processes need to transfer the messages. If it cannot read
-// the files, or their layout is not the expected one, it receives the messages from the
-// server, as on any other machine.
+// It reads the archive as far as there is one, and has the rest from the server; see reading.
+// Without an archive, on the machine of an embedded log, it reads the server's files itself,
+// which takes a quarter of the CPU that both processes need to transfer the messages. Where one
+// source fails it goes on with another, and says so in a warning. It fails if none has a message.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	return l.readUntil(ctx, from, until, func(m events.Message, _ wire.Header) error { return deliver(m) })
+	return l.readUntil(ctx, from, until, false, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }
 
 // ReadRecords is ReadUntil that delivers each message with all its headers.
 func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return l.readUntil(ctx, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
+	return l.readUntil(ctx, from, until, true, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
 }
 
 // deliverRecord delivers a message with all its headers.
@@ -46,7 +44,7 @@ func deliverRecord(m events.Message, h wire.Header, deliver func(archive.Record)
 	return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
 }
 
-func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {
+func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, deliver func(events.Message, wire.Header) error) error {
 	if from > until {
 		return nil
 	}
@@ -64,24 +62,11 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver func(ev
 	if until > info.Last {
 		return fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
 	}
-	next := from
-	counted := func(m events.Message, h wire.Header) error {
-		next = m.Seq + 1
-		return deliver(m, h)
+	if from < info.First {
+		return fmt.Errorf("the log begins at seq %d, after seq %d", info.First, from)
 	}
-	err = l.readFiles(ctx, info, from, until, counted)
-	if !errors.Is(err, blockstore.ErrUnexpectedLayout) {
-		return err
-	}
-	if ctx.Err() != nil {
-		return whyEnded(ctx)
-	}
-	unreadable := err
-	err = l.receiveUntil(ctx, next, until, counted)
-	if errors.Is(err, nats.ErrTimeout) {
-		err = fmt.Errorf("the server does not deliver the message at seq %d (%w): %w", next, unreadable, err)
-	}
-	return err
+	r := reading{Log: l, info: info, next: from, headers: headers, deliver: deliver}
+	return r.run(ctx, until)
 }
 
 // receiveUntil is ReadUntil from the server, with a context from whileConnected.
@@ -108,10 +93,10 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 	if l.files == nil {
 		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
 	}
-	if from < info.First || info.Messages != info.Last-info.First+1 {
+	if from < info.ServerFirst || info.Messages != info.Last-info.ServerFirst+1 {
 		return fmt.Errorf("%w: the server has removed messages", blockstore.ErrUnexpectedLayout)
 	}
-	want, err := l.Message(ctx, until)
+	want, err := l.message(ctx, until)
 	if err != nil {
 		return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
 	}

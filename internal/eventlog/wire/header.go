@@ -12,13 +12,17 @@ import (
 
 // Header is a message's header, in the form in which it was read.
 type Header struct {
-	Plain   []byte      // in the server's files
-	Decoded nats.Header // from the server
+	Plain    []byte          // in the server's files
+	Decoded  nats.Header     // from the server
+	Archived []events.Header // in the archive: sorted, and those of the message that was lost
 }
 
 // List returns the headers sorted by name; those of one name stay in their order. A restored
 // message has those of the message that was lost.
 func (h Header) List() ([]events.Header, error) {
+	if h.Archived != nil {
+		return h.Archived, nil
+	}
 	list, err := h.all()
 	if err != nil {
 		return nil, err

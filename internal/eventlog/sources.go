@@ -1,0 +1,136 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// reading is one read that has an end. It takes what the archive has from there, and the rest from
+// the server:
+//
+//	from                                                  until
+//	 ├── archive ──┤           ├── archive ──┤              │
+//	               ├─ server ──┤             ├─── server ───┤
+//	               damaged, missing          not archived yet
+//
+// Where no archive of the log can be used, it reads the server's files if they are on this machine.
+// The server has nothing before info.ServerFirst.
+type reading struct {
+	*Log
+	info    Info
+	next    uint64 // the sequence of the next message to deliver
+	headers bool   // deliver needs all of them
+	deliver func(events.Message, wire.Header) error
+	failed  error // of deliver
+}
+
+// take delivers the next message.
+func (r *reading) take(m events.Message, h wire.Header) error {
+	r.next = m.Seq + 1
+	r.failed = r.deliver(m, h)
+	return r.failed
+}
+
+// run delivers the messages up to until. ctx is one of whileConnected.
+func (r *reading) run(ctx context.Context, until uint64) error {
+	a, fault := r.archive.view(ctx, r.Log, r.info, until)
+	if ctx.Err() != nil {
+		return whyEnded(ctx)
+	}
+	if fault != nil {
+		r.archive.warn(ctx, fault, r.next)
+		return r.fromServer(ctx, until, fault, true)
+	}
+	for r.next <= until {
+		fault, behind := r.fromArchive(ctx, a, until), uint64(0)
+		switch {
+		case r.failed != nil:
+			return r.failed
+		case ctx.Err() != nil:
+			return whyEnded(ctx)
+		case fault != nil:
+			r.archive.warn(ctx, fault, r.next)
+			behind = r.behind(a, fault)
+		}
+		end := until
+		if behind > 0 {
+			end = min(until, behind-1)
+		}
+		if err := r.fromServer(ctx, end, fault, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromArchive delivers what the archive has from next on. It returns nil if the archive ends there.
+func (r *reading) fromArchive(ctx context.Context, a *archive.Archive, until uint64) error {
+	until = min(until, a.Last())
+	if !r.headers {
+		return a.ReadMessages(ctx, r.next, until, func(m events.Message) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return r.take(m, wire.Header{})
+		})
+	}
+	return a.Read(ctx, r.next, until, func(record archive.Record) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.take(record.Message(), wire.Header{Archived: record.Header})
+	})
+}
+
+// behind returns the sequence behind a fault at next from which the archive can be read again; 0 if
+// there is none.
+func (r *reading) behind(a *archive.Archive, fault error) uint64 {
+	switch from, to := extent(fault); {
+	case from == 0:
+		return 0 // the store is away
+	case to >= r.next:
+		return a.Readable(to + 1)
+	default:
+		if next := a.Readable(r.next); next > r.next {
+			return next
+		}
+		return 0
+	}
+}
+
+// fromServer delivers the messages from next to until. fault says why the archive does not.
+func (r *reading) fromServer(ctx context.Context, until uint64, fault error, files bool) error {
+	if r.next > until {
+		return nil
+	}
+	if lost := min(until+1, r.info.ServerFirst); r.next < lost {
+		if fault == nil {
+			fault = errors.New("they are not archived")
+		}
+		return fmt.Errorf("seq %d to %d cannot be read: the log's server has only those from seq %d on, and the archive does not help: %w",
+			r.next, lost-1, r.info.ServerFirst, fault)
+	}
+	var unreadable error
+	if files {
+		unreadable = r.readFiles(ctx, r.info, r.next, until, r.take)
+		if !errors.Is(unreadable, blockstore.ErrUnexpectedLayout) {
+			return unreadable
+		}
+		if ctx.Err() != nil {
+			return whyEnded(ctx)
+		}
+	}
+	err := r.receiveUntil(ctx, r.next, until, r.take)
+	if errors.Is(err, nats.ErrTimeout) {
+		err = fmt.Errorf("the server does not deliver the message at seq %d: %w", r.next, errors.Join(err, unreadable))
+	}
+	return err
+}
