@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -10,35 +9,9 @@ import (
 	"github.com/payfold/payfold/internal/report/logreport"
 )
 
-// archiveFlags say where the archive is.
-type archiveFlags struct {
-	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, and none with a log elsewhere (nats-url)."`
-	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
-}
-
-// check adds the faults and sets the default.
-func (f *archiveFlags) check(common *cli.Common, faults *cli.Faults) {
-	switch {
-	case f.ArchiveURL == "" && common.NATSURL != "":
-		f.ArchiveURL = storage.None
-	case f.ArchiveURL == "":
-		f.ArchiveURL = filepath.Join(common.DataDir, "archive")
-	}
-	if f.ArchiveURL == storage.None {
-		return
-	}
-	if _, err := f.place(); err != nil {
-		faults.Addf("ARCHIVE_URL: %w", err)
-	}
-}
-
-func (f *archiveFlags) place() (storage.Place, error) {
-	return storage.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
-}
-
 type archiveCommand struct {
 	cli.Common
-	archiveFlags
+	cli.ArchiveFlags
 	Heal bool `name:"heal" help:"Read every byte of the archive, and make again from the log what is damaged or missing."`
 	JSON bool `name:"json" help:"One JSON object."`
 }
@@ -46,7 +19,7 @@ type archiveCommand struct {
 // Check implements cli.Checked.
 func (c *archiveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
-	c.check(&c.Common, faults)
+	c.CheckArchive(&c.Common, faults)
 	if c.ArchiveURL == storage.None {
 		faults.Addf("ARCHIVE_URL is none: there is no archive")
 	}
@@ -55,7 +28,7 @@ func (c *archiveCommand) Check(faults *cli.Faults) {
 // Run reads header and footer of every segment and changes nothing, unless it heals. The exit
 // status is 3 if anything is wrong, or still wrong.
 func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
-	place, err := c.place()
+	place, err := c.Place()
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 
 type checkCommand struct {
 	cli.Common
-	archiveFlags
+	cli.ArchiveFlags
 	Archive bool   `name:"archive" help:"Also compare the log with its archive, segment by segment."`
 	Full    bool   `name:"full" help:"With --archive, also read every byte of the archive. Every record of the log is always read."`
 	JSON    bool   `name:"json" help:"One JSON object."`
@@ -35,7 +35,7 @@ func (c *checkCommand) Check(faults *cli.Faults) {
 	if !c.Archive {
 		return
 	}
-	c.check(&c.Common, faults)
+	c.CheckArchive(&c.Common, faults)
 	if c.ArchiveURL == storage.None {
 		faults.Addf("ARCHIVE_URL is none: there is no archive")
 	}
@@ -106,7 +106,7 @@ func (c *checkCommand) checkArchive(ctx context.Context, logID string, source ar
 	if !c.Archive || logID == "" {
 		return nil
 	}
-	place, err := c.place()
+	place, err := c.Place()
 	if err != nil {
 		return err
 	}

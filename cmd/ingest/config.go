@@ -12,7 +12,7 @@ type serveCommand struct {
 	cli.Common
 	secretFlags
 	streamFlags
-	archiveFlags
+	cli.ArchiveFlags
 	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
 	Port           string        `name:"port" env:"PORT" help:"Used if listen-addr is unset."`
@@ -41,7 +41,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.secretFlags.Check(faults)
 	c.streamFlags.Check(faults)
-	c.archiveFlags.check(&c.Common, faults)
+	c.CheckArchive(&c.Common, faults)
 	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)

@@ -71,7 +71,7 @@ func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry
 	if c.ArchiveURL == storage.None {
 		return nil, nil
 	}
-	place, err := c.place()
+	place, err := c.Place()
 	if err != nil {
 		return nil, err
 	}

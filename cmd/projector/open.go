@@ -22,7 +22,14 @@ import (
 // sourceFlags say where the log and the tables are.
 type sourceFlags struct {
 	cli.Common
+	cli.ArchiveFlags
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
+}
+
+// Check implements cli.Checked.
+func (f *sourceFlags) Check(faults *cli.Faults) {
+	f.Common.Check(faults)
+	f.CheckArchive(&f.Common, faults)
 }
 
 // sources are the log and the tables, connected.
@@ -88,8 +95,12 @@ func (f *sourceFlags) expectDatabase() error {
 
 // connect returns at once, even if the log does not answer.
 func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
+	place, err := f.Place()
+	if err != nil {
+		return nil, err
+	}
 	return eventlog.Connect(eventlog.Config{
-		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Logger: logger,
+		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Archive: place, Logger: logger,
 	})
 }
 

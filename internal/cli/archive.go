@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+)
+
+// ArchiveFlags say where the archive of the log is.
+type ArchiveFlags struct {
+	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, and none with a log elsewhere (nats-url)."`
+	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
+}
+
+// CheckArchive adds the faults and sets the default.
+func (f *ArchiveFlags) CheckArchive(common *Common, faults *Faults) {
+	switch {
+	case f.ArchiveURL == "" && common.NATSURL != "":
+		f.ArchiveURL = storage.None
+	case f.ArchiveURL == "":
+		f.ArchiveURL = filepath.Join(common.DataDir, "archive")
+	}
+	if _, err := f.Place(); err != nil {
+		faults.Addf("ARCHIVE_URL: %w", err)
+	}
+}
+
+// Place returns where the archive is; nil if there is none. It connects to nothing.
+func (f *ArchiveFlags) Place() (storage.Place, error) {
+	if f.ArchiveURL == storage.None {
+		return nil, nil
+	}
+	return storage.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
+}
