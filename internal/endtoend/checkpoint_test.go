@@ -144,9 +144,10 @@ func TestAForgedByteIsFoundByTheCheckpoint(t *testing.T) {
 	w.startIngest(t)
 	status, output := w.check(t)
 	require.Zero(t, status, output)
-	require.Contains(t, shop.verify(t, 3, checkpoint), "the log does not begin with the 3 messages of the checkpoint: up to seq 3 a message was changed, moved, added or removed; the tables were not compared")
+	const server = "--archive-url=none" // the archive may have the true bytes already
+	require.Contains(t, shop.verify(t, 3, checkpoint, server), "the log does not begin with the 3 messages of the checkpoint: up to seq 3 a message was changed, moved, added or removed; the tables were not compared")
 	shop.requireNotSigned(t, "the log does not begin with the 3 messages")
-	require.Contains(t, shop.explain(t, 3, checkpoint, "evt_1"), "the log does not begin with the 3 messages")
+	require.Contains(t, shop.explain(t, 3, checkpoint, "evt_1", server), "the log does not begin with the 3 messages")
 
 	w.ingest.Kill()
 	w.forge(t, `"credits":9`, `"credits":2`)
