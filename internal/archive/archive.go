@@ -11,8 +11,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
+)
+
+// An archive is made of segments, which hold records.
+type (
+	Record       = segment.Record
+	Info         = segment.Info
+	Hash         = segment.Hash
+	DamagedError = segment.DamagedError
 )
 
 // ContradictionError: the archive is not that of the log, or not of one log. Nothing is written
@@ -203,15 +212,15 @@ func (a *Archive) open(ctx context.Context, name string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Info, s.close()
+	return s.Info, s.Close()
 }
 
-func (a *Archive) openSegment(ctx context.Context, name string) (*segment, error) {
+func (a *Archive) openSegment(ctx context.Context, name string) (*segment.Segment, error) {
 	object, err := a.place.Open(ctx, a.logID+"/"+name)
 	if err != nil {
 		return nil, err
 	}
-	return openSegment(name, object)
+	return segment.Open(name, object)
 }
 
 // holding returns the segment that holds a sequence; nil if there is none, or only a damaged one,
@@ -251,7 +260,7 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 	value := info.Before
 	switch {
 	case before == nil && info.First == a.origin:
-		if value != chainStart(a.logID) {
+		if value != segment.ChainStart(a.logID) {
 			return contradiction("segment %s begins like the log, but its records are not the first ones", info.Name), nil
 		}
 		return nil, nil
@@ -277,7 +286,7 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 
 // sameOrigin returns how a segment's tree contradicts those before; nil if it does not.
 func (a *Archive) sameOrigin(info *Info) error {
-	leaves := info.tree.Size()
+	leaves := info.Tree.Size()
 	if leaves > info.Last || info.Last-leaves+1 > info.First {
 		return contradiction("the tree of segment %s has %d leaves", info.Name, leaves)
 	}
@@ -295,8 +304,8 @@ func (a *Archive) valueAt(ctx context.Context, info *Info, seq uint64) (out Hash
 	if err != nil {
 		return Hash{}, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return out, s.check(ctx, nil, func(at uint64, value Hash) {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return out, s.Check(ctx, nil, func(at uint64, value Hash) {
 		if at == seq {
 			out = value
 		}

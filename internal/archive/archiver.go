@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/fingerprint"
@@ -84,7 +85,7 @@ func NewArchiver(config Config) *Archiver {
 		config.SegmentBytes = segmentBytes
 	}
 	if config.FrameBytes == 0 {
-		config.FrameBytes = frameBytes
+		config.FrameBytes = segment.FrameBytes
 	}
 	if config.PollInterval == 0 {
 		config.PollInterval = min(pollInterval, config.Interval)
@@ -92,7 +93,7 @@ func NewArchiver(config Config) *Archiver {
 	if config.MinWait == 0 {
 		config.MinWait = minWait
 	}
-	return &Archiver{Config: config, encoder: newEncoder(), metrics: newMetrics(config.Registerer)}
+	return &Archiver{Config: config, encoder: segment.NewEncoder(), metrics: newMetrics(config.Registerer)}
 }
 
 // Run blocks until ctx ends, and returns nil. A fault of the place or of the log is logged,
@@ -212,17 +213,17 @@ var errFull = errors.New("the segment is full")
 // cut writes the next segment. If another archiver has written it, that one counts.
 func (a *Archiver) cut(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
-	from, end := start{logID: head.LogID, partitions: head.Partitions, first: next, before: chainStart(head.LogID), tree: new(fingerprint.Tree)}, a.archive.end()
+	from, end := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: next, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}, a.archive.end()
 	if end != nil {
-		from.before, from.tree = end.After, end.tree
+		from.Before, from.Tree = end.After, end.Tree
 	}
 	var info Info
-	err := a.create(ctx, partName(next), from, &info, func(w *writer) error {
+	err := a.create(ctx, segment.PartName(next), from, &info, func(w *segment.Writer) error {
 		return a.Source.ReadRecords(ctx, next, head.Last, func(r Record) error {
-			if err := w.write(&r); err != nil {
+			if err := w.Write(&r); err != nil {
 				return err
 			}
-			if w.info.Bytes >= a.SegmentBytes {
+			if w.Bytes() >= a.SegmentBytes {
 				return errFull
 			}
 			return nil
@@ -271,17 +272,17 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 }
 
 // create writes a segment with the records that fill writes.
-func (a *Archiver) create(ctx context.Context, name string, from start, info *Info, fill func(*writer) error) error {
-	return a.Place.Create(ctx, from.logID+"/"+name, func(to io.Writer) error {
-		w, err := newWriter(to, a.encoder, from)
+func (a *Archiver) create(ctx context.Context, name string, from segment.Start, info *Info, fill func(*segment.Writer) error) error {
+	return a.Place.Create(ctx, from.LogID+"/"+name, func(to io.Writer) error {
+		w, err := segment.NewWriter(to, a.encoder, from)
 		if err != nil {
 			return err
 		}
-		w.frameBytes, w.pause = a.FrameBytes, a.pauses(ctx)
+		w.FrameBytes, w.Pause = a.FrameBytes, a.pauses(ctx)
 		if err := fill(w); err != nil && !errors.Is(err, errFull) {
 			return err
 		}
-		*info, err = w.close()
+		*info, err = w.Close()
 		info.Name = name
 		return err
 	})
@@ -336,7 +337,7 @@ func (a *Archiver) lost(ctx context.Context, next uint64) error {
 		}
 	}
 	if a.archive.Last() < next {
-		return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", partName(next))}, a.archive.faults...)...)
+		return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(next))}, a.archive.faults...)...)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package archive
 import (
 	"cmp"
 	"slices"
+
+	"github.com/payfold/payfold/internal/archive/segment"
 )
 
 // candidates are the segments that a place lists, by what their names say.
@@ -16,7 +18,7 @@ type candidate struct {
 // newCandidates sorts by first; of the same first, those that hold more come first.
 func newCandidates(names []string) (out candidates) {
 	for _, name := range names {
-		if first, last, ok := parseName(name); ok {
+		if first, last, ok := segment.ParseName(name); ok {
 			out = append(out, candidate{name, first, last})
 		}
 	}

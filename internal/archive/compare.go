@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -56,16 +57,16 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 
 // compareSegment returns how the log's messages differ from a segment; nil if they do not.
 func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source) (fault, err error) {
-	chain, tree := newChain(info.Before), a.treeBefore(info.First)
+	chain, tree := segment.NewChain(info.Before), a.treeBefore(info.First)
 	if tree != nil {
 		tree = tree.Clone()
 	}
 	var record []byte
 	err = source.ReadRecords(ctx, info.First, info.Last, func(r Record) error {
-		if record, err = appendRecord(record[:0], &r); err != nil {
+		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
 		}
-		chain.add(record)
+		chain.Add(record)
 		if tree != nil {
 			tree.Append(fingerprint.Leaf(r.Message()))
 		}
@@ -74,7 +75,7 @@ func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source)
 	switch {
 	case err != nil:
 		return nil, err
-	case chain.value != info.After:
+	case chain.Value != info.After:
 		return contradiction("the log's messages from seq %d to %d are others than in segment %s", info.First, info.Last, info.Name), nil
 	case tree != nil && Hash(tree.Root()) != info.Root:
 		return contradiction("the log's messages up to seq %d have another root than segment %s says", info.Last, info.Name), nil

@@ -12,12 +12,7 @@
 // that neither a merge nor another division into segments changes a link. A segment also names
 // the root of the Merkle tree over the whole log up to its end (package fingerprint).
 //
-//	record.go    one message as bytes
-//	format.go    header, frames and footer of a segment
-//	writer.go    writes a segment
-//	segment.go   opens one; frames.go reads it ahead of who is given the records
-//	storage      keeps the segments: a package of its own
-//	names.go     the names of segments
+//	segment      is the format of one segment, and storage keeps them: packages of their own
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	read.go      reads and checks them; logs.go finds the logs of a place
 //	archiver.go  copies the log into the archive; merge.go merges what is small

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -186,22 +187,22 @@ func (a *Archive) stretches(whole []*Info, c candidates, head Head) (out []stret
 // heal replaces one stretch.
 func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, error) {
 	done := Healed{First: s.first, Last: s.last}
-	from := start{logID: head.LogID, partitions: head.Partitions, first: s.first, before: chainStart(head.LogID), tree: new(fingerprint.Tree)}
+	from := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: s.first, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}
 	if s.before != nil {
-		from.before, from.tree = s.before.After, s.before.tree
+		from.Before, from.Tree = s.before.After, s.before.Tree
 	}
 	pieces, err := a.pieces(ctx, s, from)
 	if err != nil {
 		return done, err
 	}
 	for _, last := range pieces {
-		for from.first <= last {
+		for from.First <= last {
 			info, err := a.replace(ctx, from, last)
 			if err != nil {
 				return done, err
 			}
 			done.Segments = append(done.Segments, info.Name)
-			from.first, from.before, from.tree = info.Last+1, info.After, info.tree
+			from.First, from.Before, from.Tree = info.Last+1, info.After, info.Tree
 		}
 	}
 	for _, name := range s.damaged {
@@ -218,20 +219,20 @@ func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, erro
 
 // pieces returns the last sequences of the segments into which a stretch is divided. It fails with
 // a ContradictionError if the log's messages do not lead to the segment behind the stretch.
-func (a *Archiver) pieces(ctx context.Context, s stretch, from start) (lasts []uint64, err error) {
-	chain, bytes := newChain(from.before), 0
+func (a *Archiver) pieces(ctx context.Context, s stretch, from segment.Start) (lasts []uint64, err error) {
+	chain, bytes := segment.NewChain(from.Before), 0
 	var record []byte
 	err = a.Source.ReadRecords(ctx, s.first, s.last, func(r Record) error {
-		if record, err = appendRecord(record[:0], &r); err != nil {
+		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
 		}
-		chain.add(record)
+		chain.Add(record)
 		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == s.last {
 			lasts, bytes = append(lasts, r.Seq), 0
 		}
 		return nil
 	})
-	if err == nil && s.after != nil && chain.value != s.after.Before {
+	if err == nil && s.after != nil && chain.Value != s.after.Before {
 		err = contradiction("the log's messages from seq %d to %d do not lead to segment %s", s.first, s.last, s.after.Name)
 	}
 	return lasts, err
@@ -240,24 +241,24 @@ func (a *Archiver) pieces(ctx context.Context, s stretch, from start) (lasts []u
 // replace writes the segment that begins with from and ends with last, and reads it back. If there
 // is a whole segment of that name already, it stays. A damaged one of that name would have to be
 // overwritten, so the segment ends earlier; the caller goes on behind it.
-func (a *Archiver) replace(ctx context.Context, from start, last uint64) (*Info, error) {
-	name := mergedName(from.first, last)
+func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64) (*Info, error) {
+	name := segment.MergedName(from.First, last)
 	var written Info
-	err := a.create(ctx, name, from, &written, func(w *writer) error {
-		return a.Source.ReadRecords(ctx, from.first, last, func(r Record) error { return w.write(&r) })
+	err := a.create(ctx, name, from, &written, func(w *segment.Writer) error {
+		return a.Source.ReadRecords(ctx, from.First, last, func(r Record) error { return w.Write(&r) })
 	})
 	if err != nil && !errors.Is(err, storage.ErrExists) {
 		return nil, err
 	}
 	info, err := a.archive.open(ctx, name)
 	if err == nil {
-		err = a.archive.checkSegment(ctx, info, from.tree)
+		err = a.archive.checkSegment(ctx, info, from.Tree)
 	}
-	if err == nil && info.Before != from.before {
+	if err == nil && info.Before != from.Before {
 		err = contradiction("segment %s does not follow what lies before it", name)
 	}
-	if damaged := new(DamagedError); errors.As(err, &damaged) && last > from.first {
-		return a.replace(ctx, from, from.first+(last-from.first)/2)
+	if damaged := new(DamagedError); errors.As(err, &damaged) && last > from.First {
+		return a.replace(ctx, from, from.First+(last-from.First)/2)
 	}
 	return info, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 )
 
@@ -26,7 +27,7 @@ func Logs(ctx context.Context, place storage.Place) (logs []string, err error) {
 }
 
 func isSegment(name string) bool {
-	_, _, is := parseName(name)
+	_, _, is := segment.ParseName(name)
 	return is
 }
 

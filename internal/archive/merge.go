@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 )
 
@@ -34,11 +35,11 @@ func (a *Archiver) merge(ctx context.Context) error {
 	if tree == nil {
 		return nil // the segment before overlaps; they are merged together when those after them have grown
 	}
-	from := start{logID: a.archive.logID, partitions: first.Partitions, first: first.First, before: first.Before, tree: tree}
-	name := mergedName(first.First, last.Last)
+	from := segment.Start{LogID: a.archive.logID, Partitions: first.Partitions, First: first.First, Before: first.Before, Tree: tree}
+	name := segment.MergedName(first.First, last.Last)
 	var info Info
-	err := a.create(ctx, name, from, &info, func(w *writer) error {
-		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.write(&r) })
+	err := a.create(ctx, name, from, &info, func(w *segment.Writer) error {
+		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.Write(&r) })
 	})
 	if errors.Is(err, storage.ErrExists) {
 		return a.archive.Refresh(ctx)
@@ -83,13 +84,13 @@ func (a *Archiver) tidy(ctx context.Context) error {
 	replaced := a.archive.replaced
 	a.archive.replaced = nil
 	for len(replaced) > 0 {
-		first, _, _ := parseName(replaced[0])
+		first, _, _ := segment.ParseName(replaced[0])
 		merged := a.archive.segmentOf(first)
 		if merged == nil {
 			return fmt.Errorf("segment %s is in none that was merged", replaced[0])
 		}
 		end := slices.IndexFunc(replaced, func(name string) bool {
-			first, _, _ := parseName(name)
+			first, _, _ := segment.ParseName(name)
 			return first > merged.Last
 		})
 		if end < 0 {
@@ -128,7 +129,7 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	}
 	var wrong error
 	equal := map[string]bool{}
-	err = s.check(ctx, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
+	err = s.Check(ctx, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
 		if part := infos[seq]; part != nil {
 			equal[part.Name] = value == part.After
 			if value != part.After {
@@ -136,7 +137,7 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 			}
 		}
 	})
-	err = errors.Join(err, s.close())
+	err = errors.Join(err, s.Close())
 	if damaged := new(DamagedError); errors.As(err, &damaged) {
 		a.Logger.ErrorContext(ctx, "a merged segment is damaged, and its parts stay; mend it with: ingest archive --heal", "error", err)
 		return nil

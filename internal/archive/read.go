@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -20,7 +21,7 @@ func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Rec
 
 // ReadMessages is Read for readers that need no headers but those that payfold reads.
 func (a *Archive) ReadMessages(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	return a.read(ctx, from, until, make([]events.Header, 0, usualHeaders), func(r Record) error { return deliver(r.Message()) })
+	return a.read(ctx, from, until, make([]events.Header, 0, segment.UsualHeaders), func(r Record) error { return deliver(r.Message()) })
 }
 
 func (a *Archive) read(ctx context.Context, from, until uint64, space []events.Header, deliver func(Record) error) error {
@@ -51,9 +52,9 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 	if err != nil {
 		return err
 	}
-	s := &segment{Info: info, object: object, space: space}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return s.read(ctx, from, until, func(r Record) error {
+	s := segment.Known(info, object, space)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Read(ctx, from, until, func(r Record) error {
 		err := deliver(r)
 		if err != nil {
 			stop() // a slow store is not waited for
@@ -135,8 +136,8 @@ func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerpr
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return s.check(ctx, before, nil)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Check(ctx, before, nil)
 }
 
 // treeBefore returns the tree up to the record before first, with which a segment begins; nil if
@@ -146,7 +147,7 @@ func (a *Archive) treeBefore(first uint64) *fingerprint.Tree {
 		return new(fingerprint.Tree)
 	}
 	if before := a.segmentOf(first - 1); before != nil && before.Last == first-1 {
-		return before.tree
+		return before.Tree
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package archive
+package segment
 
 import (
 	"context"
@@ -30,8 +30,8 @@ func (e *DamagedError) Error() string {
 	}
 }
 
-// segment is an open segment whose header and footer are whole.
-type segment struct {
+// Segment is an open segment whose header and footer are whole.
+type Segment struct {
 	*Info
 	object storage.Object
 	space  []events.Header // of the record that is delivered; nil: each record has headers of its own
@@ -41,18 +41,24 @@ type segment struct {
 // small segment.
 const tailBytes = 64 << 10
 
-// openSegment reads header and footer. name is that of the segment within its folder. On
+// Open reads header and footer. name is that of the segment within its folder. On
 // success it owns the object, and closes it otherwise.
-func openSegment(name string, object storage.Object) (*segment, error) {
+func Open(name string, object storage.Object) (*Segment, error) {
 	info, err := readInfo(name, object)
 	if err != nil {
 		return nil, errors.Join(err, object.Close())
 	}
-	return &segment{Info: info, object: object}, nil
+	return &Segment{Info: info, object: object}, nil
+}
+
+// Known opens a segment whose header and footer were read before. space is for the headers of the
+// record that is delivered; if it is nil, each record has headers of its own.
+func Known(info *Info, object storage.Object, space []events.Header) *Segment {
+	return &Segment{Info: info, object: object, space: space}
 }
 
 func readInfo(name string, object storage.Object) (*Info, error) {
-	first, last, _ := parseName(name)
+	first, last, _ := ParseName(name)
 	damaged := func(reason error) error {
 		return &DamagedError{Segment: name, From: first, Reason: reason.Error()}
 	}
@@ -110,31 +116,32 @@ func readAt(object storage.Object, data []byte, offset int64) error {
 	return fmt.Errorf("read %d bytes at %d: %w", len(data), offset, err)
 }
 
-func (s *segment) close() error { return s.object.Close() }
+// Close closes the object.
+func (s *Segment) Close() error { return s.object.Close() }
 
-// check reads the whole segment and compares it with what its header and footer say. before is
+// Check reads the whole segment and compares it with what its header and footer say. before is
 // the tree up to the record before the segment; nil if it is not known. passed is called with
 // each record's chain value.
-func (s *segment) check(ctx context.Context, before *fingerprint.Tree, passed func(seq uint64, value Hash)) error {
-	chain := newChain(s.Before)
+func (s *Segment) Check(ctx context.Context, before *fingerprint.Tree, passed func(seq uint64, value Hash)) error {
+	chain := NewChain(s.Before)
 	tree := new(fingerprint.Tree)
 	if before != nil {
 		tree = before.Clone()
 	}
 	err := s.readBytes(ctx, s.First, s.Last, func(r Record, data []byte) error {
-		chain.add(data)
+		chain.Add(data)
 		if before != nil {
 			tree.Append(fingerprint.Leaf(r.Message()))
 		}
 		if passed != nil {
-			passed(r.Seq, chain.value)
+			passed(r.Seq, chain.Value)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if chain.value != s.After {
+	if chain.Value != s.After {
 		return &DamagedError{Segment: s.Name, From: s.First, Reason: "its records have another chain value than its footer says"}
 	}
 	if before != nil && Hash(tree.Root()) != s.Root {

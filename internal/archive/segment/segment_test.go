@@ -1,12 +1,10 @@
-package archive
+package segment
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
@@ -47,23 +44,23 @@ func anyRecords(t *rapid.T) []Record {
 }
 
 // written returns the bytes of a segment with small frames.
-func written(t require.TestingT, frameBytes int, records []Record) ([]byte, Info) {
+func written(t require.TestingT, FrameBytes int, records []Record) ([]byte, Info) {
 	var out bytes.Buffer
-	w, err := newWriter(&out, newEncoder(), start{
-		logID: "a log", partitions: 64, first: records[0].Seq, before: chainStart("a log"), tree: new(fingerprint.Tree),
+	w, err := NewWriter(&out, NewEncoder(), Start{
+		LogID: "a log", Partitions: 64, First: records[0].Seq, Before: ChainStart("a log"), Tree: new(fingerprint.Tree),
 	})
 	require.NoError(t, err)
-	w.frameBytes = frameBytes
+	w.FrameBytes = FrameBytes
 	for i := range records {
-		require.NoError(t, w.write(&records[i]))
+		require.NoError(t, w.Write(&records[i]))
 	}
-	info, err := w.close()
+	info, err := w.Close()
 	require.NoError(t, err)
 	return out.Bytes(), info
 }
 
-func collect(s *segment, from, until uint64) (out []Record, err error) {
-	err = s.read(context.Background(), from, until, func(r Record) error {
+func collect(s *Segment, from, until uint64) (out []Record, err error) {
+	err = s.Read(context.Background(), from, until, func(r Record) error {
 		r.Body = bytes.Clone(r.Body)
 		out = append(out, r)
 		return nil
@@ -76,15 +73,15 @@ func TestASegmentReturnsWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := anyRecords(t)
 		data, info := written(t, rapid.IntRange(1, 2000).Draw(t, "frame"), records)
-		name := partName(info.First)
-		s, err := openSegment(name, memory{bytes.NewReader(data)})
+		name := PartName(info.First)
+		s, err := Open(name, memory{bytes.NewReader(data)})
 		require.NoError(t, err)
 		info.Name = name
 		require.Equal(t, info.index, s.index)
 		require.Equal(t, info.Root, s.Root)
 		require.Equal(t, info.After, s.After)
 		require.Equal(t, []any{"a log", 64, int64(len(data))}, []any{s.LogID, s.Partitions, s.Size})
-		require.NoError(t, s.check(context.Background(), new(fingerprint.Tree), nil))
+		require.NoError(t, s.Check(context.Background(), new(fingerprint.Tree), nil))
 
 		from := rapid.IntRange(0, len(records)-1).Draw(t, "from")
 		until := rapid.IntRange(from, len(records)-1).Draw(t, "until")
@@ -126,7 +123,7 @@ func TestAnyFlippedByteIsFoundAndNamed(t *testing.T) {
 		for _, bit := range []byte{1, 0x80} {
 			damaged := bytes.Clone(data)
 			damaged[at] ^= bit
-			s, err := openSegment(partName(100), memory{bytes.NewReader(damaged)})
+			s, err := Open(PartName(100), memory{bytes.NewReader(damaged)})
 			fault := new(DamagedError)
 			frame := slices.IndexFunc(info.index, func(f frame) bool {
 				return int64(at) >= f.offset-skippable-entryLength && int64(at) < f.offset+int64(f.compressed)
@@ -134,11 +131,11 @@ func TestAnyFlippedByteIsFoundAndNamed(t *testing.T) {
 			if frame < 0 {
 				require.ErrorAs(t, err, &fault, "byte %d", at)
 				require.Zero(t, fault.Frame)
-				require.Contains(t, err.Error(), partName(100))
+				require.Contains(t, err.Error(), PartName(100))
 				continue
 			}
 			require.NoError(t, err)
-			require.ErrorAs(t, s.check(context.Background(), nil, nil), &fault, "byte %d", at)
+			require.ErrorAs(t, s.Check(context.Background(), nil, nil), &fault, "byte %d", at)
 			f := info.index[frame]
 			require.Equal(t, []any{frame + 1, f.first, f.last()}, []any{fault.Frame, fault.From, fault.To})
 			if frame > 0 {
@@ -158,14 +155,14 @@ func TestASegmentThatIsCutAnywhereIsFound(t *testing.T) {
 	t.Parallel()
 	data, _ := written(t, 200, ordinary(1, 12))
 	for length := range data {
-		_, err := openSegment(partName(1), memory{bytes.NewReader(data[:length])})
+		_, err := Open(PartName(1), memory{bytes.NewReader(data[:length])})
 		require.ErrorAs(t, err, new(*DamagedError), "%d bytes", length)
 	}
-	_, err := openSegment(partName(1), memory{bytes.NewReader(append(bytes.Clone(data), 0))})
+	_, err := Open(PartName(1), memory{bytes.NewReader(append(bytes.Clone(data), 0))})
 	require.ErrorAs(t, err, new(*DamagedError))
-	_, err = openSegment(partName(2), memory{bytes.NewReader(data)})
+	_, err = Open(PartName(2), memory{bytes.NewReader(data)})
 	require.ErrorContains(t, err, "it holds seq 1 to 12")
-	_, err = openSegment(mergedName(1, 13), memory{bytes.NewReader(data)})
+	_, err = Open(MergedName(1, 13), memory{bytes.NewReader(data)})
 	require.ErrorContains(t, err, "it holds seq 1 to 12")
 }
 
@@ -173,21 +170,21 @@ func TestASegmentThatIsCutAnywhereIsFound(t *testing.T) {
 func TestRecordsThatTheFooterDoesNotNameAreFound(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w, err := newWriter(&out, newEncoder(), start{logID: "a log", partitions: 64, first: 1, tree: new(fingerprint.Tree)})
+	w, err := NewWriter(&out, NewEncoder(), Start{LogID: "a log", Partitions: 64, First: 1, Tree: new(fingerprint.Tree)})
 	require.NoError(t, err)
 	records := ordinary(1, 3)
-	require.NoError(t, w.write(&records[0]))
-	require.ErrorContains(t, w.write(&records[2]), "seq 3 after seq 1")
-	w.chain.value[0] ^= 1
-	_, err = w.close()
+	require.NoError(t, w.Write(&records[0]))
+	require.ErrorContains(t, w.Write(&records[2]), "seq 3 after seq 1")
+	w.chain.Value[0] ^= 1
+	_, err = w.Close()
 	require.NoError(t, err)
-	s, err := openSegment(partName(1), memory{bytes.NewReader(out.Bytes())})
+	s, err := Open(PartName(1), memory{bytes.NewReader(out.Bytes())})
 	require.NoError(t, err)
-	require.ErrorContains(t, s.check(context.Background(), nil, nil), "chain value")
+	require.ErrorContains(t, s.Check(context.Background(), nil, nil), "chain value")
 	before := new(fingerprint.Tree)
 	before.Append(fingerprint.Hash{})
-	s.After = newChain(s.Before).value
-	require.Error(t, s.check(context.Background(), before, nil))
+	s.After = NewChain(s.Before).Value
+	require.Error(t, s.Check(context.Background(), before, nil))
 }
 
 // docs/archive.md promises it.
@@ -202,7 +199,7 @@ func TestAnyDecompressorPrintsTheRecords(t *testing.T) {
 	require.NoError(t, err)
 	var want []byte
 	for i := range records {
-		want, err = appendRecord(want, &records[i])
+		want, err = AppendRecord(want, &records[i])
 		require.NoError(t, err)
 	}
 	require.Equal(t, want, got)
@@ -216,7 +213,7 @@ func TestARecordThatCannotBeArchivedIsRefused(t *testing.T) {
 		{Header: []events.Header{{Name: string(make([]byte, 1<<16))}}},
 		{Body: make([]byte, maxRecord)},
 	} {
-		_, err := appendRecord(nil, &r)
+		_, err := AppendRecord(nil, &r)
 		require.Error(t, err)
 	}
 }
@@ -227,18 +224,18 @@ func FuzzSegment(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:headerLength])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := openSegment(partName(1), memory{bytes.NewReader(data)})
+		s, err := Open(PartName(1), memory{bytes.NewReader(data)})
 		if err != nil {
 			require.ErrorAs(t, err, new(*DamagedError))
 			return
 		}
-		_ = s.check(context.Background(), nil, nil)
+		_ = s.Check(context.Background(), nil, nil)
 	})
 }
 
 func FuzzRecord(f *testing.F) {
 	records := ordinary(1, 1)
-	data, err := appendRecord(nil, &records[0])
+	data, err := AppendRecord(nil, &records[0])
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -247,80 +244,21 @@ func FuzzRecord(f *testing.F) {
 			require.True(t, errors.Is(err, errRecord))
 			return
 		}
-		again, err := appendRecord(nil, &r)
+		again, err := AppendRecord(nil, &r)
 		if err == nil {
 			require.Equal(t, data[:size], again)
 		}
 	})
 }
 
-func TestWhichSegmentsAreMerged(t *testing.T) {
-	t.Parallel()
-	const kb = 1 << 10
-	for name, c := range map[string]struct {
-		sizes []int64
-		want  int
-	}{
-		"nothing":                       {nil, 0},
-		"alike":                         {[]int64{kb, kb, kb, kb, kb, kb, kb, kb}, 8},
-		"small ones":                    {[]int64{60 * kb, kb, 30 * kb, kb}, 4},
-		"not behind a large one":        {[]int64{20 << 20, kb, kb}, 2},
-		"large ones join equal ones":    {[]int64{1 << 20, 300 * kb, 300 * kb}, 3},
-		"no segment becomes too large":  {[]int64{40 << 20, 20 << 20, 10 << 20}, 2},
-		"a full one is never merged":    {[]int64{64 << 20}, 1},
-		"behind full ones it goes on":   {[]int64{64 << 20, kb, kb, kb}, 3},
-		"a large one is taken at first": {[]int64{kb, kb, 30 << 20}, 3},
-	} {
-		var segments []*Info
-		for _, size := range c.sizes {
-			segments = append(segments, &Info{Bytes: size})
-		}
-		require.Equal(t, c.want, toMerge(segments, 64<<20), name)
-	}
-}
-
 func TestNamesOfSegments(t *testing.T) {
 	t.Parallel()
-	first, last, ok := parseName("00000000000000000012.seg")
+	first, last, ok := ParseName("00000000000000000012.seg")
 	require.Equal(t, []any{uint64(12), uint64(0), true}, []any{first, last, ok})
-	first, last, ok = parseName(mergedName(12, 99))
+	first, last, ok = ParseName(MergedName(12, 99))
 	require.Equal(t, []any{uint64(12), uint64(99), true}, []any{first, last, ok})
-	for _, name := range []string{"", ".seg", "12.seg", partName(0), "0000000000000000001x.seg", "+0000000000000000001.seg", mergedName(5, 4), partName(1) + "x", "00000000000000000012-.seg"} {
-		_, _, ok := parseName(name)
+	for _, name := range []string{"", ".seg", "12.seg", PartName(0), "0000000000000000001x.seg", "+0000000000000000001.seg", MergedName(5, 4), PartName(1) + "x", "00000000000000000012-.seg"} {
+		_, _, ok := ParseName(name)
 		require.False(t, ok, name)
 	}
-}
-
-// What the names say decides which segments are read: merged ones instead of their parts.
-func TestMergedSegmentsHideTheirParts(t *testing.T) {
-	t.Parallel()
-	c := newCandidates([]string{partName(1), partName(5), mergedName(1, 8), partName(9), mergedName(1, 4), "a stranger's file"})
-	require.Equal(t, []string{mergedName(1, 8), partName(9)}, c.visible())
-	require.ElementsMatch(t, []string{partName(1), partName(5), mergedName(1, 4)}, c.within())
-	require.Equal(t, []string{mergedName(1, 8), mergedName(1, 4), partName(1)}, c.holding(1))
-	require.Equal(t, []string{partName(9)}, c.holding(9))
-	require.Equal(t, []string{partName(9), partName(5), partName(1)}, c.holding(10))
-	require.Equal(t, []uint64{1, 5, 0}, []uint64{c.first(), c.after(1), c.after(9)})
-	require.True(t, c.reaches(9))
-	require.False(t, c.reaches(10))
-}
-
-// Archives are kept for longer than builds.
-func TestASegmentOfFormat1IsReadForEver(t *testing.T) {
-	t.Parallel()
-	const logID, name = "a4c6057ffd674b4071314407ecaeb2e5", "00000000000000000001.seg"
-	kept, err := os.ReadFile(filepath.Join("../../examples/read-segment/testdata", name))
-	require.NoError(t, err)
-	root := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(root, logID), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, logID, name), kept, 0o600))
-	opened, err := Open(t.Context(), &storage.Folder{Root: root}, logID)
-	require.NoError(t, err)
-	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
-	var ids []string
-	require.NoError(t, opened.Read(t.Context(), 1, 1, func(r Record) error {
-		ids = append(ids, r.Message().ID)
-		return nil
-	}))
-	require.Equal(t, []string{"evt_first_1"}, ids)
 }

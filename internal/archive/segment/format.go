@@ -1,4 +1,4 @@
-package archive
+package segment
 
 import (
 	"bytes"
@@ -36,9 +36,9 @@ const (
 	footerFixed   = skippable + 4 + 8 + 8 + 16 + 8 + 32 + 32 + 4 + 32 + trailerLength
 	trailerLength = 4 + 8
 
-	// frameBytes is when a frame ends. The last record may make it longer.
-	frameBytes = 1 << 20
-	maxFrame   = frameBytes + recordLength + maxRecord
+	// FrameBytes is when a frame ends, usually. The last record may make it longer.
+	FrameBytes = 1 << 20
+	maxFrame   = FrameBytes + recordLength + maxRecord
 
 	// maxFooter bounds the memory for a footer: more than that of any segment.
 	maxFooter = 16 << 20
@@ -68,7 +68,8 @@ type Info struct {
 	After      Hash      // the chain value after the last record
 	Root       Hash      // of the Merkle tree over the log up to Last
 
-	tree  *fingerprint.Tree // up to Last
+	Tree *fingerprint.Tree // up to Last; must not be changed
+
 	index []frame
 }
 
@@ -147,7 +148,7 @@ func (i *Info) parseHeader(data []byte) error {
 
 // appendFooter takes the header, too, because the digest covers both.
 func (i *Info) appendFooter(to, header []byte) []byte {
-	edge, _ := i.tree.MarshalBinary() // never fails
+	edge, _ := i.Tree.MarshalBinary() // never fails
 	length := footerFixed + len(i.index)*(8+entryLength) + len(edge)
 	start := len(to)
 	to = appendSkippable(to, footerMagic, uint32(length-skippable))
@@ -221,11 +222,11 @@ func (i *Info) parseFooter(header, data []byte, offset int64) error {
 	if uint64(le.Uint32(rest[104:])) != uint64(len(edge)) {
 		return errFooter
 	}
-	i.tree = new(fingerprint.Tree)
-	if err := i.tree.UnmarshalBinary(edge); err != nil {
+	i.Tree = new(fingerprint.Tree)
+	if err := i.Tree.UnmarshalBinary(edge); err != nil {
 		return fmt.Errorf("%w: %w", errFooter, err)
 	}
-	if Hash(i.tree.Root()) != i.Root {
+	if Hash(i.Tree.Root()) != i.Root {
 		return fmt.Errorf("%w: its hashes have another root", errFooter)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package archive
+package segment
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const (
 	framesAhead = 2
 )
 
-// read delivers the records from sequence from to until, both within the segment, in order.
-func (s *segment) read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+// Read delivers the records from sequence from to until, both within the segment, in order.
+func (s *Segment) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
 	return s.readBytes(ctx, from, until, func(r Record, _ []byte) error { return deliver(r) })
 }
 
 // readBytes also delivers each record's bytes, which are valid as long as its body. When it
 // returns, nothing reads the object any more.
-func (s *segment) readBytes(ctx context.Context, from, until uint64, deliver func(Record, []byte) error) error {
+func (s *Segment) readBytes(ctx context.Context, from, until uint64, deliver func(Record, []byte) error) error {
 	var ahead sync.WaitGroup
 	defer ahead.Wait()
 	reading, stop := context.WithCancel(ctx)
@@ -61,7 +61,7 @@ type fetched struct {
 
 // fetch reads the frames that hold the records from sequence from to until. It ends after an
 // error, and when ctx does.
-func (s *segment) fetch(ctx context.Context, from, until uint64, to chan<- fetched) {
+func (s *Segment) fetch(ctx context.Context, from, until uint64, to chan<- fetched) {
 	f := fetched{}
 	for s.index[f.end].last() < from {
 		f.end++
@@ -89,7 +89,7 @@ type decoded struct {
 }
 
 // decode checks and decompresses frames. It ends after an error, and when ctx does.
-func (s *segment) decode(ctx context.Context, from <-chan fetched, to chan<- decoded) {
+func (s *Segment) decode(ctx context.Context, from <-chan fetched, to chan<- decoded) {
 	for f := range from {
 		for frame := f.begin; frame < f.end; frame++ {
 			out := decoded{frame: frame, err: f.err}
@@ -110,12 +110,12 @@ func (s *segment) decode(ctx context.Context, from <-chan fetched, to chan<- dec
 	}
 }
 
-func (s *segment) damagedFrame(n int, reason string) error {
+func (s *Segment) damagedFrame(n int, reason string) error {
 	return &DamagedError{Segment: s.Name, Frame: n + 1, From: s.index[n].first, To: s.index[n].last(), Reason: reason}
 }
 
 // decompress returns a decoder whose buffer has the records of a frame.
-func (s *segment) decompress(n int, data []byte) (*decoder, error) {
+func (s *Segment) decompress(n int, data []byte) (*decoder, error) {
 	f := s.index[n]
 	if !isSkippable(data, frameMagic, entryLength) || parseEntry(data[skippable:]) != f.entry {
 		return nil, s.damagedFrame(n, "its head is not what the footer says")
@@ -136,7 +136,7 @@ func (s *segment) decompress(n int, data []byte) (*decoder, error) {
 }
 
 // deliverFrame delivers the records of one frame that are wanted.
-func (s *segment) deliverFrame(d decoded, from, until uint64, deliver func(Record, []byte) error) error {
+func (s *Segment) deliverFrame(d decoded, from, until uint64, deliver func(Record, []byte) error) error {
 	f, records := s.index[d.frame], d.buffer
 	for seq := f.first; seq <= f.last(); seq++ {
 		r, size, err := parseRecord(records, s.space)
@@ -173,7 +173,7 @@ func newDecoder() (*decoder, error) {
 }
 
 // maxKept bounds the buffer that a decoder keeps.
-const maxKept = 4 * frameBytes
+const maxKept = 4 * FrameBytes
 
 func (d *decoder) release() {
 	if cap(d.buffer) <= maxKept {

@@ -1,4 +1,4 @@
-package archive
+package segment
 
 import (
 	"crypto/sha256"
@@ -44,8 +44,8 @@ var le = binary.LittleEndian
 
 var errRecord = errors.New("a record is invalid")
 
-// appendRecord appends the bytes of r.
-func appendRecord(to []byte, r *Record) ([]byte, error) {
+// AppendRecord appends the bytes of r.
+func AppendRecord(to []byte, r *Record) ([]byte, error) {
 	if !slices.IsSortedFunc(r.Header, byName) {
 		return nil, fmt.Errorf("the headers of seq %d are not sorted", r.Seq)
 	}
@@ -74,8 +74,8 @@ func appendRecord(to []byte, r *Record) ([]byte, error) {
 
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
-// usualHeaders is how many headers a message has at most if ingest wrote it.
-const usualHeaders = 9
+// UsualHeaders is how many headers a message has at most if ingest wrote it.
+const UsualHeaders = 9
 
 // parseRecord reads the first record in data. The record shares its body with data, and its
 // headers with space unless that is nil.
@@ -99,7 +99,7 @@ func parseRecord(data []byte, space []events.Header) (r Record, size int, err er
 	r.Body = data[headers:]
 	text := string(data[:headers]) // one allocation for all of them
 	if r.Header = space[:0]; space == nil && text != "" {
-		r.Header = make([]events.Header, 0, usualHeaders)
+		r.Header = make([]events.Header, 0, UsualHeaders)
 	}
 	for text != "" {
 		var h events.Header
@@ -136,22 +136,22 @@ func cutText(from string, lengthBytes int) (text, rest string, ok bool) {
 // Hash is a SHA-256 hash.
 type Hash = [sha256.Size]byte
 
-// chain computes the chain values of a log's records.
-type chain struct {
+// Chain computes the chain values of a log's records.
+type Chain struct {
 	hash  hash.Hash
-	value Hash
+	Value Hash
 }
 
-// newChain goes on behind the record with that value.
-func newChain(value Hash) *chain { return &chain{hash: sha256.New(), value: value} }
+// NewChain goes on behind the record with that value.
+func NewChain(value Hash) *Chain { return &Chain{hash: sha256.New(), Value: value} }
 
-// chainStart is the value before the first record of a log.
-func chainStart(logID string) Hash { return sha256.Sum256([]byte("payfold log " + logID)) }
+// ChainStart is the value before the first record of a log.
+func ChainStart(logID string) Hash { return sha256.Sum256([]byte("payfold log " + logID)) }
 
-// add takes the bytes of the next record.
-func (c *chain) add(record []byte) {
+// Add takes the bytes of the next record.
+func (c *Chain) Add(record []byte) {
 	c.hash.Reset()
-	c.hash.Write(c.value[:])
+	c.hash.Write(c.Value[:])
 	c.hash.Write(record)
-	c.hash.Sum(c.value[:0])
+	c.hash.Sum(c.Value[:0])
 }

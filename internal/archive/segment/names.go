@@ -1,4 +1,4 @@
-package archive
+package segment
 
 import (
 	"fmt"
@@ -11,16 +11,16 @@ const (
 	seqDigits = 20
 )
 
-// partName is the name of the segment that begins with first, as it was cut.
-func partName(first uint64) string { return fmt.Sprintf("%0*d%s", seqDigits, first, suffix) }
+// PartName is the name of the segment that begins with first, as it was cut.
+func PartName(first uint64) string { return fmt.Sprintf("%0*d%s", seqDigits, first, suffix) }
 
-// mergedName is the name of a segment that was merged from others.
-func mergedName(first, last uint64) string {
+// MergedName is the name of a segment that was merged from others.
+func MergedName(first, last uint64) string {
 	return fmt.Sprintf("%0*d-%0*d%s", seqDigits, first, seqDigits, last, suffix)
 }
 
-// parseName returns the sequences in a segment's name. last is 0 if the name has none.
-func parseName(name string) (first, last uint64, isSegment bool) {
+// ParseName returns the sequences in a segment's name. last is 0 if the name has none.
+func ParseName(name string) (first, last uint64, isSegment bool) {
 	text, isSegment := strings.CutSuffix(name, suffix)
 	from, to, merged := strings.Cut(text, "-")
 	first, ok := parseSeq(from)

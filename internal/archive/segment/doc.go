@@ -1,0 +1,9 @@
+// Package segment is the format of one segment of the archive: a part of the log, written once and
+// never changed. docs/archive.md defines its bytes. Everything that is read is checked.
+//
+//	record.go    one message as bytes, and the chain over them
+//	format.go    header, frames and footer
+//	writer.go    writes a segment
+//	segment.go   opens one; frames.go reads it ahead of who is given the records
+//	names.go     what its name says
+package segment
