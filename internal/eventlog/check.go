@@ -59,16 +59,27 @@ func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*bl
 
 // Source returns the part of the log that report says is whole, as an archive.Source. It does not
 // need a server.
-func (f *Files) Source(report *blockstore.Report) archive.Source { return fileSource{f.store, report} }
+func (f *Files) Source(report *blockstore.Report) archive.Source {
+	return fileSource{f.store, report, f.running}
+}
 
 type fileSource struct {
 	store  *blockstore.Store
 	report *blockstore.Report
+	grows  bool // a server is running
 }
 
 // Head implements archive.Source.
 func (s fileSource) Head(context.Context) (archive.Head, error) {
-	return archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}, nil
+	head := archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}
+	if !s.grows {
+		return head, nil
+	}
+	watermark, err := s.store.Watermark()
+	if err == nil && watermark != nil && watermark.LogID == head.LogID {
+		head.Last = max(head.Last, watermark.Seq)
+	}
+	return head, err
 }
 
 // ReadRecords implements archive.Source.

@@ -130,10 +130,13 @@ func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive
 	if last := to.Next() - 1; last > max(from.Last(), config.LostUntil) {
 		return fmt.Errorf("the log that is being restored has messages up to seq %d, the archive up to %d", last, from.Last())
 	}
-	err := from.Read(ctx, to.Next(), from.Last(), func(r archive.Record) error {
-		config.Report("restored", r.Seq, from.Last())
-		return to.Append(ctx, r)
-	})
+	var err error
+	for err == nil && to.Next() <= from.Last() { // the archive may have grown when it was read
+		err = from.Read(ctx, to.Next(), from.Last(), func(r archive.Record) error {
+			config.Report("restored", r.Seq, from.Last())
+			return to.Append(ctx, r)
+		})
+	}
 	damaged, gap := new(archive.DamagedError), new(archive.GapError)
 	if errors.As(err, &damaged) || errors.As(err, &gap) {
 		return &UnusableError{config.Place.String(), []error{err}}

@@ -48,8 +48,9 @@ func placeAt(t *testing.T, path string) storage.Place {
 	return place
 }
 
-// archiveAll runs an archiver until the place holds all of the log, without a fault.
-func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place) {
+// archiveAll runs an archiver until the place holds all of the log, without a fault, and in at
+// most that many segments, if a number is given.
+func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place, segments ...int) {
 	t.Helper()
 	info, err := log.Info(t.Context())
 	require.NoError(t, err)
@@ -63,7 +64,11 @@ func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place) {
 	var opened *archive.Archive
 	wait.Until(t, func() bool {
 		opened, err = archive.Open(t.Context(), place, info.LogID)
-		return err == nil && opened.Last() == info.Last
+		if err != nil || opened.Last() != info.Last {
+			return false
+		}
+		paths, err := filepath.Glob(filepath.Join(place.String(), "*", "*.seg"))
+		return err == nil && (segments == nil || len(paths) <= segments[0])
 	}, "the archive holds the log")
 	stop()
 	require.NoError(t, group.Wait())
@@ -300,6 +305,34 @@ func TestADamagedArchiveIsNotRestored(t *testing.T) {
 			require.NoError(t, err, "the same command goes on with a whole archive")
 		})
 	}
+}
+
+// An archiver may be at work: it merges the segments that the restore is about to read.
+func TestARestoreFollowsAnArchiveThatGrows(t *testing.T) {
+	t.Parallel()
+	log := testenv.NewLog(t, partitions)
+	place := placeAt(t, filepath.Join(t.TempDir(), "archive"))
+	grow := func(from, until int) {
+		for i := from; i < until; i++ {
+			log.Deliver(t, testenv.Customers(7).Event(i))
+			archiveAll(t, log.Log, place) // a segment of its own
+		}
+	}
+	grow(0, 6)
+	c := config(place)
+	grown := false
+	c.Report = func(string, uint64, uint64) {
+		if !grown {
+			grown = true
+			grow(6, 8)
+			log.Deliver(t, testenv.Customers(7).Event(8))
+			archiveAll(t, log.Log, place, 2) // eight or more are merged, and the parts are removed
+		}
+	}
+	dir := t.TempDir()
+	result, err := restore.Embedded(t.Context(), c, dir, testenv.Logger(t))
+	require.NoError(t, err)
+	require.EqualValues(t, 9, result.Last)
 }
 
 func TestADrillLeavesNothingBehind(t *testing.T) {
