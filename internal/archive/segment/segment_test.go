@@ -44,13 +44,13 @@ func anyRecords(t *rapid.T) []Record {
 }
 
 // written returns the bytes of a segment with small frames.
-func written(t require.TestingT, FrameBytes int, records []Record) ([]byte, Info) {
+func written(t require.TestingT, frameBytes int, records []Record) ([]byte, Info) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, NewEncoder(), Start{
 		LogID: "a log", Partitions: 64, First: records[0].Seq, Before: ChainStart("a log"), Tree: new(fingerprint.Tree),
 	})
 	require.NoError(t, err)
-	w.FrameBytes = FrameBytes
+	w.FrameBytes = frameBytes
 	for i := range records {
 		require.NoError(t, w.Write(&records[i]))
 	}
