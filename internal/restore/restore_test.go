@@ -41,24 +41,30 @@ func setup(t *testing.T, messages int) (*testenv.Log, storage.Place) {
 	return log, place
 }
 
-func placeAt(t *testing.T, path string) storage.Place {
+func placeAt(t testing.TB, path string) storage.Place {
 	t.Helper()
 	place, err := storage.Settings{URL: path}.Place()
 	require.NoError(t, err)
 	return place
 }
 
-// archiveAll runs an archiver until the place holds all of the log, without a fault, and in at
-// most that many segments, if a number is given.
+// archiveAll archives all of the log, in many segments; in at most that many, if a number is given.
 func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place, segments ...int) {
+	t.Helper()
+	archiveWith(t, log, archive.Config{
+		Place: place, SegmentBytes: 32 << 10, FrameBytes: 4 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+	}, segments...)
+}
+
+// archiveWith runs an archiver until the place holds all of the log, without a fault.
+func archiveWith(t testing.TB, log *eventlog.Log, config archive.Config, segments ...int) {
 	t.Helper()
 	info, err := log.Info(t.Context())
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	archiver := archive.NewArchiver(archive.Config{
-		Place: place, Source: log, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: 32 << 10, FrameBytes: 4 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
+	place := config.Place
+	config.Source, config.Logger, config.Registerer = log, testenv.Logger(t), prometheus.NewRegistry()
+	archiver := archive.NewArchiver(config)
 	var group errgroup.Group
 	group.Go(func() error { return archiver.Run(ctx) })
 	var opened *archive.Archive
