@@ -51,6 +51,7 @@ type Archive struct {
 
 	known    map[string]*Info // every segment that was opened; they never change
 	origin   uint64           // the log's first sequence, as the segments' trees say; 0 in an empty archive
+	names    candidates       // all that were listed
 	segments []*Info          // in order; together they hold all that is there
 	replaced []string         // the names of segments that lie within a merged one
 	faults   []error          // what is damaged, missing or contradicts; see Faults
@@ -147,7 +148,7 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 	if err := a.load(ctx, c.visible()); err != nil {
 		return false, err
 	}
-	a.origin, a.segments, a.faults, a.replaced = 0, nil, nil, c.within()
+	a.names, a.origin, a.segments, a.faults, a.replaced = c, 0, nil, nil, c.within()
 	for next := c.first(); next > 0; {
 		info, fault, err := a.holding(ctx, c, next)
 		if err != nil {

@@ -331,10 +331,8 @@ func (a *Archiver) lost(ctx context.Context, next uint64) error {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return err
 	}
-	for _, fault := range a.archive.faults {
-		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
-			return fault
-		}
+	if err := a.archive.contradicts(); err != nil {
+		return err
 	}
 	if a.archive.Last() < next {
 		return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(next))}, a.archive.faults...)...)

@@ -55,11 +55,11 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		return out, err
 	}
 	out.Archive, out.LogID = a.Place.String(), head.LogID
-	whole, c, err := a.inspectAll(ctx, head)
+	whole, err := a.inspectAll(ctx, head)
 	if err != nil {
 		return out, err
 	}
-	for _, s := range a.archive.stretches(whole, c, head) {
+	for _, s := range a.archive.stretches(whole, head) {
 		if s.first < head.First || s.last > head.Last {
 			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", s.first, s.last, head.First, head.Last))
 			continue
@@ -71,7 +71,7 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		out.Healed = append(out.Healed, done)
 	}
 	for _, info := range whole {
-		done, err := a.removeDamagedParts(ctx, info, c, head)
+		done, err := a.removeDamagedParts(ctx, info, head)
 		if err != nil {
 			return out, err
 		}
@@ -82,32 +82,44 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 	return out, nil
 }
 
-// inspectAll opens the archive and returns its whole segments and the names of all.
-func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, c candidates, err error) {
+// inspectAll opens the archive and returns its whole segments, in order. An archiver may add and
+// merge segments meanwhile, so all that is known of them comes from one list.
+func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, err error) {
 	if err := RequireAlone(ctx, a.Place, head.LogID); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if a.archive, err = Open(ctx, a.Place, head.LogID); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, fault := range a.archive.faults {
+	if err := a.archive.contradicts(); err != nil {
+		return nil, err
+	}
+	err = a.archive.checkEach(ctx, func(info *Info, damage error) {
+		if damage == nil {
+			whole = append(whole, info)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return whole, a.archive.contradicts()
+}
+
+// contradicts returns the first ContradictionError among the faults.
+func (a *Archive) contradicts() error {
+	for _, fault := range a.faults {
 		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
-			return nil, nil, fault
+			return fault
 		}
 	}
-	names, err := a.Place.List(ctx, head.LogID)
-	if err != nil {
-		return nil, nil, err
-	}
-	whole, err = a.archive.wholeSegments(ctx)
-	return whole, newCandidates(names), err
+	return nil
 }
 
 // removeDamagedParts removes damaged segments that lie within a whole one: an earlier run had
 // replaced them.
-func (a *Archiver) removeDamagedParts(ctx context.Context, whole *Info, c candidates, head Head) (Healed, error) {
+func (a *Archiver) removeDamagedParts(ctx context.Context, whole *Info, head Head) (Healed, error) {
 	done := Healed{First: whole.First, Last: whole.Last, Segments: []string{whole.Name}}
-	for _, part := range c {
+	for _, part := range a.archive.names {
 		within := part.first >= whole.First && max(part.first, part.last) <= whole.Last && part.name != whole.Name
 		if !within || part.last == 0 && whole.Last+1 < head.First { // its end is not known, and the log lacks what may be in it
 			continue
@@ -127,21 +139,6 @@ func (a *Archiver) removeDamagedParts(ctx context.Context, whole *Info, c candid
 	return done, nil
 }
 
-// wholeSegments returns the segments without any damage, in order.
-func (a *Archive) wholeSegments(ctx context.Context) (whole []*Info, err error) {
-	for _, info := range a.segments {
-		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
-		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		whole = append(whole, info)
-	}
-	return whole, nil
-}
-
 // stretch is what lies between two whole segments.
 type stretch struct {
 	first, last   uint64
@@ -150,8 +147,8 @@ type stretch struct {
 }
 
 // stretches returns what no whole segment holds.
-func (a *Archive) stretches(whole []*Info, c candidates, head Head) (out []stretch) {
-	origin := a.origin
+func (a *Archive) stretches(whole []*Info, head Head) (out []stretch) {
+	c, origin := a.names, a.origin
 	if origin == 0 { // no footer can be read
 		origin = min(c.first(), head.First)
 	}
@@ -176,7 +173,7 @@ func (a *Archive) stretches(whole []*Info, c candidates, head Head) (out []stret
 	}
 	if c.reaches(next) { // damaged segments without a whole one behind them
 		last := a.Last()
-		if last < next { // no footer says how far they reach
+		if last < next || c.reaches(last+1) { // no footer says how far they reach
 			last = head.Last
 		}
 		add(last, nil)
@@ -218,8 +215,13 @@ func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, erro
 }
 
 // pieces returns the last sequences of the segments into which a stretch is divided. It fails with
-// a ContradictionError if the log's messages do not lead to the segment behind the stretch.
+// a ContradictionError if the log's messages are not those of a segment within the stretch whose
+// footer can be read, or do not lead to the segment behind it.
 func (a *Archiver) pieces(ctx context.Context, s stretch, from segment.Start) (lasts []uint64, err error) {
+	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
+	for _, info := range a.archive.segments {
+		ends[info.Last] = info
+	}
 	chain, bytes := segment.NewChain(from.Before), 0
 	var record []byte
 	err = a.Source.ReadRecords(ctx, s.first, s.last, func(r Record) error {
@@ -227,6 +229,9 @@ func (a *Archiver) pieces(ctx context.Context, s stretch, from segment.Start) (l
 			return err
 		}
 		chain.Add(record)
+		if info := ends[r.Seq]; info != nil && chain.Value != info.After {
+			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", s.first, r.Seq, info.Name)
+		}
 		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == s.last {
 			lasts, bytes = append(lasts, r.Seq), 0
 		}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,4 +176,106 @@ func TestWhatTheLogNoLongerHasIsLeftAsItIs(t *testing.T) {
 	require.Len(t, left, 1)
 	require.FileExists(t, paths[0])
 	require.NoFileExists(t, paths[len(paths)-1])
+}
+
+func TestHealRemovesNothingThatAnArchiverWritesMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 9)
+	archiver := w.archiver(w.place(t))
+	require.NoError(t, archiver.Step(t.Context()))
+	w.fill(t, 10, 15)
+	var once sync.Once
+	_, left, err := w.heal(t.Context(), &duringReads{Place: w.place(t), happens: func(string) {
+		once.Do(func() {
+			w.fill(t, 16, 20)
+			require.NoError(t, archiver.Step(t.Context()))
+		})
+	}}, w.source)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	w.fill(t, 21, 22)
+	require.NoError(t, archiver.Step(t.Context()))
+	w.requireWhole(t, w.place(t))
+}
+
+func TestOneRunHealsAllThatIsDamagedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	paths := w.files(t)
+	breakSegment(t, "a frame", paths[len(paths)-2])
+	breakSegment(t, "its footer", paths[len(paths)-1])
+	_, left, err := w.heal(t.Context(), w.place(t), w.source)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	w.requireWhole(t, w.place(t))
+}
+
+// A log that was lost and begun again with other messages must not replace what the archive still
+// has of the right ones.
+func TestAnotherLogReplacesNothingAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	paths := w.files(t)
+	breakSegment(t, "a frame", paths[len(paths)-1])
+	_, _, err := w.heal(t.Context(), w.place(t), otherBody{w.source})
+	require.ErrorAs(t, err, new(*archive.ContradictionError))
+	require.Equal(t, paths, w.files(t))
+}
+
+// To read an archive takes longer than an archiver waits until it merges what is not read yet.
+func TestACheckAndAHealEndAlthoughSegmentsAreMergedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	archiver := w.archiver(w.place(t))
+	require.NoError(t, archiver.Step(t.Context()))
+	events := 80
+	step := func() (merged bool) {
+		before := len(w.files(t))
+		events++
+		w.fill(t, events, events)
+		require.NoError(t, archiver.Step(t.Context()))
+		return len(w.files(t)) < before
+	}
+	opened := 0
+	busy := &duringReads{Place: w.place(t), happens: func(name string) {
+		if !strings.HasSuffix(name, "/00000000000000000001.seg") {
+			return
+		}
+		for !step() { // merges what was listed
+		}
+		if opened++; opened%2 == 1 { // its header and footer are read: something can be listed that is merged next
+			for range 3 {
+				step()
+			}
+		}
+	}}
+	checked, err := archive.CheckAgainst(t.Context(), busy, w.id(t), w.source, true)
+	require.NoError(t, err)
+	require.Empty(t, checked.Faults)
+	healed, left, err := w.heal(t.Context(), busy, w.source)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Empty(t, healed)
+	require.NoError(t, archiver.Step(t.Context()))
+	w.requireWhole(t, w.place(t))
+}
+
+// duringReads is a Place in which something happens before each segment is opened.
+type duringReads struct {
+	storage.Place
+	happens func(name string)
+	mu      sync.Mutex // several segments are opened at once
+}
+
+func (d *duringReads) Open(ctx context.Context, name string) (storage.Object, error) {
+	d.mu.Lock()
+	d.happens(name)
+	d.mu.Unlock()
+	return d.Place.Open(ctx, name)
 }

@@ -117,16 +117,50 @@ func (a *Archive) nextSegment(after uint64) *Info {
 // Check reads everything and compares it with what the segments say. It calls damaged with each
 // fault, those of Faults included, and goes on behind it. It fails if the place cannot be read.
 func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
-	for _, fault := range a.faults {
-		damaged(fault)
-	}
-	for _, info := range a.segments {
-		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
-		if fault := new(DamagedError); errors.As(err, &fault) {
+	said := map[string]bool{}
+	say := func(fault error) {
+		if !said[fault.Error()] {
+			said[fault.Error()] = true
 			damaged(fault)
-		} else if err != nil {
-			return err
 		}
+	}
+	for _, fault := range a.faults {
+		say(fault)
+	}
+	err := a.checkEach(ctx, func(_ *Info, damage error) {
+		if damage != nil {
+			say(damage)
+		}
+	})
+	for _, fault := range a.faults { // what was listed again can have others
+		say(fault)
+	}
+	return err
+}
+
+// checkEach reads each segment, in order, and calls checked with its DamagedError, or nil. To read
+// a large archive takes longer than an archiver waits until it merges: what is gone is listed again.
+func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage error)) error {
+	refreshed := false
+	for next := a.Readable(1); next > 0; {
+		info := a.segmentOf(next)
+		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
+		damaged := new(DamagedError)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !refreshed:
+			if err := a.Refresh(ctx); err != nil {
+				return err
+			}
+			refreshed, next = true, a.Readable(next)
+			continue
+		case errors.As(err, &damaged):
+			checked(info, damaged)
+		case err != nil:
+			return err
+		default:
+			checked(info, nil)
+		}
+		refreshed, next = false, a.Readable(info.Last+1)
 	}
 	return nil
 }
