@@ -48,7 +48,7 @@ func (w *world) restore(t *testing.T, from string, args ...string) (output strin
 }
 
 // awaitArchived waits until the archive has all of the log.
-func (w *world) awaitArchived(t *testing.T, url string) {
+func (w *world) awaitArchived(t testing.TB, url string) {
 	t.Helper()
 	wait.Until(t, func() bool {
 		status := w.archived(t, url)
