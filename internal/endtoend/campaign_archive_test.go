@@ -43,8 +43,9 @@ func (c *campaign) archiveFaults() []fault {
 			c.heal(t)
 		}},
 		{"a segment of the archive is removed", func(t *testing.T) {
-			if path := c.randomSegment(t); path != "" {
-				_ = os.Remove(path) // it may have been merged
+			// Not the newest one: without it the archive looks as if it had never been written.
+			if paths := c.segments(t); len(paths) > 1 {
+				_ = os.Remove(paths[c.random.IntN(len(paths)-1)]) // it may have been merged
 			}
 			c.heal(t)
 		}},
@@ -64,11 +65,18 @@ func (c *campaign) archiveFaults() []fault {
 	}
 }
 
-// randomSegment returns the path of a segment; empty if there is none.
-func (c *campaign) randomSegment(t *testing.T) string {
+// segments returns the paths of all segments, in order.
+func (c *campaign) segments(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(c.dir, "archive", "*", "*.seg"))
 	require.NoError(t, err)
+	return paths
+}
+
+// randomSegment returns the path of a segment; empty if there is none.
+func (c *campaign) randomSegment(t *testing.T) string {
+	t.Helper()
+	paths := c.segments(t)
 	if len(paths) == 0 {
 		return ""
 	}
