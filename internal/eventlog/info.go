@@ -83,7 +83,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Bytes:       have.State.Bytes,
 		Replicas:    have.Config.Replicas,
 		Durability:  l.durability(have.Config.Replicas),
-		Unsafe:      checkSettings(have.Config, partitions),
+		Unsafe:      checkSettings(restored(have.Config), partitions),
 	}, nil
 }
 

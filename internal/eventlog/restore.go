@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,6 +22,38 @@ var ErrRestoring = errors.New("the log is being restored from an archive, and is
 
 // ErrNotEmpty: there is a log already where one was to be restored.
 var ErrNotEmpty = errors.New("there is a log already")
+
+// restoringPrefix is that of the subjects under which a restore publishes. The server stores the
+// messages under the usual subjects, but until Finish it takes none that is published there: an
+// ingest that still runs, or any other publisher, gets no answer and confirms nothing.
+const restoringPrefix = wire.SubjectPrefix + "restoring."
+
+// restoring returns the settings of the stream until its restore has ended.
+func (c StreamConfig) restoring() jetstream.StreamConfig {
+	config := c.jetstream()
+	config.Metadata[metaRestoring] = "true"
+	for i, subject := range config.Subjects {
+		config.Subjects[i] = restoringPrefix + strings.TrimPrefix(subject, wire.SubjectPrefix)
+	}
+	config.SubjectTransform = &jetstream.SubjectTransformConfig{Source: restoringPrefix + "*", Destination: wire.SubjectPrefix + "{{wildcard(1)}}"}
+	return config
+}
+
+// restored returns the settings that a stream has after its restore. Those of other streams stay.
+func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
+	if config.Metadata[metaRestoring] == "" {
+		return config
+	}
+	config.Metadata, config.Subjects = maps.Clone(config.Metadata), slices.Clone(config.Subjects)
+	delete(config.Metadata, metaRestoring)
+	for i, subject := range config.Subjects {
+		if partition, is := strings.CutPrefix(subject, restoringPrefix); is {
+			config.Subjects[i] = wire.SubjectPrefix + partition
+		}
+	}
+	config.SubjectTransform = nil
+	return config
+}
 
 // Restoration makes a log again that was lost: with its id, its sequences, and messages that read
 // like the old ones. The stream is marked until Finish, so that nobody takes a part of it for the
@@ -53,9 +88,7 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 	}
 	stream, err := js.Stream(ctx, config.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		create := config.jetstream()
-		create.Metadata[metaRestoring] = "true"
-		stream, err = js.CreateStream(ctx, create)
+		stream, err = js.CreateStream(ctx, config.restoring())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create stream %s: %w", config.Name, err)
@@ -93,6 +126,7 @@ func (r *Restoration) Append(ctx context.Context, record archive.Record) error {
 		return fmt.Errorf("the archive gives seq %d instead of %d", record.Seq, r.next)
 	}
 	message := wire.Restored(record.Seq, record.Partition, record.StoredAt, record.Header, bytes.Clone(record.Body))
+	message.Subject = restoringPrefix + strings.TrimPrefix(message.Subject, wire.SubjectPrefix)
 	answer, err := r.js.PublishMsgAsync(message)
 	if err != nil {
 		return fmt.Errorf("restore seq %d: %w", record.Seq, err)
@@ -140,9 +174,7 @@ func (r *Restoration) Finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
-	config := stream.CachedInfo().Config
-	delete(config.Metadata, metaRestoring)
-	if _, err := r.js.UpdateStream(ctx, config); err != nil {
+	if _, err := r.js.UpdateStream(ctx, restored(stream.CachedInfo().Config)); err != nil {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
 	r.log.restoring = false

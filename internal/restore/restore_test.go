@@ -185,6 +185,45 @@ func TestARestoreIntoACluster(t *testing.T) {
 	requireEqualLogs(t, lost.Log, c.Log)
 }
 
+// An ingest that still runs on the cluster whose stream was lost knows the lost stream's settings
+// for some seconds. What it confirmed would stand at the sequence of another event.
+func TestNobodyElseAppendsDuringARestore(t *testing.T) {
+	t.Parallel()
+	lost, place := setup(t, 60)
+	server := testenv.NewNATS(t)
+	server.CreateStream(t.Context(), t, partitions)
+	running := server.Log(t)
+	body := []byte(testenv.Customers(7).Event(60))
+	event, err := events.Parse(body)
+	require.NoError(t, err)
+	delivery := events.Delivery{Event: event, Body: body, ReceivedAt: time.Now()}
+	_, err = running.Append(t.Context(), delivery)
+	require.NoError(t, err)
+	require.NoError(t, server.JetStream.DeleteStream(t.Context(), testenv.Stream))
+
+	c := config(place)
+	c.Log, c.LostUntil = server.Log(t), 62
+	c.Report = func(doing string, seq, _ uint64) {
+		if seq == 30 || seq >= 60 {
+			_, err := running.Append(t.Context(), delivery)
+			require.Error(t, err, "%s %d", doing, seq)
+		}
+	}
+	_, err = restore.Run(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, records(t, lost.Log), records(t, c.Log)[:60])
+	info, err := c.Log.Info(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, info.Unsafe)
+	require.EqualValues(t, 62, info.Last)
+	duplicate, err := running.Append(t.Context(), delivery)
+	require.NoError(t, err)
+	require.False(t, duplicate)
+	message, err := c.Log.Message(t.Context(), 63)
+	require.NoError(t, err)
+	require.Equal(t, event.ID, message.ID)
+}
+
 // Until it is whole, a restored log is used by nobody, and the same command goes on.
 func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	t.Parallel()
