@@ -245,9 +245,23 @@ func (a *Archiver) pieces(ctx context.Context, s stretch, from segment.Start) (l
 
 // replace writes the segment that begins with from and ends with last, and reads it back. If there
 // is a whole segment of that name already, it stays. A damaged one of that name would have to be
-// overwritten, so the segment ends earlier; the caller goes on behind it.
+// overwritten, so the segment ends earlier; the caller goes on behind it. One of a single message
+// cannot end earlier, and gets the other name that it can have.
 func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64) (*Info, error) {
-	name := segment.MergedName(from.First, last)
+	info, err := a.write(ctx, segment.MergedName(from.First, last), from, last)
+	damaged := new(DamagedError)
+	switch {
+	case !errors.As(err, &damaged):
+		return info, err
+	case last > from.First:
+		return a.replace(ctx, from, from.First+(last-from.First)/2)
+	default:
+		return a.write(ctx, segment.PartName(last), from, last)
+	}
+}
+
+// write is replace with a name. The error is a DamagedError if that name is taken.
+func (a *Archiver) write(ctx context.Context, name string, from segment.Start, last uint64) (*Info, error) {
 	var written Info
 	err := a.create(ctx, name, from, &written, func(w *segment.Writer) error {
 		return a.Source.ReadRecords(ctx, from.First, last, func(r Record) error { return w.Write(&r) })
@@ -261,9 +275,6 @@ func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64)
 	}
 	if err == nil && info.Before != from.Before {
 		err = contradiction("segment %s does not follow what lies before it", name)
-	}
-	if damaged := new(DamagedError); errors.As(err, &damaged) && last > from.First {
-		return a.replace(ctx, from, from.First+(last-from.First)/2)
 	}
 	return info, err
 }

@@ -133,6 +133,21 @@ func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 	}
 }
 
+// A segment of one message cannot be divided, so that it would get a free name.
+func TestASegmentOfOneMessageIsHealedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 1)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	for range 4 {
+		breakSegment(t, "a frame", w.files(t)[0])
+		_, left, err := w.heal(t.Context(), w.place(t), w.source)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		w.requireWhole(t, w.place(t))
+	}
+}
+
 func TestAnotherLogHealsNothing(t *testing.T) {
 	t.Parallel()
 	whole := setup(t)
