@@ -154,7 +154,7 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if fault != nil {
+		if fault != nil && !slices.ContainsFunc(a.faults, func(known error) bool { return known.Error() == fault.Error() }) {
 			a.faults = append(a.faults, fault)
 		}
 		if info == nil { // damaged or missing

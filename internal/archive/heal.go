@@ -70,16 +70,9 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		}
 		out.Healed = append(out.Healed, done)
 	}
-	for _, info := range whole {
-		done, err := a.removeDamagedParts(ctx, info, head)
-		if err != nil {
-			return out, err
-		}
-		if len(done.Removed) > 0 {
-			out.Healed = append(out.Healed, done)
-		}
-	}
-	return out, nil
+	done, err := a.removeReplaced(ctx, head)
+	out.Healed = append(out.Healed, done...)
+	return out, err
 }
 
 // inspectAll opens the archive and returns its whole segments, in order. An archiver may add and
@@ -115,28 +108,44 @@ func (a *Archive) contradicts() error {
 	return nil
 }
 
-// removeDamagedParts removes damaged segments that lie within a whole one: an earlier run had
-// replaced them.
-func (a *Archiver) removeDamagedParts(ctx context.Context, whole *Info, head Head) (Healed, error) {
-	done := Healed{First: whole.First, Last: whole.Last, Segments: []string{whole.Name}}
-	for _, part := range a.archive.names {
-		within := part.first >= whole.First && max(part.first, part.last) <= whole.Last && part.name != whole.Name
-		if !within || part.last == 0 && whole.Last+1 < head.First { // its end is not known, and the log lacks what may be in it
+// removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
+// replaced them, or they reach beyond one stretch.
+func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, err error) {
+	if err := a.archive.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range a.archive.names {
+		within := a.archive.covers(c)
+		if len(within) == 0 || c.last == 0 && within[len(within)-1].Last+1 < head.First { // its end is not known, and the log lacks what may be in it
 			continue
 		}
-		_, err := a.archive.open(ctx, part.name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		_, err := a.archive.open(ctx, c.name)
 		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			err = a.Place.Remove(ctx, head.LogID+"/"+part.name)
-			done.Removed = append(done.Removed, part.name)
+			done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
+			for _, info := range within {
+				done.Segments = append(done.Segments, info.Name)
+			}
+			removed = append(removed, done)
+			err = a.Place.Remove(ctx, head.LogID+"/"+c.name)
 		}
-		if err != nil {
-			return done, err
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, err
 		}
 	}
-	return done, nil
+	return removed, nil
+}
+
+// covers returns the other segments that together hold what a segment's name says; none if there
+// is a gap between them.
+func (a *Archive) covers(c candidate) (within []*Info) {
+	for seq := c.first; seq <= max(c.first, c.last); {
+		info := a.segmentOf(seq)
+		if info == nil || info.Name == c.name {
+			return nil
+		}
+		within, seq = append(within, info), info.Last+1
+	}
+	return within
 }
 
 // stretch is what lies between two whole segments.

@@ -121,16 +121,39 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 // A segment that was healed before can be damaged, too: its name is taken.
 func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 	t.Parallel()
+	whole := setup(t)
+	whole.fill(t, 1, 80)
+	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	for how := range damages {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w, _ := whole.copyArchive(t)
+			for at := range 6 { // several of the first half are then parts of one that was healed
+				breakSegment(t, how, w.files(t)[1+at%2])
+				_, left, err := w.heal(t.Context(), w.place(t), w.source)
+				require.NoError(t, err)
+				require.Empty(t, left)
+				w.requireWhole(t, w.place(t))
+			}
+		})
+	}
+}
+
+// A damaged segment can reach beyond what has to be made again.
+func TestADamagedSegmentIsRemovedWhereSeveralHoldWhatItHeld(t *testing.T) {
+	t.Parallel()
 	w := setup(t)
 	w.fill(t, 1, 80)
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
-	for range 4 {
-		breakSegment(t, "a frame", w.files(t)[1])
-		_, left, err := w.heal(t.Context(), w.place(t), w.source)
-		require.NoError(t, err)
-		require.Empty(t, left)
-		w.requireWhole(t, w.place(t))
-	}
+	segments, paths := w.open(t, w.place(t)).Segments(), w.files(t)
+	damaged := filepath.Join(filepath.Dir(paths[0]), fmt.Sprintf("%020d-%020d.seg", segments[1].First, segments[2].Last))
+	require.NoError(t, errors.Join(os.WriteFile(damaged, make([]byte, 100), 0o600), os.Remove(paths[1])))
+	healed, left, err := w.heal(t.Context(), w.place(t), w.source)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Len(t, healed, 2)
+	require.NoFileExists(t, damaged)
+	w.requireWhole(t, w.place(t))
 }
 
 // A segment of one message cannot be divided, so that it would get a free name.
