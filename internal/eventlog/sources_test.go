@@ -218,7 +218,11 @@ func TestAnArchiveWithADamagedEndIsRead(t *testing.T) {
 	s.archive(t, s.log)
 	want := fromServer(t, s.log, 1, 60)
 	segments := s.segments(t)
-	edit(t, segments[len(segments)-1], func(b []byte) []byte { b[200] ^= 1; return b })
+	edit(t, segments[len(segments)-1], func(b []byte) []byte {
+		footer := int(binary.LittleEndian.Uint32(b[len(b)-12:])) // its length
+		b[len(b)-footer-5] ^= 1                                  // in the newest frame
+		return b
+	})
 	s.forget(t, 40)
 	l, said := s.reader(t, s.place)
 	require.Equal(t, want[:39], must(collectRange(t, l.ReadUntil, 1, 39)))
