@@ -75,7 +75,7 @@ func (c *checkCommand) checkFiles(ctx context.Context, stderr io.Writer) (found 
 	if err != nil {
 		return found, err
 	}
-	found = logreport.Files{Report: report, Whole: len(report.Damage) == 0, Running: files.Running(), SalvagedTo: c.Salvage}
+	found = logreport.Files{Report: report, Whole: len(report.Damage) == 0 && !report.Restoring, Running: files.Running(), SalvagedTo: c.Salvage}
 	if c.Salvage != "" {
 		if found.Salvaged, err = salvage(ctx, files, c.Salvage); err != nil {
 			return found, fmt.Errorf("salvage: %w", err)

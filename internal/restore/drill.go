@@ -3,10 +3,13 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // Drill restores the log of an archive into a new folder within scratch, and removes that folder.
@@ -23,6 +26,9 @@ func Drill(ctx context.Context, config Config, scratch string, logger *slog.Logg
 // Embedded is Run into the embedded log of a data directory. No ingest may run there.
 func Embedded(ctx context.Context, config Config, dataDir string, logger *slog.Logger) (result Result, err error) {
 	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{DataDir: dataDir, Stream: config.Stream.Name, Logger: logger})
+	if damaged := new(blockstore.DamagedError); errors.As(err, &damaged) {
+		return Result{}, fmt.Errorf("%w\nIf an earlier restore was interrupted here, remove %s and restore again", err, filepath.Join(dataDir, "log"))
+	}
 	if err != nil {
 		return Result{}, err
 	}

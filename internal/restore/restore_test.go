@@ -245,6 +245,12 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			}
 			_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
 			require.ErrorIs(t, err, context.Canceled)
+			files, err := eventlog.OpenFiles(dir, testenv.Stream)
+			require.NoError(t, err)
+			found, err := files.Check(t.Context(), nil)
+			require.NoError(t, err)
+			require.True(t, found.Restoring)
+			require.NoError(t, files.Close())
 
 			server, err := eventlog.StartEmbedded(t.Context(), eventlog.EmbeddedConfig{DataDir: dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
 			require.NoError(t, err)

@@ -91,6 +91,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	}
 	e.first, e.report.LogID, e.report.First = m.first(), logID, m.first()
 	e.report.Partitions, _ = strconv.Atoi(m.Metadata[metaPartitions])
+	e.report.Restoring = m.Metadata[metaRestoring] != ""
 	return e, nil
 }
 

@@ -36,6 +36,7 @@ const (
 	// keys of Metadata
 	metaLogID      = "log_id"
 	metaPartitions = "partitions"
+	metaRestoring  = "restoring"
 )
 
 var errMeta = errors.New("the stream's settings cannot be read")

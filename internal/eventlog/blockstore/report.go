@@ -17,6 +17,7 @@ type Report struct {
 	Bytes      int64    `json:"bytes"`
 	Durable    *uint64  `json:"durable_seq,omitempty"` // the durable watermark; nil if there is none
 	Closed     bool     `json:"closed"`                // the log was closed in order
+	Restoring  bool     `json:"restoring,omitempty"`   // a restore has not ended: messages are missing
 	Damage     []Damage `json:"damage,omitempty"`
 	TornTail   *Tail    `json:"unconfirmed,omitempty"`
 }

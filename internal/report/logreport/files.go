@@ -56,6 +56,8 @@ func (f Files) filesText(p *page.Page) {
 	case len(f.Damage) > 0:
 		p.Line("the log of stream %s is damaged; %d events up to seq %d are whole", f.Stream, f.Events, f.Last)
 		p.Line("What to do: %s.", f.Damage[0].Advice)
+	case f.Restoring:
+		p.Line("log %s of stream %s is being restored from an archive, up to seq %d so far; finish with: ingest restore", f.LogID, f.Stream, f.Last)
 	case f.LogID == "":
 		p.Line("there is no log of stream %s yet", f.Stream)
 	case f.Events == 0:

@@ -59,7 +59,8 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 	t.Parallel()
 	durable := uint64(900)
 	whole := blockstore.Report{Stream: "PAYMENTS", LogID: "kq3f", First: 1, Last: 900, Events: 900, Blocks: 2, Bytes: 70_000, Durable: &durable}
-	torn, damaged := whole, whole
+	torn, damaged, restoring := whole, whole, whole
+	restoring.Restoring = true
 	torn.TornTail = &blockstore.Tail{File: "3.blk", Offset: 100, Bytes: 20, Newer: []string{"4.blk"}}
 	damaged.Events = 890
 	damaged.Damage = []blockstore.Damage{
@@ -77,6 +78,7 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 		}},
 		"files_archive_damaged": {Report: &damaged, Archive: &archive.Checked{Archive: "/srv/archive", Faults: []string{"the archive lacks seq 4 to 6"}}},
 		"files_archive_cluster": {Whole: true, Archive: &archive.Checked{Archive: "/srv/archive", Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"}}},
+		"files_restoring":       {Report: &restoring, Whole: true},
 		"files_no_log":          {Report: &blockstore.Report{Stream: "PAYMENTS"}, Whole: true},
 	} {
 		requireGolden(t, file, files.Write)
