@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 )
@@ -64,8 +67,39 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	}
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := log.EnsureStream(start, c.config(c.NATSStream, c.Replicas), logger); err != nil {
+	err = c.requireNoArchived(start, log, logger)
+	if err == nil {
+		err = log.EnsureStream(start, c.config(c.NATSStream, c.Replicas), logger)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())
 	}
 	return log, closeAll, nil
+}
+
+// storeTimeout bounds the only question to the archive's store that a start waits for.
+const storeTimeout = 10 * time.Second
+
+// requireNoArchived returns an error if there is no log here, but one in the archive. A new log
+// would begin at 1, and tables that were folded from the old one could never take it up.
+func (c *serveCommand) requireNoArchived(ctx context.Context, log *eventlog.Log, logger *slog.Logger) error {
+	if _, err := log.Info(ctx); !errors.Is(err, eventlog.ErrNoStream) || c.ArchiveURL == storage.None {
+		return nil
+	}
+	place, err := c.Place()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	logs, err := archive.Logs(ctx, place)
+	if err != nil {
+		logger.WarnContext(ctx, "a new log is made, although the archive cannot be read", "archive", place.String(), "error", err)
+		return nil
+	}
+	if len(logs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("there is no log in DATA_DIR, and the archive %s has log %s: restore it with: ingest restore --from %s; for a new log set ARCHIVE_URL to an empty place",
+		place, logs[0], c.ArchiveURL)
 }

@@ -20,11 +20,11 @@ func TestTheTablesContinueWithANewLog(t *testing.T) {
 	stop(t, w.ingest)
 	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "log")))
 
-	w.startIngest(t, "STREAM_FIRST_SEQ=3")
+	w.startIngest(t, "STREAM_FIRST_SEQ=3", "ARCHIVE_URL="+t.TempDir())
 	require.Contains(t, w.runWithExit(t, 1, "adopt-log"), "the log begins at seq 3; it must begin at 4")
 	stop(t, w.ingest)
 	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "log")))
-	w.startIngest(t, "STREAM_FIRST_SEQ=4")
+	w.startIngest(t, "STREAM_FIRST_SEQ=4", "ARCHIVE_URL="+t.TempDir())
 
 	refused := w.startProjector(t)
 	require.Equal(t, 1, refused.Exit(t))

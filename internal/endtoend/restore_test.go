@@ -86,6 +86,9 @@ func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
 	require.Contains(t, drill.Output(), "can be restored")
 	_, err := os.Stat(w.dir)
 	require.ErrorIs(t, err, fs.ErrNotExist, "a drill touches nothing")
+	refused := testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret, url))
+	require.Equal(t, 1, refused.Exit(t), refused.Output())
+	require.Contains(t, refused.Output(), "ingest restore --from "+place, "no new log is begun in its place")
 
 	require.Contains(t, w.restore(t, place), "seq 1 to 80")
 	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "seq 1 to 80")
