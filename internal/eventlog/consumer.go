@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -40,10 +39,10 @@ func (l *Log) withConsumer(ctx context.Context, config jetstream.ConsumerConfig,
 	defer l.deleteConsumer(ctx, config.Name)
 	consumer, err := l.js.CreateConsumer(ctx, l.name, config)
 	if err != nil {
-		return cmp.Or(disconnected(ctx), fmt.Errorf("create a reader: %w", err))
+		return l.whyFailed(ctx, fmt.Errorf("create a reader: %w", err))
 	}
 	if err := l.awaitConsumer(ctx, config.Name); err != nil {
-		return cmp.Or(disconnected(ctx), err)
+		return l.whyFailed(ctx, err)
 	}
 	using, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup

@@ -558,7 +558,8 @@ func TestAReadOfTheArchiveReturnsWhyItEnded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, ErrDisconnected)
 	require.NoError(t, l.ReadUntil(t.Context(), 3, 2, func(events.Message) error { return errMine }))
-	err = l.ReadUntil(t.Context(), 1, 50, func(m events.Message) error {
+	s.add(t, 51, 51) // it is not archived
+	err = l.ReadUntil(t.Context(), 1, 51, func(m events.Message) error {
 		if m.Seq == 5 {
 			stop(t, s.server, s.log)
 			wait.Until(t, func() bool { return !l.conn.IsConnected() })
