@@ -24,21 +24,16 @@ func (c *campaign) archiveFaults() []fault {
 			folder := filepath.Join(c.dir, "archive")
 			wait.Until(t, func() bool { return c.randomSegment(t) != "" }, "there is an archive")
 			require.NoError(t, os.Rename(folder, folder+".away"))
-			require.NoError(t, os.WriteFile(folder, nil, 0o600)) // so that no other archive is begun there
+			wait.Until(t, func() bool { // a file in its place, so that no other archive is begun there
+				return os.RemoveAll(folder) == nil && os.WriteFile(folder, nil, 0o600) == nil
+			})
 			c.pause()
 			require.NoError(t, os.Remove(folder))
 			require.NoError(t, os.Rename(folder+".away", folder))
 		}},
 		{"a segment of the archive is damaged", func(t *testing.T) {
 			if path := c.randomSegment(t); path != "" {
-				content, err := os.ReadFile(path)
-				if os.IsNotExist(err) {
-					return // it was merged
-				}
-				require.NoError(t, err)
-				content[c.random.IntN(len(content))] ^= 1
-				require.NoError(t, os.Chmod(path, 0o600))
-				require.NoError(t, os.WriteFile(path, content, 0o600))
+				c.flipBit(t, path)
 			}
 			c.heal(t)
 		}},
@@ -63,6 +58,26 @@ func (c *campaign) archiveFaults() []fault {
 			require.Zero(t, drill.Exit(t), drill.Output())
 		}},
 	}
+}
+
+// flipBit changes one byte of a segment, unless it was merged meanwhile.
+func (c *campaign) flipBit(t *testing.T, path string) {
+	t.Helper()
+	_ = os.Chmod(path, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if os.IsNotExist(err) {
+		return
+	}
+	require.NoError(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	require.NoError(t, err)
+	at, one := c.random.Int64N(info.Size()), make([]byte, 1)
+	_, err = file.ReadAt(one, at)
+	require.NoError(t, err)
+	one[0] ^= 1
+	_, err = file.WriteAt(one, at)
+	require.NoError(t, err)
 }
 
 // segments returns the paths of all segments, in order.
