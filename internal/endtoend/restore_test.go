@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,18 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
+
+// setupArchive is setup with an archive outside of the data directory that follows closely. url is
+// the variable that names its place.
+func setupArchive(t *testing.T) (w *world, place, url string) {
+	t.Helper()
+	place = t.TempDir()
+	url = "ARCHIVE_URL=" + place
+	w = setup(t)
+	w.ingest.Kill()
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	return w, place, url
+}
 
 // purchases returns the bodies of purchases number from to until, by ten users.
 func purchases(from, until int) (bodies []string) {
@@ -29,19 +42,22 @@ func (w *world) loseDisk(t *testing.T) {
 	require.NoError(t, os.RemoveAll(w.dir))
 }
 
-// restore runs ingest restore. The first run is killed once it has begun to write.
+// restore runs ingest restore. The first run is killed before it has ended.
 func (w *world) restore(t *testing.T, from string, args ...string) (output string) {
 	t.Helper()
 	args = append([]string{"restore", "--from", from}, args...)
-	killed := testenv.Start(t, "ingest", w.env(), args...)
 	wait.Until(t, func() bool {
-		// The server writes it last of a new stream. Before that there is no stream that is marked.
-		_, err := os.Stat(filepath.Join(w.dir, "log", "jetstream", "PAYFOLD", "streams", testenv.Stream, "meta.sum"))
-		return err == nil || killed.HasExited()
-	}, "the restore has begun")
-	if killed.Kill(); killed.HasExited() && killed.Exit(t) == 0 {
-		return killed.Output() // it was faster
-	}
+		require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "log"))) // of a run that was too fast
+		killed := testenv.Start(t, "ingest", w.env(), args...)
+		wait.Until(t, func() bool {
+			// The server writes it last of a new stream. Before that there is no stream that is marked.
+			_, err := os.Stat(filepath.Join(w.dir, "log", "jetstream", "PAYFOLD", "streams", testenv.Stream, "meta.sum"))
+			return err == nil || killed.HasExited()
+		}, "the restore has begun")
+		killed.Kill()
+		_, found := w.check(t)
+		return strings.Contains(found, "is being restored from an archive")
+	}, "a restore is killed before it has ended")
 	refused := testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret, "ARCHIVE_URL="+from))
 	require.Equal(t, 1, refused.Exit(t))
 	require.Contains(t, refused.Output(), "is being restored from an archive")
@@ -69,11 +85,7 @@ func (w *world) checkArchive(t *testing.T, status int, url string, args ...strin
 
 func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	url := "ARCHIVE_URL=" + place
-	w := setup(t)
-	w.ingest.Kill()
-	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w, place, url := setupArchive(t)
 	w.startProjector(t)
 	w.deliver(t, purchases(1, 80)...)
 	w.awaitProjected(t)
@@ -105,11 +117,7 @@ func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
 // their sequences are not given out again, and the provider can send them again.
 func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	url := "ARCHIVE_URL=" + place
-	w := setup(t)
-	w.ingest.Kill()
-	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w, place, url := setupArchive(t)
 	projector := w.startProjector(t)
 	w.deliver(t, purchases(1, 40)...)
 	w.awaitArchived(t, url)
@@ -149,11 +157,7 @@ func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
 // The archive alone gives the log, and the log gives the tables.
 func TestLogAndDatabaseAreBothMadeAgainFromTheArchive(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	url := "ARCHIVE_URL=" + place
-	w := setup(t)
-	w.ingest.Kill()
-	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w, place, url := setupArchive(t)
 	projector := w.startProjector(t)
 	w.deliver(t, purchases(1, 60)...)
 	w.awaitProjected(t)
@@ -193,11 +197,7 @@ func (w *world) balances(t *testing.T) []string {
 
 func TestCheckFindsWhereArchiveAndLogDiffer(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	url := "ARCHIVE_URL=" + place
-	w := setup(t)
-	w.ingest.Kill()
-	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w, place, url := setupArchive(t)
 	w.deliver(t, purchases(1, 20)...)
 	w.awaitArchived(t, url)
 	w.ingest.Kill()
