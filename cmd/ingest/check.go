@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -65,10 +64,9 @@ func (c *checkCommand) checkFiles(ctx context.Context, stderr io.Writer) (found 
 		return found, err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	reported := time.Now()
+	due := progressDue()
 	report, err := files.Check(ctx, func(done, blocks int) {
-		if time.Since(reported) > progressInterval {
-			reported = time.Now()
+		if due() {
 			fmt.Fprintf(stderr, "%d of %d blocks\n", done, blocks)
 		}
 	})
@@ -116,9 +114,6 @@ func (c *checkCommand) checkArchive(ctx context.Context, logID string, source ar
 	found.Whole = found.Whole && len(found.Archive.Faults) == 0
 	return nil
 }
-
-// progressInterval is the time between two lines about a long check.
-const progressInterval = 5 * time.Second
 
 // salvage writes a new file durably. The file must not exist yet.
 func salvage(ctx context.Context, files *eventlog.Files, path string) (saved int, err error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
@@ -67,10 +66,9 @@ func refused(err error, streams cli.Streams) error {
 
 // lines reports progress as lines, now and then.
 func lines(stderr io.Writer) proof.Progress {
-	reported := time.Now()
+	due := progressDue()
 	return func(position, until uint64) {
-		if time.Since(reported) > progressInterval {
-			reported = time.Now()
+		if due() {
 			fmt.Fprintf(stderr, "seq %d of %d\n", position, until)
 		}
 	}

@@ -88,10 +88,9 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 
 // progress writes a line now and then.
 func (c *restoreCommand) progress(stderr io.Writer) restore.Progress {
-	reported := time.Now()
+	due := progressDue()
 	return func(doing string, seq, last uint64) {
-		if time.Since(reported) > progressInterval {
-			reported = time.Now()
+		if due() {
 			fmt.Fprintf(stderr, "%s seq %d of %d\n", doing, seq, last)
 		}
 	}
