@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
+	"github.com/payfold/payfold/internal/events"
 )
 
 func logFolder(dataDir string) string { return filepath.Join(dataDir, "log") }
@@ -84,16 +85,7 @@ func (s fileSource) Head(context.Context) (archive.Head, error) {
 
 // ReadRecords implements archive.Source.
 func (s fileSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return s.store.Read(from, until, func(r blockstore.Record) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		m, err := wire.Parse(r.Seq, string(r.Subject), r.Header, r.Body, time.Unix(0, r.Stored))
-		if err != nil {
-			return err
-		}
-		return deliverRecord(m, wire.Header{Plain: r.Header}, deliver)
-	})
+	return readBlocks(ctx, s.store, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
 }
 
 // Salvaged is one undamaged message. The log around it may be damaged.

@@ -12,8 +12,8 @@ import (
 
 // readBlocks reads the messages from sequence from to until in the server's files. It can
 // fail with blockstore.ErrUnexpectedLayout after any message.
-func (l *Log) readBlocks(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {
-	return l.files.Read(from, until, func(r blockstore.Record) error {
+func readBlocks(ctx context.Context, store *blockstore.Store, from, until uint64, deliver func(events.Message, wire.Header) error) error {
+	return store.Read(from, until, func(r blockstore.Record) error {
 		if ctx.Err() != nil {
 			return whyEnded(ctx)
 		}

@@ -106,7 +106,7 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 		}
 		return fmt.Errorf("%w: %w", ErrDisconnected, err)
 	}
-	err = l.readBlocks(ctx, until, until, func(m events.Message, _ wire.Header) error {
+	err = readBlocks(ctx, l.files, until, until, func(m events.Message, _ wire.Header) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
 			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
 		}
@@ -115,5 +115,5 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 	if err != nil {
 		return err
 	}
-	return l.readBlocks(ctx, from, until, deliver)
+	return readBlocks(ctx, l.files, from, until, deliver)
 }
