@@ -102,6 +102,16 @@ func (a *Archive) StoredTo() time.Time {
 // Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
 func (a *Archive) Faults() []error { return a.faults }
 
+// Contradiction returns the first ContradictionError among the faults; nil if there is none.
+func (a *Archive) Contradiction() error {
+	for _, fault := range a.faults {
+		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
+			return fault
+		}
+	}
+	return nil
+}
+
 // Clone returns a copy for another goroutine, so that it need not open the segments again.
 func (a *Archive) Clone() *Archive {
 	out := *a

@@ -331,7 +331,7 @@ func (a *Archiver) lost(ctx context.Context, next uint64) error {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return err
 	}
-	if err := a.archive.contradicts(); err != nil {
+	if err := a.archive.Contradiction(); err != nil {
 		return err
 	}
 	if a.archive.Last() < next {

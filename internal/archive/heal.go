@@ -13,7 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// Healed is one stretch of an archive that was made again from the log.
+// Healed is one gap between whole segments that was filled from the log.
 type Healed struct {
 	First    uint64   `json:"first_seq"`
 	Last     uint64   `json:"last_seq"`
@@ -32,7 +32,7 @@ type HealResult struct {
 // Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
 // A damaged segment is removed after what replaces it was read back. What the log no longer has
 // stays as it is. It fails with a ContradictionError if log and archive differ; then nothing of
-// that stretch is changed. After any error, also a kill, Heal can be run again. An archiver of the
+// that gap is changed. After any error, also a kill, Heal can be run again. An archiver of the
 // log may be running.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
@@ -59,14 +59,14 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 	if err != nil {
 		return out, err
 	}
-	for _, s := range a.archive.stretches(whole, head) {
-		if s.first < head.First || s.last > head.Last {
-			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", s.first, s.last, head.First, head.Last))
+	for _, g := range a.archive.gaps(whole, head) {
+		if g.first < head.First || g.last > head.Last {
+			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", g.first, g.last, head.First, head.Last))
 			continue
 		}
-		done, err := a.heal(ctx, s, head)
+		done, err := a.heal(ctx, g, head)
 		if err != nil {
-			return out, fmt.Errorf("heal seq %d to %d: %w", s.first, s.last, err)
+			return out, fmt.Errorf("heal seq %d to %d: %w", g.first, g.last, err)
 		}
 		out.Healed = append(out.Healed, done)
 	}
@@ -84,7 +84,7 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 	if a.archive, err = Open(ctx, a.Place, head.LogID); err != nil {
 		return nil, err
 	}
-	if err := a.archive.contradicts(); err != nil {
+	if err := a.archive.Contradiction(); err != nil {
 		return nil, err
 	}
 	err = a.archive.checkEach(ctx, func(info *Info, damage error) {
@@ -95,21 +95,11 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 	if err != nil {
 		return nil, err
 	}
-	return whole, a.archive.contradicts()
-}
-
-// contradicts returns the first ContradictionError among the faults.
-func (a *Archive) contradicts() error {
-	for _, fault := range a.faults {
-		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
-			return fault
-		}
-	}
-	return nil
+	return whole, a.archive.Contradiction()
 }
 
 // removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
-// replaced them, or they reach beyond one stretch.
+// replaced them, or they reach beyond one gap.
 func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, err error) {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return nil, err
@@ -148,15 +138,15 @@ func (a *Archive) covers(c candidate) (within []*Info) {
 	return within
 }
 
-// stretch is what lies between two whole segments.
-type stretch struct {
+// gap is what lies between two whole segments: damaged segments, or nothing.
+type gap struct {
 	first, last   uint64
 	before, after *Info // nil at the archive's beginning or end
 	damaged       []string
 }
 
-// stretches returns what no whole segment holds.
-func (a *Archive) stretches(whole []*Info, head Head) (out []stretch) {
+// gaps returns what no whole segment holds, in order.
+func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	c, origin := a.names, a.origin
 	if origin == 0 { // no footer can be read
 		origin = min(c.first(), head.First)
@@ -164,13 +154,13 @@ func (a *Archive) stretches(whole []*Info, head Head) (out []stretch) {
 	var before *Info
 	next := origin
 	add := func(last uint64, after *Info) {
-		s := stretch{first: next, last: last, before: before, after: after}
+		g := gap{first: next, last: last, before: before, after: after}
 		for _, candidate := range c {
-			if candidate.first >= s.first && max(candidate.first, candidate.last) <= s.last {
-				s.damaged = append(s.damaged, candidate.name)
+			if candidate.first >= g.first && max(candidate.first, candidate.last) <= g.last {
+				g.damaged = append(g.damaged, candidate.name)
 			}
 		}
-		out = append(out, s)
+		out = append(out, g)
 	}
 	for _, info := range whole {
 		if info.First > next {
@@ -190,14 +180,14 @@ func (a *Archive) stretches(whole []*Info, head Head) (out []stretch) {
 	return out
 }
 
-// heal replaces one stretch.
-func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, error) {
-	done := Healed{First: s.first, Last: s.last}
-	from := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: s.first, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}
-	if s.before != nil {
-		from.Before, from.Tree = s.before.After, s.before.Tree
+// heal fills one gap.
+func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
+	done := Healed{First: g.first, Last: g.last}
+	from := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: g.first, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}
+	if g.before != nil {
+		from.Before, from.Tree = g.before.After, g.before.Tree
 	}
-	pieces, err := a.pieces(ctx, s, from)
+	pieces, err := a.pieces(ctx, g, from)
 	if err != nil {
 		return done, err
 	}
@@ -211,7 +201,7 @@ func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, erro
 			from.First, from.Before, from.Tree = info.Last+1, info.After, info.Tree
 		}
 	}
-	for _, name := range s.damaged {
+	for _, name := range g.damaged {
 		if slices.Contains(done.Segments, name) {
 			continue // an earlier run wrote it
 		}
@@ -223,31 +213,31 @@ func (a *Archiver) heal(ctx context.Context, s stretch, head Head) (Healed, erro
 	return done, nil
 }
 
-// pieces returns the last sequences of the segments into which a stretch is divided. It fails with
-// a ContradictionError if the log's messages are not those of a segment within the stretch whose
+// pieces returns the last sequences of the segments into which a gap is divided. It fails with
+// a ContradictionError if the log's messages are not those of a segment within the gap whose
 // footer can be read, or do not lead to the segment behind it.
-func (a *Archiver) pieces(ctx context.Context, s stretch, from segment.Start) (lasts []uint64, err error) {
+func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts []uint64, err error) {
 	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
 	for _, info := range a.archive.segments {
 		ends[info.Last] = info
 	}
 	chain, bytes := segment.NewChain(from.Before), 0
 	var record []byte
-	err = a.Source.ReadRecords(ctx, s.first, s.last, func(r Record) error {
+	err = a.Source.ReadRecords(ctx, g.first, g.last, func(r Record) error {
 		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
 		}
 		chain.Add(record)
 		if info := ends[r.Seq]; info != nil && chain.Value != info.After {
-			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", s.first, r.Seq, info.Name)
+			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", g.first, r.Seq, info.Name)
 		}
-		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == s.last {
+		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == g.last {
 			lasts, bytes = append(lasts, r.Seq), 0
 		}
 		return nil
 	})
-	if err == nil && s.after != nil && chain.Value != s.after.Before {
-		err = contradiction("the log's messages from seq %d to %d do not lead to segment %s", s.first, s.last, s.after.Name)
+	if err == nil && g.after != nil && chain.Value != g.after.Before {
+		err = contradiction("the log's messages from seq %d to %d do not lead to segment %s", g.first, g.last, g.after.Name)
 	}
 	return lasts, err
 }

@@ -74,10 +74,8 @@ func (a *archived) refreshed(ctx context.Context, logID string, until uint64) (*
 // agrees returns an error unless the archive is that of the log: the newest of its messages that
 // the server still has must be the same there. Where that one is damaged, an older one counts.
 func (l *Log) agrees(ctx context.Context, a *archive.Archive, info Info) error {
-	for _, fault := range a.Faults() {
-		if wrong := new(archive.ContradictionError); errors.As(fault, &wrong) {
-			return wrong
-		}
+	if err := a.Contradiction(); err != nil {
+		return err
 	}
 	if a.Partitions() != info.Partitions {
 		return fmt.Errorf("the archive has %d partitions, and the log has %d", a.Partitions(), info.Partitions)
