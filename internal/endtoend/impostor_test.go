@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -80,14 +81,13 @@ func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
 	s := &impostor{}
 	store := t.TempDir()
 	require.NoError(t, os.CopyFS(store, os.DirFS(filepath.Join(w.dir, "log"))))
-	accounts, err := os.ReadFile(filepath.Join("..", "eventlog", "accounts.conf"))
-	require.NoError(t, err)
 	options := &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: store, NoLog: true, NoSigs: true,
 		TLSConfig: certificate, TLSHandshakeFirst: certificate != nil, TLSTimeout: 10,
 	}
-	require.NoError(t, options.ProcessConfigString(strings.ReplaceAll(string(accounts), "%STREAM%", "PAYMENTS")))
+	require.NoError(t, accounts.Configure(options, "PAYMENTS"))
 	options.CustomClientAuthentication = s
+	var err error
 	s.nats, err = server.NewServer(options)
 	require.NoError(t, err)
 	s.nats.Start()

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
@@ -42,7 +43,7 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a restored log has no lock file yet
 		return nil, fmt.Errorf("lock the log: %w", err)
 	}
-	f := &Files{store: blockstore.New(logFolder(dataDir), writerAccount, stream), running: err == nil && !held}
+	f := &Files{store: blockstore.New(logFolder(dataDir), accounts.Writer, stream), running: err == nil && !held}
 	if held {
 		f.lock = lock
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/appends"
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -60,7 +61,7 @@ func Connect(config Config) (*Log, error) {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
 		l.confirm = l.ask
-		l.files = blockstore.New(logFolder(config.DataDir), writerAccount, config.Stream)
+		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default: // the message leaves out the URL, which may contain a password
 		l.disconnected = func() error {
 			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)

@@ -18,7 +18,6 @@
 //	read_until.go       reads the server's files, or else receives the messages
 //	consumer.go         what a reader leaves on the server, and how it is removed
 //	embedded.go         the server inside this process
-//	accounts.go         what each of its connections may do, by its token (accounts.conf)
 //	recover.go          the files are read before the server opens them
 //	probe.go            checks that it stores messages where blockstore expects them
 //	files.go            turns the records that blockstore reads into messages

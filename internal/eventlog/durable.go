@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 )
 
 // The server delivers a message to readers before it is durable. A projector that
 // applied such a message would be ahead of the log after a power cut, and would refuse the
 // log. So readers ask the writing process, which answers when the message is durable.
-const durableQuestion = "log.durable"
 
 // questionTimeout bounds one question. The reader asks again if a flush takes longer.
 const questionTimeout = 5 * time.Second
 
 // maxQuestions bounds the questions in progress: one for each connection that readers may
-// have (accounts.conf). A reader that gets no answer asks again.
+// have (package accounts). A reader that gets no answer asks again.
 const maxQuestions = 256
 
 // answerReaders answers the readers' questions until the log is closed. It uses a second
@@ -32,7 +33,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 		return fmt.Errorf("connect to answer readers: %w", err)
 	}
 	slots := make(chan struct{}, maxQuestions)
-	_, err = l.answers.Subscribe(durableQuestion, func(m *nats.Msg) {
+	_, err = l.answers.Subscribe(accounts.DurableQuestion, func(m *nats.Msg) {
 		seq, err := strconv.ParseUint(string(m.Data), 10, 64)
 		if err != nil {
 			return
@@ -65,7 +66,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
-	answer, err := l.conn.RequestWithContext(ctx, durableQuestion, strconv.AppendUint(nil, seq, 10))
+	answer, err := l.conn.RequestWithContext(ctx, accounts.DurableQuestion, strconv.AppendUint(nil, seq, 10))
 	if err != nil {
 		return 0, fmt.Errorf("ask whether seq %d is durable: %w", seq, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/appends"
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -79,7 +80,7 @@ func (s *Server) start(ctx context.Context) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
-	s.store = blockstore.New(root, writerAccount, s.config.Stream)
+	s.store = blockstore.New(root, accounts.Writer, s.config.Stream)
 	if s.config.SyncBlock != nil {
 		s.store.SyncBlock = s.config.SyncBlock
 	}
@@ -136,15 +137,15 @@ func (s *Server) run(syncAlways bool) (err error) {
 		JetStreamMaxStore: maxDiskSpace,
 		NoSigs:            true,
 	}
-	if err := options.ProcessConfigString(accountsFor(s.config.Stream)); err != nil {
+	if err := accounts.Configure(options, s.config.Stream); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	authenticator := &authenticator{readerToken: s.readerToken, writerToken: s.writerToken, answerToken: s.answerToken}
+	authenticator := &accounts.Authenticator{WriterToken: s.writerToken, AnswerToken: s.answerToken, ReaderToken: s.readerToken}
 	options.CustomClientAuthentication = authenticator
 	if s.nats, err = server.NewServer(options); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	if err := authenticator.find(s.nats); err != nil {
+	if err := authenticator.Find(s.nats); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
 	s.nats.SetLoggerV2(serverLogger{s.config.Logger}, false, false, false)
@@ -174,7 +175,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = appends.NewCommitter(log.direct)
 	log.health, log.onStream, log.sync = s.health, s.store.Begin, s.store.SyncAll
-	log.files = blockstore.New(s.store.Root(), writerAccount, s.config.Stream)
+	log.files = blockstore.New(s.store.Root(), accounts.Writer, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true
 		log.Close()
@@ -191,7 +192,7 @@ func (s *Server) Connect() (*Log, error) {
 // health returns why the stream accepts no messages any more; nil if it does. After a
 // failed write, for example on a full disk, the server accepts none until it is restarted.
 func (s *Server) health() error {
-	status := s.nats.Healthz(&server.HealthzOptions{Account: writerAccount, Stream: s.config.Stream})
+	status := s.nats.Healthz(&server.HealthzOptions{Account: accounts.Writer, Stream: s.config.Stream})
 	if status.Error != "" {
 		return errors.New(status.Error)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
@@ -352,7 +353,7 @@ func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 }
 
 func streamFolder(dir, stream string) string {
-	return filepath.Join(logFolder(dir), "jetstream", writerAccount, "streams", stream)
+	return filepath.Join(logFolder(dir), "jetstream", accounts.Writer, "streams", stream)
 }
 
 func block(dir string, number int) string {
@@ -376,7 +377,7 @@ func firstOf(t *testing.T, dir string, number int) uint64 {
 }
 
 func filesIn(dir string) *blockstore.Store {
-	return blockstore.New(logFolder(dir), writerAccount, "PAYMENTS")
+	return blockstore.New(logFolder(dir), accounts.Writer, "PAYMENTS")
 }
 
 // aside copies the log, so that the server keeps its own.

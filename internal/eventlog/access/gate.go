@@ -16,7 +16,7 @@ import (
 )
 
 // maxReaders bounds the connections of each listener; the server has the same bound for all
-// together (accounts.conf).
+// together (package accounts).
 const maxReaders = 256
 
 func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
