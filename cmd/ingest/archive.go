@@ -36,7 +36,7 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return c.heal(ctx, place, streams)
 	}
 	var source archive.Source
-	log, _, away := readLog(ctx, &c.Common, streams.Err)
+	log, _, away := readLog(ctx, &c.Common, nil, streams.Err)
 	if away == nil {
 		defer log.Close()
 		source = log
@@ -56,7 +56,7 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 func (c *archiveCommand) heal(ctx context.Context, place storage.Place, streams cli.Streams) error {
-	log, _, err := readLog(ctx, &c.Common, streams.Err)
+	log, _, err := readLog(ctx, &c.Common, nil, streams.Err)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (c *checkCommand) checkFiles(ctx context.Context, stderr io.Writer) (found 
 // checkCluster checks only the archive of a cluster's log.
 func (c *checkCommand) checkCluster(ctx context.Context, stderr io.Writer) (logreport.Files, error) {
 	found := logreport.Files{Whole: true}
-	log, info, err := readLog(ctx, &c.Common, stderr)
+	log, info, err := readLog(ctx, &c.Common, nil, stderr)
 	if err != nil {
 		return found, err
 	}

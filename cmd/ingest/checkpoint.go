@@ -7,11 +7,13 @@ import (
 	"io"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/proof"
 )
 
 type checkpointCommand struct {
 	cli.Common
+	cli.ArchiveFlags
 	KeyFile string `name:"checkpoint-key-file" env:"CHECKPOINT_KEY_FILE" help:"File of the key that signs checkpoints."`
 	NewKey  string `name:"new-key" placeholder:"NAME" help:"Make the key file, for a signer of that name, and print its verifier key. No log is read."`
 }
@@ -19,6 +21,7 @@ type checkpointCommand struct {
 // Check implements cli.Checked.
 func (c *checkpointCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
+	c.CheckArchive(&c.Common, faults)
 	if c.KeyFile == "" {
 		faults.Addf("CHECKPOINT_KEY_FILE is missing: name the file of a key; with --new-key NAME it is made")
 	}
@@ -39,7 +42,7 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 		return refused(err, streams)
 	}
 	defer func() { err = errors.Join(err, signer.Close()) }()
-	log, info, err := readLog(ctx, &c.Common, streams.Err)
+	log, info, err := c.readServed(ctx, streams.Err)
 	if err != nil {
 		return err
 	}
@@ -53,6 +56,21 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 	}
 	_, err = streams.Out.Write(signed)
 	return err
+}
+
+// readServed is readLog that has from the archive only what the log's server has no more: what is
+// signed is what the server has, as far as it goes.
+func (c *checkpointCommand) readServed(ctx context.Context, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
+	log, info, err := readLog(ctx, &c.Common, nil, stderr)
+	if err != nil || info.ServerFirst == info.First {
+		return log, info, err
+	}
+	log.Close()
+	place, err := c.Place()
+	if err != nil {
+		return nil, eventlog.Info{}, err
+	}
+	return readLog(ctx, &c.Common, place, stderr)
 }
 
 // refused makes the exit status 3 where a checkpoint, a proof or the log is not accepted.

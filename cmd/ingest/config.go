@@ -3,6 +3,8 @@ package main
 import (
 	"time"
 
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/webhook"
@@ -13,6 +15,7 @@ type serveCommand struct {
 	secretFlags
 	streamFlags
 	cli.ArchiveFlags
+	keepFlags
 	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
 	Port           string        `name:"port" env:"PORT" help:"Used if listen-addr is unset."`
@@ -42,6 +45,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.secretFlags.Check(faults)
 	c.streamFlags.Check(faults)
 	c.CheckArchive(&c.Common, faults)
+	c.checkKeep(c.ArchiveURL, faults)
 	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)
@@ -128,8 +132,21 @@ func checkReplicas(replicas int, faults *cli.Faults) {
 	}
 }
 
-func (s *streamFlags) config(name string, replicas int) eventlog.StreamConfig {
+func (s *streamFlags) config(name string, replicas int, keep keepFlags) eventlog.StreamConfig {
 	return eventlog.StreamConfig{
 		Name: name, Replicas: replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow, FirstSeq: s.FirstSeq,
+		Trimmable: !keep.Keep.All(),
+	}
+}
+
+// keepFlags say how much of the log its server keeps beside the archive.
+type keepFlags struct {
+	Keep archive.Keep `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the log its server keeps once it is archived: so many of the newest events, or those of a time like 720h; the default is everything. A stream that was made without it keeps everything."`
+}
+
+// checkKeep adds a fault if the log would be trimmed without an archive.
+func (k *keepFlags) checkKeep(archiveURL string, faults *cli.Faults) {
+	if !k.Keep.All() && archiveURL == storage.None {
+		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only what is archived can be removed from the log")
 	}
 }

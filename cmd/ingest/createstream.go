@@ -10,6 +10,7 @@ import (
 type createStreamCommand struct {
 	cli.Common
 	streamFlags
+	keepFlags
 	Replicas int `name:"stream-replicas" env:"STREAM_REPLICAS" default:"3" help:"Replicas of the stream."`
 }
 
@@ -34,5 +35,5 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas), logger)
+	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)
 }

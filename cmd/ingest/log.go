@@ -22,10 +22,11 @@ func cluster(c *cli.Common, logger *slog.Logger) eventlog.Config {
 // logTimeout is how long a command waits for the log.
 const logTimeout = 10 * time.Second
 
-// readLog connects to the log as its readers do, and waits until it answers.
-func readLog(ctx context.Context, c *cli.Common, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
+// readLog connects to the log as its readers do, and waits until it answers. place is nil if only
+// what the log's server has is to be read.
+func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	log, err := eventlog.Connect(eventlog.Config{
-		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Logger: c.QuietLogger(stderr),
+		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Archive: place, Logger: c.QuietLogger(stderr),
 	})
 	if err != nil {
 		return nil, eventlog.Info{}, err
@@ -44,14 +45,16 @@ const startTimeout = 30 * time.Second
 // openLog starts the embedded log or connects to the cluster. The second result closes it.
 func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
-		log, err := eventlog.Connect(cluster(&c.Common, logger))
+		config := cluster(&c.Common, logger)
+		config.Whole = c.Keep.All()
+		log, err := eventlog.Connect(config)
 		if err != nil {
 			return nil, nil, err
 		}
 		return log, func() error { log.Close(); return nil }, nil
 	}
 	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{
-		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Logger: logger,
+		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Whole: c.Keep.All(), Logger: logger,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +72,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	defer cancel()
 	err = c.requireNoArchived(start, log, logger)
 	if err == nil {
-		err = log.EnsureStream(start, c.config(c.NATSStream, c.Replicas), logger)
+		err = log.EnsureStream(start, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())

@@ -16,6 +16,7 @@ import (
 
 type restoreCommand struct {
 	cli.Common
+	keepFlags
 	From            string        `name:"from" required:"" placeholder:"URL" help:"The archive: a folder, or s3://bucket/prefix."`
 	S3Endpoint      string        `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
 	Drill           bool          `name:"check" help:"Restore into a new folder, compare, say how long it took, and remove the folder. No other log is touched."`
@@ -68,7 +69,7 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	logger := c.QuietLogger(stderr)
 	config := restore.Config{
 		Place:  c.place,
-		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow},
+		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.Keep.All()},
 		Report: c.progress(stderr), LostUntil: c.LostUntil,
 	}
 	switch {

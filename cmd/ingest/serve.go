@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,7 +51,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry,
 	}, log)
 	watch := eventlog.NewWatch(log, logger, registry)
-	archiver, err := c.archiver(log, logger, registry)
+	archiver, trimmer, err := c.archive(ctx, log, logger, registry)
 	if err != nil {
 		return err
 	}
@@ -63,19 +64,32 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	if archiver != nil {
 		group.Go(func() error { return archiver.Run(ctx) })
 	}
+	if trimmer != nil {
+		group.Go(func() error { return trimmer.Run(ctx) })
+	}
 	return group.Wait()
 }
 
-// archiver returns nil if there is no archive.
-func (c *serveCommand) archiver(log *eventlog.Log, logger *slog.Logger, registry prometheus.Registerer) (*archive.Archiver, error) {
+// archive returns what archives the log, and what then trims it; nil where there is no archive, and
+// where everything is kept.
+func (c *serveCommand) archive(ctx context.Context, log *eventlog.Log, logger *slog.Logger, registry prometheus.Registerer) (*archive.Archiver, *archive.Trimmer, error) {
 	if c.ArchiveURL == storage.None {
-		return nil, nil
+		return nil, nil, nil
 	}
 	place, err := c.Place()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return archive.NewArchiver(archive.Config{
+	archiver := archive.NewArchiver(archive.Config{
 		Place: place, Source: log, Interval: c.Interval, Logger: logger, Registerer: registry,
+	})
+	if c.Keep.All() {
+		return archiver, nil, nil
+	}
+	if c.NATSURL == "" && c.ArchiveURL == filepath.Join(c.DataDir, "archive") {
+		logger.WarnContext(ctx, "LOG_KEEP makes the archive the only copy of older events, and it is in the log's folder: a lost disk loses them", "archive", place.String())
+	}
+	return archiver, archive.NewTrimmer(archive.TrimConfig{
+		Place: place, Log: log, Keep: c.Keep, Interval: c.Interval, Logger: logger, Registerer: registry,
 	}), nil
 }

@@ -21,9 +21,11 @@ import (
 type Head struct {
 	LogID      string
 	Partitions int
-	First      uint64 // sequence of the oldest message; Last+1 in an empty log
+	Begin      uint64 // sequence of the log's first message, also if it was removed
+	First      uint64 // sequence of the oldest message that it has; Last+1 in an empty log
 	Last       uint64 // 0 in an empty new log
-	Bytes      uint64 // of all messages, about
+	Bytes      uint64 // of the messages that it has, about
+	Trimmable  bool   // its oldest messages may be removed
 }
 
 // Source is the log that is archived.
@@ -278,7 +280,7 @@ func (a *Archiver) create(ctx context.Context, name string, from segment.Start, 
 		if err != nil {
 			return err
 		}
-		w.FrameBytes, w.Pause = a.FrameBytes, a.pauses(ctx)
+		w.FrameBytes, w.Pause = a.FrameBytes, pauses(ctx, a.hurries)
 		if err := fill(w); err != nil && !errors.Is(err, errFull) {
 			return err
 		}
@@ -297,11 +299,16 @@ const (
 	pacedIntervals = 3
 )
 
-// pauses returns what waits for the next pause. It fails when ctx ends.
-func (a *Archiver) pauses(ctx context.Context) func() error {
+// hurries reports whether the archiver is too far behind for pauses.
+func (a *Archiver) hurries() bool {
+	return !a.waiting.IsZero() && time.Since(a.waiting) > pacedIntervals*a.Interval
+}
+
+// pauses returns what waits for the next pause, unless hurries. It fails when ctx ends.
+func pauses(ctx context.Context, hurries func() bool) func() error {
 	worked := time.Now()
 	return func() error {
-		if !a.waiting.IsZero() && time.Since(a.waiting) > pacedIntervals*a.Interval {
+		if hurries() {
 			return ctx.Err()
 		}
 		timer := time.NewTimer(min(pauseShare*time.Since(worked), maxPause))

@@ -57,12 +57,19 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 
 // compareSegment returns how the log's messages differ from a segment; nil if they do not.
 func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source) (fault, err error) {
-	chain, tree := segment.NewChain(info.Before), a.treeBefore(info.First)
+	tree := a.treeBefore(info.First)
 	if tree != nil {
 		tree = tree.Clone()
 	}
+	return compareFrom(ctx, info, info.First, info.Before, tree, source)
+}
+
+// compareFrom is compareSegment from a sequence within the segment on; before is the chain's value
+// there, and tree the tree; nil if that is not known.
+func compareFrom(ctx context.Context, info *Info, from uint64, before Hash, tree *fingerprint.Tree, source Source) (fault, err error) {
+	chain := segment.NewChain(before)
 	var record []byte
-	err = source.ReadRecords(ctx, info.First, info.Last, func(r Record) error {
+	err = source.ReadRecords(ctx, from, info.Last, func(r Record) error {
 		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
 		}
@@ -76,7 +83,7 @@ func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source)
 	case err != nil:
 		return nil, err
 	case chain.Value != info.After:
-		return contradiction("the log's messages from seq %d to %d are others than in segment %s", info.First, info.Last, info.Name), nil
+		return contradiction("the log's messages from seq %d to %d are others than in segment %s", from, info.Last, info.Name), nil
 	case tree != nil && Hash(tree.Root()) != info.Root:
 		return contradiction("the log's messages up to seq %d have another root than segment %s says", info.Last, info.Name), nil
 	}

@@ -149,7 +149,7 @@ type gap struct {
 func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	c, origin := a.names, a.origin
 	if origin == 0 { // no footer can be read
-		origin = min(c.first(), head.First)
+		origin = min(c.first(), head.Begin)
 	}
 	var before *Info
 	next := origin
@@ -270,7 +270,7 @@ func (a *Archiver) write(ctx context.Context, name string, from segment.Start, l
 	}
 	info, err := a.archive.open(ctx, name)
 	if err == nil {
-		err = a.archive.checkSegment(ctx, info, from.Tree)
+		err = a.archive.checkSegment(ctx, info, from.Tree, nil)
 	}
 	if err == nil && info.Before != from.Before {
 		err = contradiction("segment %s does not follow what lies before it", name)

@@ -144,7 +144,7 @@ func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage
 	refreshed := false
 	for next := a.Readable(1); next > 0; {
 		info := a.segmentOf(next)
-		err := a.checkSegment(ctx, info, a.treeBefore(info.First))
+		err := a.checkSegment(ctx, info, a.treeBefore(info.First), nil)
 		damaged := new(DamagedError)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !refreshed:
@@ -165,13 +165,14 @@ func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage
 	return nil
 }
 
-func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree) (err error) {
+// checkSegment reads all of a segment. passed may be nil; see segment.Segment.Check.
+func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree, passed func(seq uint64, value Hash)) (err error) {
 	s, err := a.openSegment(ctx, info.Name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Check(ctx, before, nil)
+	return s.Check(ctx, before, passed)
 }
 
 // treeBefore returns the tree up to the record before first, with which a segment begins; nil if

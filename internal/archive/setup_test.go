@@ -30,7 +30,7 @@ type source struct{ *testenv.Log }
 
 func (s source) Head(ctx context.Context) (archive.Head, error) {
 	info, err := s.Info(ctx)
-	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last, Bytes: info.Bytes}, err
+	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, Begin: info.First, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes}, err
 }
 
 // world is a log, and a folder for its archive.

@@ -109,9 +109,6 @@ func (a *Archive) next(head Head) uint64 {
 // archive was read, because both grow meanwhile.
 func (a *Archive) compare(ctx context.Context, source Source) error {
 	end := a.end()
-	if end == nil {
-		return nil
-	}
 	head, err := source.Head(ctx)
 	if err != nil {
 		return err
@@ -119,14 +116,18 @@ func (a *Archive) compare(ctx context.Context, source Source) error {
 	switch {
 	case head.LogID != a.logID:
 		return fmt.Errorf("the log was replaced by log %s meanwhile", head.LogID)
+	case end == nil && head.First > head.Begin:
+		return contradiction("it holds nothing, and seq %d to %d of the log were archived before they were removed there", head.Begin, head.First-1)
+	case end == nil:
+		return nil
 	case end.Partitions != head.Partitions:
 		return contradiction("it has %d partitions, the log has %d", end.Partitions, head.Partitions)
 	case end.Last > head.Last:
 		return contradiction("it holds seq %d, but the log ends with seq %d", end.Last, head.Last)
 	case end.Last+1 < head.First:
 		return contradiction("it ends with seq %d, but the log begins with seq %d: what lies between them is lost", end.Last, head.First)
-	case a.origin > head.First:
-		return contradiction("it begins with seq %d, the log with seq %d", a.origin, head.First)
+	case a.origin > head.Begin:
+		return contradiction("it begins with seq %d, the log with seq %d", a.origin, head.Begin)
 	case end.Last < head.First:
 		return nil
 	}

@@ -73,7 +73,7 @@ type fileSource struct {
 
 // Head implements archive.Source.
 func (s fileSource) Head(context.Context) (archive.Head, error) {
-	head := archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}
+	head := archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, Begin: s.report.Begin, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}
 	if !s.grows {
 		return head, nil
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/access"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -23,6 +23,7 @@ type Config struct {
 	DataDir     string
 	Stream      string
 	Archive     storage.Place // of this log, for readers; nil if there is none
+	Whole       bool          // a stream that can be trimmed is not safe
 	Logger      *slog.Logger
 }
 
@@ -56,7 +57,7 @@ func Connect(config Config) (*Log, error) {
 		return nil, err
 	}
 	l.committer = appends.NewCommitter(publisher)
-	l.archive = newArchived(config.Archive, config.Logger)
+	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	switch {
 	case config.URL == "":
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }

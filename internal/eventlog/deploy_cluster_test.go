@@ -3,6 +3,7 @@ package eventlog_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,12 @@ type cluster struct {
 
 func startCluster(t *testing.T) (*cluster, context.Context) {
 	t.Helper()
+	return startClusterOf(t, filepath.Join("..", "..", "deploy", "nats"))
+}
+
+// startClusterOf starts a cluster with the configuration in a folder.
+func startClusterOf(t *testing.T, folder string) (*cluster, context.Context) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*soon)
 	t.Cleanup(cancel)
 	for name, value := range map[string]string{
@@ -46,7 +53,7 @@ func startCluster(t *testing.T) (*cluster, context.Context) {
 		t.Setenv("PAYFOLD_NATS_LISTEN", "127.0.0.1:-1")
 		t.Setenv("PAYFOLD_NATS_STORE", t.TempDir())
 		t.Setenv("PAYFOLD_NATS_CLUSTER_LISTEN", address)
-		c.start(t)
+		c.start(t, folder)
 	}
 	hosts := make([]string, len(c.servers))
 	for i, s := range c.servers {
@@ -56,9 +63,9 @@ func startCluster(t *testing.T) (*cluster, context.Context) {
 	return c, ctx
 }
 
-func (c *cluster) start(t *testing.T) {
+func (c *cluster) start(t *testing.T, folder string) {
 	t.Helper()
-	options, err := server.ProcessConfigFile("../../deploy/nats/nats.conf")
+	options, err := server.ProcessConfigFile(filepath.Join(folder, "nats.conf"))
 	require.NoError(t, err)
 	require.True(t, options.SyncAlways, "an acknowledged event is on disk")
 	require.EqualValues(t, 1<<20, options.MaxPayload)
@@ -97,12 +104,13 @@ func (c *cluster) log(t *testing.T, user string) *eventlog.Log {
 // createStream returns once the cluster has elected its leaders and everybody sees the stream.
 func (c *cluster) createStream(ctx context.Context, t *testing.T) (ingest, projector *eventlog.Log) {
 	t.Helper()
+	return c.createStreamOf(ctx, t, eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute})
+}
+
+func (c *cluster) createStreamOf(ctx context.Context, t *testing.T, config eventlog.StreamConfig) (ingest, projector *eventlog.Log) {
+	t.Helper()
 	admin, logger := c.log(t, "admin"), testenv.Logger(t)
-	requireSoon(ctx, t, func(ctx context.Context) error {
-		return admin.EnsureStream(ctx, eventlog.StreamConfig{
-			Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute,
-		}, logger)
-	})
+	requireSoon(ctx, t, func(ctx context.Context) error { return admin.EnsureStream(ctx, config, logger) })
 	ingest, projector = c.log(t, "ingest"), c.log(t, "projector")
 	requireSoon(ctx, t, ingest.Ready)
 	requireSoon(ctx, t, projector.Ready)

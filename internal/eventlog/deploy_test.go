@@ -2,13 +2,23 @@ package eventlog_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
@@ -122,4 +132,56 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 		require.NoError(t, err, trick.subject)
 		requireLast(ctx, t, ingest, 1)
 	}
+}
+
+// The rights of the lines that an operator enables are enough for the archive and for LOG_KEEP. The
+// stream's own settings decide whether anything can be removed.
+func TestADeployedIngestArchivesAndTrims(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "deploy", "nats"))))
+	users := filepath.Join(folder, "users.conf")
+	text, err := os.ReadFile(users)
+	require.NoError(t, err)
+	enabled := strings.ReplaceAll(string(text), `# "$JS.API`, `"$JS.API`)
+	require.NotEqual(t, string(text), enabled)
+	require.NoError(t, os.WriteFile(users, []byte(enabled), 0o600))
+	c, ctx := startClusterOf(t, folder)
+	config := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute, Trimmable: true}
+	ingest, _ := c.createStreamOf(ctx, t, config)
+	const messages = 50
+	for i := range messages {
+		appendSoon(ctx, t, ingest, fmt.Sprint("e", i))
+	}
+	place := &storage.Folder{Root: t.TempDir()}
+	reader, err := eventlog.Connect(eventlog.Config{URL: c.url("projector"), Stream: testenv.Stream, Archive: place, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	defer reader.Close()
+	want := collect(ctx, t, reader, 1, messages)
+
+	working, stop := context.WithCancel(ctx)
+	var group errgroup.Group
+	archiver := archive.NewArchiver(archive.Config{
+		Place: place, Source: ingest, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+		SegmentBytes: 2 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+	})
+	trimmer := archive.NewTrimmer(archive.TrimConfig{
+		Place: place, Log: ingest, Keep: archive.Keep{Messages: 20}, Interval: time.Millisecond,
+		Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
+	})
+	group.Go(func() error { return archiver.Run(working) })
+	group.Go(func() error { return trimmer.Run(working) })
+	wait.Until(t, func() bool {
+		info, err := ingest.Info(ctx)
+		return err == nil && info.ServerFirst > 20
+	}, "the stream is trimmed")
+	stop()
+	require.NoError(t, group.Wait())
+	info, err := ingest.Info(ctx)
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.ServerFirst, uint64(messages-20+1))
+	require.NoError(t, info.Unsafe)
+	require.Equal(t, want, collect(ctx, t, reader, 1, messages), "from the archive and from the stream")
+
+	_, err = request(ctx, t, c.connect(t, "projector", "projector"), "$JS.API.STREAM.PURGE.PAYMENTS", "")
+	require.ErrorIs(t, err, nats.ErrNoResponders, "nobody else may trim")
 }

@@ -1,5 +1,5 @@
-// Package eventlog is the append-only log of payment events: one JetStream
-// stream that nothing is ever removed from. Only it and the packages within it know NATS.
+// Package eventlog is the append-only log of payment events: one JetStream stream, from which
+// nothing is removed that is not in the log's archive. Only it and the packages within it know NATS.
 //
 //	Append ──▶ payments.<partition> ──▶ stream PAYMENTS ──Read──▶ events.Message
 //
@@ -18,6 +18,7 @@
 //	read_until.go       reads the server's files, or else receives the messages
 //	consumer.go         what a reader leaves on the server, and how it is removed
 //	embedded.go         the server inside this process
+//	trim.go             removes the oldest messages, which the archive has
 //	recover.go          the files are read before the server opens them
 //	probe.go            checks that it stores messages where blockstore expects them
 //	files.go            turns the records that blockstore reads into messages

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
+	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -43,6 +43,7 @@ type EmbeddedConfig struct {
 	DataDir string
 	Address string // of a TCP listener in addition to the socket; empty for none. The bound address is written beside the token
 	Stream  string
+	Whole   bool // a stream that can be trimmed is not safe
 	Logger  *slog.Logger
 
 	// SyncBlock makes the bytes of a block durable. By default it is fdatasync; benchmarks
@@ -175,6 +176,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = appends.NewCommitter(log.direct)
 	log.health, log.onStream, log.sync = s.health, s.store.Begin, s.store.SyncAll
+	log.trim, log.whole = s.store.Trim, s.config.Whole
 	log.files = blockstore.New(s.store.Root(), accounts.Writer, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true

@@ -29,15 +29,20 @@ func embedded(t *testing.T, dir string) (*Server, *Log) {
 // if the limit is removed.
 func inSmallBlocks(t *testing.T, dir string) (*Server, *Log) {
 	t.Helper()
+	return inSmallBlocksOf(t, dir, ordinary)
+}
+
+func inSmallBlocksOf(t *testing.T, dir string, stream StreamConfig) (*Server, *Log) {
+	t.Helper()
 	s, l := streamless(t, dir)
-	config := ordinary.jetstream()
+	config := stream.jetstream()
 	config.MaxBytes = 64 << 10
 	_, err := l.js.CreateStream(t.Context(), config)
 	require.NoError(t, err)
 	config.MaxBytes = -1
 	_, err = l.js.UpdateStream(t.Context(), config)
 	require.NoError(t, err)
-	ensure(t, l, ordinary)
+	ensure(t, l, stream)
 	return s, l
 }
 

@@ -29,6 +29,7 @@ type Info struct {
 	Messages    uint64 // number of messages that it has
 	Bytes       uint64 // of these, as the server stores them
 
+	Trimmable  bool // the stream was made so that its oldest messages can be removed
 	Replicas   int
 	Durability Durability
 	Unsafe     error // an UnsafeError; nil if the stream keeps every event
@@ -72,7 +73,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	if have.Config.Metadata[metaFormat] != formatVersion {
 		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
 	}
-	return Info{
+	info := Info{
 		LogID:      have.Config.Metadata[metaLogID],
 		Partitions: partitions,
 		First:      max(have.Config.FirstSeq, 1), // 0 means 1
@@ -81,17 +82,22 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		ServerFirst: max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
 		Messages:    have.State.Msgs,
 		Bytes:       have.State.Bytes,
+		Trimmable:   have.Config.Metadata[metaTrimmable] != "",
 		Replicas:    have.Config.Replicas,
 		Durability:  l.durability(have.Config.Replicas),
 		Unsafe:      checkSettings(restored(have.Config), partitions),
-	}, nil
+	}
+	if info.Unsafe == nil && info.Trimmable && l.whole {
+		info.Unsafe = &UnsafeError{[]string{"the stream was made with LOG_KEEP, so that messages can be removed, and LOG_KEEP is not set"}}
+	}
+	return info, nil
 }
 
 // Head implements archive.Source.
 func (l *Log) Head(ctx context.Context) (archive.Head, error) {
 	info, err := l.Info(ctx)
 	return archive.Head{
-		LogID: info.LogID, Partitions: info.Partitions, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes,
+		LogID: info.LogID, Partitions: info.Partitions, Begin: info.First, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes, Trimmable: info.Trimmable,
 	}, err
 }
 

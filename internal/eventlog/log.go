@@ -63,6 +63,11 @@ type Log struct {
 	sync func() error
 
 	restoring bool // by this process
+	whole     bool // nothing may be removed from the stream
+
+	// trim prepares the server's files for a purge; see blockstore.Store. It is nil if the
+	// server is not embedded in this process.
+	trim func(seq uint64) (firsts []uint64, err error)
 
 	// health returns why the server stores nothing any more. It is nil if the server is not
 	// embedded in this process.

@@ -28,7 +28,7 @@ const pullTimeout = 10 * time.Second
 // Read delivers the messages from sequence from on, in order and without gaps, as soon as
 // they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
 // that error), or the connection is lost (ErrDisconnected). What the server does not have any
-// more it reads from the archive.
+// more it reads from the archive. deliver may keep the messages.
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 			return fmt.Errorf("%w: messages were lost between the server and this reader", ErrDisconnected)
 		}
 		if out.Seq != next {
-			return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, out.Seq)
+			return l.skipped(ctx, next, out.Seq)
 		}
 		if l.confirm != nil && out.Seq > durable {
 			durable, err = l.confirm(ctx, out.Seq)
@@ -104,7 +104,10 @@ func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events
 	if err != nil || *from >= info.ServerFirst {
 		return err
 	}
-	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: func(m events.Message, _ wire.Header) error { return deliver(m) }}
+	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: func(m events.Message, _ wire.Header) error {
+		m.Body = bytes.Clone(m.Body) // a reader that follows the log keeps messages
+		return deliver(m)
+	}}
 	err = r.run(ctx, info.ServerFirst-1)
 	if *from = r.next; ctx.Err() != nil && r.failed == nil {
 		return nil

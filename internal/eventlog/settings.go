@@ -36,10 +36,11 @@ var optionalSettings = []string{
 	"allow_atomic", "allow_batched", // a publisher must ask for these, and payfold does not
 }
 
-// checkSettings compares the stream's settings with those of a new stream with the same
-// number of partitions. It returns nil if all settings except the optional ones are equal.
+// checkSettings compares the stream's settings with those of a new stream with the same number
+// of partitions, that can be trimmed if this one says so. It returns nil if all settings except
+// the optional ones are equal.
 func checkSettings(have jetstream.StreamConfig, partitions int) error {
-	want := StreamConfig{Partitions: partitions}.jetstream()
+	want := StreamConfig{Partitions: partitions, Trimmable: have.Metadata[metaTrimmable] != ""}.jetstream()
 	h, w := reflect.ValueOf(have), reflect.ValueOf(want)
 	var wrong []string
 	for i := range h.NumField() {

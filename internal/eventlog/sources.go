@@ -41,6 +41,18 @@ func (r *reading) take(m events.Message, h wire.Header) error {
 
 // run delivers the messages up to until. ctx is one of whileConnected.
 func (r *reading) run(ctx context.Context, until uint64) error {
+	for {
+		err := r.fromBoth(ctx, until)
+		if !errors.Is(err, errTrimmed) || r.failed != nil {
+			return err
+		}
+		if r.info, err = r.Info(ctx); err != nil {
+			return r.whyFailed(ctx, err)
+		}
+	}
+}
+
+func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 	a, fault := r.archive.view(ctx, r.Log, r.info, until)
 	if ctx.Err() != nil {
 		return whyEnded(ctx)

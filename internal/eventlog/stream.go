@@ -23,6 +23,7 @@ const (
 	metaPartitions = "partitions"
 	metaFormat     = "format"
 	metaRestoring  = "restoring" // while a restore has not ended
+	metaTrimmable  = "trimmable" // the oldest messages may be removed: see Log.Trim
 )
 
 // StreamConfig describes a new stream. An existing stream is never changed.
@@ -33,6 +34,7 @@ type StreamConfig struct {
 	DuplicateWindow time.Duration
 	LogID           string // of a log that is restored; empty for a new one
 	FirstSeq        uint64 // 0 means 1; a log that continues a lost one begins after it
+	Trimmable       bool   // see Log.Trim; fixed at creation
 }
 
 // EnsureStream waits for the connection and creates the stream if it is missing. It never
@@ -97,7 +99,7 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 	for p := range subjects {
 		subjects[p] = wire.Subject(p)
 	}
-	return jetstream.StreamConfig{
+	config := jetstream.StreamConfig{
 		Name:        c.Name,
 		Description: "payfold: every signed payment event, for ever",
 		Subjects:    subjects,
@@ -105,7 +107,7 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardNew,
 		DenyDelete:  true,
-		DenyPurge:   true,
+		DenyPurge:   !c.Trimmable,
 		AllowDirect: true,
 		Replicas:    c.Replicas,
 		FirstSeq:    c.FirstSeq,
@@ -118,6 +120,10 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 			metaFormat:     formatVersion,
 		},
 	}
+	if c.Trimmable {
+		config.Metadata[metaTrimmable] = "true"
+	}
+	return config
 }
 
 func newLogID() string {
@@ -131,6 +137,7 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 		{"replicas", strconv.Itoa(want.Replicas), strconv.Itoa(have.Replicas)},
 		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[metaPartitions]},
 		{"duplicate_window", want.DuplicateWindow.String(), have.Duplicates.String()},
+		{"trimmable", strconv.FormatBool(want.Trimmable), strconv.FormatBool(have.Metadata[metaTrimmable] != "")},
 	} {
 		if d.want != d.have {
 			logger.WarnContext(ctx, "the stream differs from the configuration and stays as it is",

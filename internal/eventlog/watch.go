@@ -24,6 +24,8 @@ type Watch struct {
 	replicas  prometheus.Gauge
 	oneServer prometheus.Gauge
 	faults    prometheus.Gauge
+	messages  prometheus.Gauge
+	bytes     prometheus.Gauge
 }
 
 // NewWatch registers its metrics.
@@ -41,6 +43,8 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 		faults: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events; above 0 every delivery is answered 503.",
 		}),
+		messages: with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_messages", Help: "Messages that the log's server has."}),
+		bytes:    with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_bytes", Help: "Bytes of these messages, as the server stores them."}),
 	}
 }
 
@@ -70,6 +74,8 @@ func (w *Watch) check(ctx context.Context) {
 	var unsafe *UnsafeError
 	if err == nil || errors.As(err, &unsafe) {
 		w.replicas.Set(float64(info.Replicas))
+		w.messages.Set(float64(info.Messages))
+		w.bytes.Set(float64(info.Bytes))
 		w.oneServer.Set(0)
 		if info.Durability == OneServer {
 			w.oneServer.Set(1)

@@ -30,7 +30,7 @@ import (
 const secret = "whsec_0123456789abcdef"
 
 // counts are the sums of a campaign, for its log.
-type counts struct{ cuts, cutsAtStart, confirmed, read, checks, found, blocks, setAside, archived int }
+type counts struct{ cuts, cutsAtStart, confirmed, read, checks, found, blocks, setAside, archived, trimmed int }
 
 // machine runs the real ingest on a disk.
 type machine struct {
@@ -40,6 +40,7 @@ type machine struct {
 	dir     string
 	disk    *powercut.Disk
 	ignored string // the disk ignores fsyncs of files with this suffix
+	trims   bool   // ingest removes from the log what is archived
 	unmount func() error
 	ingest  *testenv.Program
 	blocks  int // of the log at the last check
@@ -51,7 +52,10 @@ const blocksPerDisk = 20
 func newMachine(t *testing.T, random *rand.Rand) *machine {
 	m := &machine{
 		world: newWorld(&testenv.Provider{Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}, random.Uint64()),
-		t:     t, random: random, dir: t.TempDir(), disk: powercut.New(),
+		t:     t, random: random, dir: t.TempDir(), disk: powercut.New(), trims: random.IntN(2) == 0,
+	}
+	if m.trims { // only whole blocks are removed
+		m.large, m.again = 60, 2
 	}
 	m.mount()
 	t.Cleanup(m.powerOff)
@@ -78,13 +82,21 @@ func (m *machine) powerOff() {
 	}
 }
 
+// kept has more than the events that shops deliver again: after a start the server knows only what
+// it keeps as duplicates.
+const kept = "LOG_KEEP=60"
+
 // start starts ingest and waits until it receives deliveries. The error has the output of
 // ingest.
 func (m *machine) start(cut <-chan struct{}) error {
-	m.ingest = testenv.Start(m.t, "ingest", []string{
+	env := []string{
 		"DATA_DIR=" + m.data(), "LISTEN_ADDR=127.0.0.1:0", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0",
 		"PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=1s", "ARCHIVE_INTERVAL=100ms",
-	})
+	}
+	if m.trims {
+		env = append(env, kept)
+	}
+	m.ingest = testenv.Start(m.t, "ingest", env)
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Timeout)
 	defer cancel()
 	go func() {
@@ -174,6 +186,19 @@ func (m *machine) restartAndCheck(total *counts) error {
 	return m.check(total)
 }
 
+func (m *machine) archive() storage.Place {
+	place, err := storage.Settings{URL: filepath.Join(m.data(), "archive")}.Place()
+	require.NoError(m.t, err)
+	return place
+}
+
+// connect connects as a projector does. place is nil if it reads only the server.
+func (m *machine) connect(place storage.Place) *eventlog.Log {
+	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Archive: place, Logger: testenv.Logger(m.t)})
+	require.NoError(m.t, err)
+	return log
+}
+
 var errEnough = errors.New("enough")
 
 // check reads the whole log as a projector does, and compares it with what was confirmed
@@ -185,8 +210,7 @@ func (m *machine) check(total *counts) error {
 	require.NoError(m.t, err)
 	total.setAside, total.blocks = max(total.setAside, len(aside)), max(total.blocks, len(blocks))
 	m.blocks = len(blocks)
-	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
-	require.NoError(m.t, err)
+	log := m.connect(nil)
 	defer log.Close()
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait.Timeout)
 	defer cancel()
@@ -198,8 +222,17 @@ func (m *machine) check(total *counts) error {
 		return fmt.Errorf("reach the log: %w", err)
 	}
 	found := map[string]uint64{}
+	total.trimmed += int(info.ServerFirst - 1)
 	if info.Last > 0 {
-		err = log.Read(ctx, 1, func(message events.Message) error {
+		all := log
+		if m.trims {
+			all = m.connect(m.archive())
+			defer all.Close()
+			if _, err := all.AwaitInfo(ctx, wait.Timeout); err != nil {
+				return err
+			}
+		}
+		err = all.Read(ctx, 1, func(message events.Message) error {
 			if err := m.checkMessage(message); err != nil {
 				return err
 			}
@@ -220,8 +253,7 @@ func (m *machine) check(total *counts) error {
 
 // checkArchive: what the archive holds is whole, and in the log.
 func (m *machine) checkArchive(ctx context.Context, log *eventlog.Log, total *counts) error {
-	place, err := storage.Settings{URL: filepath.Join(m.data(), "archive")}.Place()
-	require.NoError(m.t, err)
+	place := m.archive()
 	status, err := archive.Inspect(ctx, place, source{log})
 	if err != nil {
 		return fmt.Errorf("read the archive: %w", err)
@@ -247,5 +279,5 @@ type source struct{ *eventlog.Log }
 
 func (s source) Head(ctx context.Context) (archive.Head, error) {
 	info, err := s.Info(ctx)
-	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, First: info.First, Last: info.Last}, err
+	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, Begin: info.First, First: info.ServerFirst, Last: info.Last}, err
 }

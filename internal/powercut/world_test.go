@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 )
@@ -26,6 +25,7 @@ type world struct {
 	provider *testenv.Provider
 	seed     uint64
 	large    int // percentage of large bodies
+	again    int // each shop delivers so many of its last events again
 
 	mu        sync.Mutex
 	sent      map[string][sha256.Size]byte // every event, with the digest of its body
@@ -39,7 +39,7 @@ type world struct {
 
 func newWorld(provider *testenv.Provider, seed uint64) *world {
 	return &world{
-		provider: provider, seed: seed, large: []int{1, 60}[seed%2],
+		provider: provider, seed: seed, large: []int{1, 60}[seed%2], again: 20,
 		sent: map[string][sha256.Size]byte{}, after: map[string]string{}, confirmed: map[string]bool{}, read: map[uint64]string{},
 	}
 }
@@ -90,7 +90,7 @@ func (w *world) shop(ctx context.Context, customer int, random *rand.Rand) error
 		if len(old) > 0 && random.IntN(8) == 0 {
 			body = old[random.IntN(len(old))]
 		} else {
-			old = append(old[max(0, len(old)-20):], body)
+			old = append(old[max(0, len(old)-w.again):], body)
 		}
 		id := idOf(body)
 		w.mu.Lock()
@@ -129,10 +129,7 @@ func idOf(body string) string {
 
 // follow reads the log and records each message.
 func (m *machine) follow(ctx context.Context) error {
-	log, err := eventlog.Connect(eventlog.Config{DataDir: m.data(), Stream: testenv.Stream, Logger: testenv.Logger(m.t)})
-	if err != nil {
-		return err
-	}
+	log := m.connect(m.archive())
 	defer log.Close()
 	for ctx.Err() == nil {
 		m.mu.Lock()

@@ -26,10 +26,23 @@ type CheckOptions struct {
 // Check reads every record of every block, on all cores, and reports all damage. It changes
 // nothing. It returns an error only if something could not be read.
 func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error) {
-	expected, err := s.expect(options.Running)
-	if err != nil {
-		return nil, err
+	for {
+		expected, err := s.expect(options.Running)
+		if err != nil {
+			return nil, err
+		}
+		report, err := s.check(ctx, expected, options)
+		if err != nil || !options.Running {
+			return report, err
+		}
+		// What the running server trimmed meanwhile must not count as missing.
+		if now, err := s.Watermark(); err != nil || now == nil || now.FirstBlock == expected.watermark.FirstBlock {
+			return report, err
+		}
 	}
+}
+
+func (s *Store) check(ctx context.Context, expected *expectation, options CheckOptions) (*Report, error) {
 	if len(expected.report.Damage) > 0 || expected.report.LogID == "" {
 		return expected.report, nil
 	}
@@ -37,6 +50,7 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 	if err != nil {
 		return nil, err
 	}
+	blocks = from(expected.report.firstBlock, blocks)
 	scans, err := s.scanAll(ctx, blocks, options.Progress)
 	if err != nil {
 		return nil, err

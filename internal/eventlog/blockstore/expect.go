@@ -89,10 +89,32 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if file, reason := s.unexpectedFile(); file != "" {
 		return refuse(file, adviceRestore, "%s", reason)
 	}
-	e.first, e.report.LogID, e.report.First = m.first(), logID, m.first()
+	e.report.LogID, e.report.Begin = logID, m.first()
+	if e.first, e.report.firstBlock, err = s.kept(m, w); err != nil {
+		return nil, err
+	}
+	e.report.First = e.first
 	e.report.Partitions, _ = strconv.Atoi(m.Metadata[metaPartitions])
 	e.report.Restoring = m.Metadata[metaRestoring] != ""
 	return e, nil
+}
+
+// kept returns the oldest sequence that the log keeps, and the block that begins with it; 0 if the
+// log was never trimmed. Where the watermark was removed, the log is taken as it is.
+func (s *Store) kept(m meta, w *Watermark) (first uint64, block int, err error) {
+	switch {
+	case w != nil && w.First > m.first():
+		return w.First, w.FirstBlock, nil
+	case w == nil && m.Metadata[metaTrimmable] != "":
+		blocks, err := s.blocks()
+		if err != nil || len(blocks) == 0 {
+			return m.first(), 0, err
+		}
+		if first := s.firstIn(blocks[0]); first > m.first() && first < isTombstone {
+			return first, blocks[0], nil
+		}
+	}
+	return m.first(), 0, nil
 }
 
 // others returns the names of the other streams in the same folder.

@@ -37,6 +37,7 @@ const (
 	metaLogID      = "log_id"
 	metaPartitions = "partitions"
 	metaRestoring  = "restoring"
+	metaTrimmable  = "trimmable"
 )
 
 var errMeta = errors.New("the stream's settings cannot be read")

@@ -14,6 +14,9 @@ import (
 // Recover checks the log, prepares its files for the server, and makes them durable. The
 // error is a *DamagedError if the log must not be opened; then nothing is changed.
 //
+// A kill can interrupt a trim, and a power cut can bring removed blocks back: Recover removes
+// what lies before the watermark's First.
+//
 // The end of the log that a kill or a power cut has torn was never confirmed. Recover moves
 // it into files beside the log, log/unconfirmed-…. A power cut can keep a new block but lose
 // the end of the block before; then Recover moves the new block too, because otherwise the
@@ -40,9 +43,11 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err != nil {
 		return nil, err
 	}
-	s.watermark, err = newWatermark(s.watermarkPath(), Watermark{
-		Format: watermarkFormat, Stream: s.stream, LogID: report.LogID, Seq: report.Last, Block: newestOf(blocks),
-	})
+	w := Watermark{Format: watermarkFormat, Stream: s.stream, LogID: report.LogID, Seq: report.Last, Block: newestOf(blocks)}
+	if report.firstBlock > 0 {
+		w.First, w.FirstBlock = report.First, report.firstBlock
+	}
+	s.watermark, err = newWatermark(s.watermarkPath(), w)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +62,10 @@ func (s *Store) prepare(report *Report) error {
 	if report.LogID == "" { // its creation was interrupted, and it holds no message
 		return s.Remove()
 	}
+	removed, err := s.removeTrimmed(report.firstBlock)
+	if err != nil {
+		return fmt.Errorf("remove a trimmed block: %w", err)
+	}
 	if tail := report.TornTail; tail != nil {
 		for _, block := range tail.newer {
 			if err := os.Rename(s.block(block), s.unconfirmed(block)); err != nil {
@@ -67,7 +76,7 @@ func (s *Store) prepare(report *Report) error {
 			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
 	}
-	if report.Closed { // the server's index describes the same state
+	if report.Closed && !removed { // the server's index describes the same state
 		return nil
 	}
 	if err := s.removeEmpty(); err != nil {

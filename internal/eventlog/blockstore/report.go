@@ -10,6 +10,7 @@ type Report struct {
 	Stream     string   `json:"stream"`
 	LogID      string   `json:"log_id,omitempty"` // empty: there is no stream yet
 	Partitions int      `json:"partitions,omitempty"`
+	Begin      uint64   `json:"-"` // sequence of the log's first message, also if it was trimmed
 	First      uint64   `json:"first_seq"`
 	Last       uint64   `json:"last_seq"` // one less than First if the log is empty
 	Events     uint64   `json:"events"`   // undamaged ones
@@ -20,6 +21,7 @@ type Report struct {
 	Restoring  bool     `json:"restoring,omitempty"`   // a restore has not ended: messages are missing
 	Damage     []Damage `json:"damage,omitempty"`
 	TornTail   *Tail    `json:"unconfirmed,omitempty"`
+	firstBlock int      // that begins with First; 0 if the log was never trimmed
 }
 
 // Damage is one part of a log that differs from what was written.

@@ -85,6 +85,12 @@ func blockNumber(name string) (number int, isBlock bool) {
 	return number, isBlock && err == nil && number > 0 && strconv.Itoa(number) == text
 }
 
+// from returns the blocks from one on.
+func from(block int, blocks []int) []int {
+	at, _ := slices.BinarySearch(blocks, block)
+	return blocks[at:]
+}
+
 // newestOf returns the last of the sorted blocks; 0 if there is none.
 func newestOf(blocks []int) int {
 	if len(blocks) == 0 {

@@ -28,6 +28,10 @@ type Watermark struct {
 	Seq    uint64 `json:"seq"`    // the newest durable sequence; no confirmed message lies above it
 	Block  int    `json:"block"`  // the newest block that a finished flush has covered
 	Closed bool   `json:"closed"` // the server was stopped in order; no message lies above Seq
+
+	// What lies before these was removed, or is about to be. Both are 0 while the log is whole.
+	First      uint64 `json:"first,omitempty"`       // the oldest sequence that the log keeps
+	FirstBlock int    `json:"first_block,omitempty"` // the block that begins with it
 }
 
 const (
@@ -82,7 +86,8 @@ func decode(slot []byte) (w Watermark, err error) {
 	if w.Format != watermarkFormat {
 		return Watermark{}, fmt.Errorf("%w: format %d, this build reads format %d", errWatermark, w.Format, watermarkFormat)
 	}
-	if w.Stream == "" || w.Seq >= isTombstone || w.Block < 0 || w.Block > everyBlock {
+	if w.Stream == "" || w.Seq >= isTombstone || w.Block < 0 || w.Block > everyBlock ||
+		w.First > w.Seq || w.FirstBlock < 0 || w.FirstBlock > w.Block || (w.First == 0) != (w.FirstBlock == 0) {
 		return Watermark{}, errWatermark
 	}
 	return w, nil

@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+// Keep says which messages the log's server keeps, beside the archive: so many of the newest, or
+// those that were stored in the last Age. The zero value keeps all.
+type Keep struct {
+	Messages uint64
+	Age      time.Duration
+}
+
+var errKeep = errors.New("must be a number of messages, or a duration like 720h, above 0")
+
+// UnmarshalText accepts a number or a duration.
+func (k *Keep) UnmarshalText(text []byte) error {
+	if number, err := strconv.ParseUint(string(text), 10, 64); err == nil && number > 0 {
+		*k = Keep{Messages: number}
+		return nil
+	}
+	age, err := time.ParseDuration(string(text))
+	if err != nil || age <= 0 {
+		return errKeep
+	}
+	*k = Keep{Age: age}
+	return nil
+}
+
+// All reports whether everything is kept.
+func (k Keep) All() bool { return k == Keep{} }
+
+// releases reports whether no message of a segment has to be kept.
+func (k Keep) releases(info *Info, head Head, now time.Time) bool {
+	if k.Messages > 0 {
+		return info.Last <= head.Last && head.Last-info.Last >= k.Messages
+	}
+	return k.Age > 0 && info.StoredTo.Before(now.Add(-k.Age))
+}

@@ -1,0 +1,186 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+)
+
+// Log is a Source from which the oldest messages can be removed.
+type Log interface {
+	Source
+	// Trim removes messages so that all from seq on stay, and returns the oldest one that the log
+	// has then. It can keep more. It can be repeated.
+	Trim(ctx context.Context, seq uint64) (first uint64, err error)
+}
+
+// TrimConfig describes a Trimmer.
+type TrimConfig struct {
+	Place      storage.Place
+	Log        Log
+	Keep       Keep
+	Interval   time.Duration // between two looks
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Trimmer removes from the log's server what does not have to be kept there, once the archive has
+// it: every byte of a segment is read back from the place, and compared with the log's messages,
+// before any of these is removed. While anything in the archive is damaged, missing or contradicts
+// the log, nothing is removed. It keeps nothing between two processes; several may trim one log.
+type Trimmer struct {
+	TrimConfig
+	failures prometheus.Counter
+
+	archive *Archive // nil until it was opened
+	proven  uint64   // up to this sequence the archive was read back and compared
+	said    string   // the last fault that was logged
+}
+
+// NewTrimmer registers its metrics. Run does the work.
+func NewTrimmer(config TrimConfig) *Trimmer {
+	return &Trimmer{TrimConfig: config, failures: promauto.With(config.Registerer).NewCounter(prometheus.CounterOpts{
+		Name: "payfold_log_trim_failures_total", Help: "Attempts to remove archived messages from the log's server that failed; each is repeated.",
+	})}
+}
+
+// Run blocks until ctx ends, and returns nil. A fault is logged, counted, and tried again.
+func (t *Trimmer) Run(ctx context.Context) error {
+	ticker := time.NewTicker(t.Interval)
+	defer ticker.Stop()
+	for {
+		switch err := t.step(ctx); {
+		case err == nil:
+			t.said = ""
+		case ctx.Err() == nil:
+			t.failures.Inc()
+			if t.said != err.Error() {
+				t.Logger.WarnContext(ctx, "the log is not trimmed; no message is lost by that", "archive", t.Place.String(), "error", err)
+			}
+			t.archive, t.said = nil, err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+var errNotTrimmable = errors.New("its stream was made without LOG_KEEP and keeps every message")
+
+// step removes what does not have to be kept now.
+func (t *Trimmer) step(ctx context.Context) error {
+	head, err := t.Log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if !head.Trimmable {
+		return errNotTrimmable
+	}
+	if err := t.open(ctx, head); err != nil {
+		return err
+	}
+	began, merged := head.First, 0
+	for {
+		info := t.archive.segmentOf(max(head.First, t.proven+1))
+		if info == nil || !t.Keep.releases(info, head, time.Now()) {
+			break
+		}
+		if err := t.prove(ctx, info, head); err != nil {
+			if merged++; errors.Is(err, fs.ErrNotExist) && merged < listTries {
+				err = t.open(ctx, head)
+			} else if now, away := t.Log.Head(ctx); away == nil && now.First > head.First {
+				head, err = now, nil // another process has trimmed
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		t.proven = info.Last
+		if head.First, err = t.Log.Trim(ctx, t.proven+1); err != nil {
+			return err
+		}
+	}
+	if head.First > began {
+		t.Logger.InfoContext(ctx, "the log was trimmed", "first_seq", head.First, "removed", head.First-began)
+	}
+	return nil
+}
+
+// open opens the archive, or looks for new segments. It fails if anything is wrong with them.
+func (t *Trimmer) open(ctx context.Context, head Head) (err error) {
+	if t.archive == nil || t.archive.logID != head.LogID {
+		t.proven = 0
+		t.archive, err = Open(ctx, t.Place, head.LogID)
+	} else {
+		err = t.archive.Refresh(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("open the archive: %w", err)
+	}
+	if err := RequireAlone(ctx, t.Place, head.LogID); err != nil {
+		return err
+	}
+	if len(t.archive.faults) > 0 {
+		return errors.Join(t.archive.faults...)
+	}
+	return t.archive.compare(ctx, t.Log)
+}
+
+// prove reads all of a segment, as the place returns it, and compares it with those of its
+// messages that the log still has. The error is fs.ErrNotExist if the segment was merged meanwhile.
+func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
+	pace := &pacer{pause: pauses(ctx, func() bool { return false })}
+	first, before := max(info.First, head.First), info.Before
+	err := t.archive.checkSegment(ctx, info, t.archive.treeBefore(info.First), func(seq uint64, value Hash) {
+		if seq+1 == first {
+			before = value
+		}
+		_ = pace.passed() // the check finds out itself that ctx has ended
+	})
+	if err != nil {
+		return err
+	}
+	fault, err := compareFrom(ctx, info, first, before, nil, pacedSource{t.Log, pace})
+	return errors.Join(fault, err)
+}
+
+// pacer pauses now and then, so that deliveries have the cores.
+type pacer struct {
+	records int
+	pause   func() error
+}
+
+const pacedRecords = 4096
+
+func (p *pacer) passed() error {
+	if p.records++; p.records%pacedRecords != 0 {
+		return nil
+	}
+	return p.pause()
+}
+
+type pacedSource struct {
+	Source
+	pace *pacer
+}
+
+// ReadRecords implements Source.
+func (s pacedSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	return s.Source.ReadRecords(ctx, from, until, func(r Record) error {
+		if err := s.pace.passed(); err != nil {
+			return err
+		}
+		return deliver(r)
+	})
+}

@@ -1,0 +1,63 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// errTrimmed: messages that a reader was to have next were removed meanwhile. The archive has them.
+var errTrimmed = fmt.Errorf("%w: the server has removed messages that this reader still needs, and the archive has them", ErrDisconnected)
+
+// Trim removes the oldest messages of the stream, so that all from seq on stay, and returns the
+// oldest sequence that the server has then. Those before seq must be in the archive. An embedded
+// server removes whole files, so that it can keep more; the newest file always stays. The stream
+// must have been made with Trimmable. After an error or a kill Trim can be called again. Only one
+// goroutine may call it at a time; other processes may call it, too.
+func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
+	info, err := l.Info(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Unsafe != nil:
+		return 0, info.Unsafe
+	case !info.Trimmable:
+		return 0, errors.New("the stream was made so that it keeps every message")
+	case seq <= info.ServerFirst:
+		return info.ServerFirst, nil
+	case seq > info.Last:
+		return 0, fmt.Errorf("the log ends with seq %d and cannot be trimmed to seq %d", info.Last, seq)
+	}
+	steps := []uint64{seq}
+	if l.trim != nil {
+		if steps, err = l.trim(seq); err != nil {
+			return 0, err
+		}
+	}
+	stream, err := l.js.Stream(ctx, l.name)
+	if err != nil {
+		return 0, fmt.Errorf("trim the stream: %w", err)
+	}
+	for _, next := range steps { // each holds up deliveries for a moment
+		if err := stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
+			return 0, fmt.Errorf("trim the stream to seq %d: %w", next, err)
+		}
+	}
+	if info, err = l.Info(ctx); err != nil {
+		return 0, err
+	}
+	if info.ServerFirst > seq {
+		return 0, fmt.Errorf("the stream was to be trimmed to seq %d, and now begins with seq %d", seq, info.ServerFirst)
+	}
+	return info.ServerFirst, nil
+}
+
+// skipped returns why the server has delivered another message than next.
+func (l *Log) skipped(ctx context.Context, next, got uint64) error {
+	if info, err := l.Info(ctx); err == nil && info.Trimmable && next < info.ServerFirst && got >= info.ServerFirst {
+		return errTrimmed
+	}
+	return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, got)
+}
