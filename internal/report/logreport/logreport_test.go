@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
@@ -67,7 +68,7 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 		{File: "2.blk", Offset: 40, Bytes: 60, From: 500, To: 509, Reason: "the checksum is wrong", Advice: "restore the log from a backup"},
 		{File: "5.blk", From: 880, Reason: "the file is missing", Advice: "something else"},
 	}
-	for file, files := range map[string]Files{
+	for file, result := range map[string]check.Result{
 		"files_whole":    {Report: &whole, Whole: true},
 		"files_torn":     {Report: &torn, Whole: true, Running: true},
 		"files_damaged":  {Report: &damaged},
@@ -81,7 +82,7 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 		"files_restoring":       {Report: &restoring, Whole: true},
 		"files_no_log":          {Report: &blockstore.Report{Stream: "PAYMENTS"}, Whole: true},
 	} {
-		requireGolden(t, file, files.Write)
+		requireGolden(t, file, func(w io.Writer, asJSON bool) error { return Checked(w, result, asJSON) })
 	}
 }
 
