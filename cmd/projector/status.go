@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report"
@@ -19,15 +18,13 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	var database report.DatabaseStatus
-	fault := c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		database, err = report.ReadDatabase(ctx, tables)
-		return err
+	status, fault := report.ReadStatus(ctx, log, func(ctx context.Context, work func(context.Context, *store.Store) error) error {
+		return c.read(ctx, logger, work)
 	})
-	if err := report.NewStatus(ctx, log, database, fault).Write(streams.Out, c.JSON); err != nil {
+	if err := status.Write(streams.Out, c.JSON); err != nil {
 		return err
 	}
-	if fault != nil && !errors.Is(fault, store.ErrNotPrepared) {
+	if fault != nil { // the status says it
 		return cli.Status(cli.ExitFailed)
 	}
 	return nil

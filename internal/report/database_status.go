@@ -95,9 +95,9 @@ var listOutOfOrder string
 //go:embed list_quarantined.sql
 var listQuarantined string
 
-// ReadDatabase reads the status in one transaction. It counts all events: some millions
+// readDatabase reads the status in one transaction. It counts all events: some millions
 // take a second. The error is store.ErrNotPrepared where there are no tables yet.
-func ReadDatabase(ctx context.Context, database *store.Store) (out DatabaseStatus, err error) {
+func readDatabase(ctx context.Context, database *store.Store) (out DatabaseStatus, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = DatabaseStatus{}
 		return out.read(ctx, tx, database.Schema())

@@ -37,7 +37,7 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
 	require.NoError(t, err)
 
-	status, err := ReadDatabase(ctx, s)
+	status, err := readDatabase(ctx, s)
 	require.NoError(t, err)
 	require.Equal(t, []Partition{{Position: 5, Owner: "test"}, {Number: 1, Position: 7}, {Number: 2}, {Number: 3}}, status.Partitions, "an expired lease has no owner")
 	require.Equal(t, []OutcomeCount{
@@ -71,7 +71,7 @@ func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
-		_, err = ReadDatabase(ctx, s)
+		_, err = readDatabase(ctx, s)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 		_, err = readUser(ctx, s, "u1", 10)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // Status is the state of log and tables. A part that cannot be reached is nil, and its
@@ -44,9 +45,25 @@ type Lag struct {
 // maxConcurrentQueries bounds the queries to the log at the same time.
 const maxConcurrentQueries = 8
 
-// NewStatus joins the state of the database, or its fault, with the state of the log. It
+// ReadStatus reads the state of the tables and of the log. tables calls work with the tables, and
+// returns its error, or why there are none. ReadStatus returns a status in any case. The error says
+// why the database could not be read; it is nil if there are no tables yet.
+func ReadStatus(ctx context.Context, log Log, tables func(ctx context.Context, work func(context.Context, *store.Store) error) error) (Status, error) {
+	var database DatabaseStatus
+	fault := tables(ctx, func(ctx context.Context, s *store.Store) (err error) {
+		database, err = readDatabase(ctx, s)
+		return err
+	})
+	status := newStatus(ctx, log, database, fault)
+	if errors.Is(fault, store.ErrNotPrepared) {
+		return status, nil
+	}
+	return status, fault
+}
+
+// newStatus joins the state of the database, or its fault, with the state of the log. It
 // queries the log after the database, so that events that arrive in between count as lag.
-func NewStatus(ctx context.Context, log Log, database DatabaseStatus, fault error) Status {
+func newStatus(ctx context.Context, log Log, database DatabaseStatus, fault error) Status {
 	out := Status{Partitions: []Partition{}}
 	if fault != nil {
 		out.DatabaseFault = fault.Error()

@@ -19,7 +19,7 @@ import (
 // readWithFixedTimes reads the status and replaces its times by fixed ones.
 func readWithFixedTimes(ctx context.Context, t *testing.T, s shop) DatabaseStatus {
 	t.Helper()
-	status, err := ReadDatabase(ctx, s.database)
+	status, err := readDatabase(ctx, s.database)
 	require.NoError(t, err)
 	status.At = received.Add(time.Hour)
 	status.Live.CreatedAt, status.Schemas[0].CreatedAt = received, received
@@ -55,7 +55,7 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 		Waiting: store.Waiting{Payments: 11, Since: &since, Seconds: 7200},
 		Oldest:  []store.WaitingPayment{{ProviderPaymentID: "tran_7", Kind: "subscription", SubscriptionID: "sub_7", EventID: "evt_no_user", OccurredAt: since}},
 	}
-	status := NewStatus(ctx, shop.log.Reader(t), database, nil)
+	status := newStatus(ctx, shop.log.Reader(t), database, nil)
 	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
 	require.Equal(t, received.Add(20*time.Minute), *status.Lag.Oldest)
 	require.InDelta(t, 40*60, status.Lag.Seconds, 0.001)
@@ -87,19 +87,19 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	ctx, shop := setup(t, 2, month(t)[:2]...)
 	database := readWithFixedTimes(ctx, t, shop)
 
-	status := NewStatus(ctx, shop.log, DatabaseStatus{}, errors.New("the database does not answer: \x1b[2J"))
+	status := newStatus(ctx, shop.log, DatabaseStatus{}, errors.New("the database does not answer: \x1b[2J"))
 	require.NotNil(t, status.Log)
 	requireStatus(t, "status_without_database", status)
 
 	foreign := database
 	foreign.Live.LogID = "another"
-	status = NewStatus(ctx, shop.log, foreign, nil)
+	status = newStatus(ctx, shop.log, foreign, nil)
 	require.Equal(t, errForeignLog.Error(), status.LogFault)
 	require.Nil(t, status.Lag)
 
 	longer := database
 	longer.Partitions = []Partition{{Number: 0, Position: 3}}
-	status = NewStatus(ctx, shop.log, longer, nil)
+	status = newStatus(ctx, shop.log, longer, nil)
 	require.Contains(t, status.LogFault, "has lost messages")
 	require.Nil(t, status.Lag)
 
@@ -107,10 +107,34 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	reader := shop.log.Reader(t)
 	shop.log.Stop(t)
 	for status.Log != nil { // until the reader notices
-		status = NewStatus(ctx, reader, database, nil)
+		status = newStatus(ctx, reader, database, nil)
 	}
 	status.LogFault = "not connected to the log" // the error depends on the moment of the stop
 	requireStatus(t, "status_without_log", status)
+}
+
+func TestStatusFailsOnlyIfTheDatabaseCannotBeRead(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 2, month(t)[:2]...)
+	tables := func(ctx context.Context, work func(context.Context, *store.Store) error) error {
+		return work(ctx, shop.database)
+	}
+	status, err := ReadStatus(ctx, shop.log, tables)
+	require.NoError(t, err)
+	require.Zero(t, status.Lag.Events)
+
+	away := errors.New("the database does not answer")
+	status, err = ReadStatus(ctx, shop.log, func(context.Context, func(context.Context, *store.Store) error) error { return away })
+	require.ErrorIs(t, err, away)
+	require.Equal(t, away.Error(), status.DatabaseFault)
+	require.EqualValues(t, 2, status.Log.Head)
+
+	_, err = shop.database.Pool().Exec(ctx, "drop schema portal cascade")
+	require.NoError(t, err)
+	status, err = ReadStatus(ctx, shop.log, tables)
+	require.NoError(t, err, "there are no tables yet")
+	require.Equal(t, store.ErrNotPrepared.Error(), status.DatabaseFault)
+	require.Nil(t, status.Database)
 }
 
 func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
