@@ -41,7 +41,7 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 
 EVENTS ?= 200000
 BACKLOG ?= 100000
-bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, and what the start of the log costs
+bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Fold -benchtime 1x -count 3 ./internal/rowcache && \
@@ -52,6 +52,7 @@ bench: ## decoding a body beside encoding/json, folding with short and long hist
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkReaders$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkBacklog$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRestore$$' -benchtime 1x -timeout 0 ./internal/restore && \
+	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkTrim$$' -benchtime 1x -timeout 0 ./internal/restore && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkStart$$' -benchtime 3x -timeout 0 ./internal/eventlog
 
 # HISTORY=10000000 needs tens of gigabytes of disk.
