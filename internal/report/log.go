@@ -13,6 +13,7 @@ import (
 type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Waiting(ctx context.Context, partition int, after uint64) (eventlog.Waiting, error)
+	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 

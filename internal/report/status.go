@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -76,7 +78,7 @@ func newStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 	info, err := log.Info(ctx)
 	if err == nil {
 		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, string(info.Durability)}
-		err = cmp.Or(out.measure(ctx, log), info.Unsafe)
+		err = cmp.Or(out.measure(ctx, log, info), info.Unsafe)
 	}
 	if err != nil {
 		out.LogFault = err.Error()
@@ -85,20 +87,41 @@ func newStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 }
 
 // measure computes the lag of every partition that is behind the head.
-func (s *Status) measure(ctx context.Context, log Log) error {
+func (s *Status) measure(ctx context.Context, log Log, info eventlog.Info) error {
 	if s.Database == nil {
 		return nil
 	}
 	if s.Log.LogID != s.Database.Live.LogID {
 		return errForeignLog
 	}
+	for _, p := range s.Partitions {
+		if uint64(p.Position) > s.Log.Head {
+			return errors.New("it ends before what the tables hold: it has lost messages")
+		}
+	}
+	for {
+		found, err := s.count(ctx, log, info.ServerFirst)
+		if err != nil {
+			return err
+		}
+		now, err := log.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if now.ServerFirst == info.ServerFirst {
+			s.add(found)
+			return nil
+		}
+		info = now // the log was trimmed meanwhile
+	}
+}
+
+// count returns what waits in each partition. The log's server has the messages from serverFirst on.
+func (s *Status) count(ctx context.Context, log Log, serverFirst uint64) ([]eventlog.Waiting, error) {
 	found := make([]eventlog.Waiting, len(s.Partitions))
 	group, asking := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentQueries)
 	for i, p := range s.Partitions {
-		if uint64(p.Position) > s.Log.Head {
-			return errors.New("it ends before what the tables hold: it has lost messages")
-		}
 		if uint64(p.Position) == s.Log.Head {
 			continue
 		}
@@ -107,10 +130,39 @@ func (s *Status) measure(ctx context.Context, log Log) error {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	err := group.Wait()
+	if err == nil {
+		err = s.countRemoved(ctx, log, serverFirst, found)
 	}
-	s.add(found)
+	return found, err
+}
+
+// countRemoved adds the messages that wait and are in the archive only.
+func (s *Status) countRemoved(ctx context.Context, log Log, serverFirst uint64, found []eventlog.Waiting) error {
+	next, place := serverFirst, map[int]int{}
+	for i, p := range s.Partitions {
+		next, place[p.Number] = min(next, uint64(p.Position)+1), i
+	}
+	removed := make([]eventlog.Waiting, len(found))
+	err := log.ReadUntil(ctx, next, serverFirst-1, func(m events.Message) error {
+		i, known := place[m.Partition]
+		if !known || m.Seq <= uint64(s.Partitions[i].Position) {
+			return nil
+		}
+		if m.Body = nil; removed[i].Count == 0 {
+			removed[i].Oldest = m
+		}
+		removed[i].Count++
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count what waits and is in the archive only: %w", err)
+	}
+	for i := range removed {
+		if removed[i].Count > 0 {
+			found[i] = eventlog.Waiting{Count: found[i].Count + removed[i].Count, Oldest: removed[i].Oldest}
+		}
+	}
 	return nil
 }
 
