@@ -100,17 +100,22 @@ func (a altered) ReadRecords(ctx context.Context, from, until uint64, deliver fu
 // archive archives everything, about two messages in a frame and ten in a segment.
 func (s *sources) archive(t *testing.T, source archive.Source) {
 	t.Helper()
+	archiveInto(t, s.place, source)
+}
+
+func archiveInto(t *testing.T, place storage.Place, source archive.Source) {
+	t.Helper()
 	head, err := source.Head(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	archiver := archive.NewArchiver(archive.Config{
-		Place: s.place, Source: source, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Place: place, Source: source, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
 	})
 	var running errgroup.Group
 	running.Go(func() error { return archiver.Run(ctx) })
 	wait.Until(t, func() bool {
-		opened, err := archive.Open(t.Context(), s.place, head.LogID)
+		opened, err := archive.Open(t.Context(), place, head.LogID)
 		return err == nil && opened.Last() == head.Last
 	}, "the archive holds the log")
 	cancel()

@@ -1,16 +1,25 @@
 package eventlog
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/objectstore"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 var trimmable = StreamConfig{Name: "PAYMENTS", Replicas: 1, Partitions: 4, DuplicateWindow: ordinary.DuplicateWindow, Trimmable: true}
@@ -188,4 +197,78 @@ func TestATrimmedLogNeedsTheArchiveOfItsBeginning(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, status.Faults, 1)
 	require.Contains(t, status.Faults[0], "were archived before they were removed there")
+}
+
+// Readers and a trimmer use an object store like a folder. Where it is away, they say what is missing.
+func TestATrimmedLogIsReadFromAnObjectStore(t *testing.T) {
+	store := objectstore.New(t)
+	place := store.Place(t, "log")
+	s := newTrimmable(t, 0)
+	for i := range 400 {
+		add(t, s.log, fmt.Sprint("e", i), 300)
+	}
+	want := fromServer(t, s.log, 1, 400)
+	archiveInto(t, place, s.log)
+	ctx, cancel := context.WithCancel(t.Context())
+	trimmer := archive.NewTrimmer(archive.TrimConfig{
+		Place: place, Log: s.log, Keep: archive.Keep{Messages: 100}, Interval: time.Millisecond,
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	var running errgroup.Group
+	running.Go(func() error { return trimmer.Run(ctx) })
+	wait.Until(t, func() bool { return s.info(t).ServerFirst > 200 }, "the log is trimmed")
+	cancel()
+	require.NoError(t, running.Wait())
+	require.LessOrEqual(t, s.info(t).ServerFirst, uint64(301))
+
+	l, said := s.reader(t, place)
+	require.Equal(t, want, all(t, l, 1))
+	require.Empty(t, said())
+	store.Misbehave(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusForbidden) })
+	l, _ = s.reader(t, place)
+	require.Equal(t, want[350:], all(t, l, 351), "the server has them")
+	_, err := collectRange(t, l.ReadUntil, 1, 400)
+	require.ErrorContains(t, err, "seq 1 to ")
+	require.ErrorContains(t, err, "cannot be read")
+}
+
+// Readers of one connection look for new segments while others read the ones that they know.
+func TestReadersShareWhatIsKnownOfAGrowingArchive(t *testing.T) {
+	t.Parallel()
+	s := newTrimmable(t, 0)
+	l, _ := s.reader(t, s.place)
+	var last atomic.Uint64
+	grown := make(chan struct{})
+	var readers errgroup.Group
+	for range 4 {
+		readers.Go(func() error {
+			for {
+				next, until := uint64(1), last.Load()
+				err := l.ReadUntil(t.Context(), 1, until, func(m events.Message) error {
+					if m.Seq != next {
+						return fmt.Errorf("seq %d instead of %d", m.Seq, next)
+					}
+					next++
+					return nil
+				})
+				select {
+				case <-grown:
+					return err
+				default:
+					if err != nil {
+						return err
+					}
+				}
+			}
+		})
+	}
+	for round := range 5 {
+		for i := range 60 {
+			add(t, s.log, fmt.Sprint("e", round, "_", i), 300)
+		}
+		s.archive(t, s.log)
+		last.Store(s.info(t).Last)
+	}
+	close(grown)
+	require.NoError(t, readers.Wait())
 }
