@@ -36,7 +36,7 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 			return report, err
 		}
 		// What the running server trimmed meanwhile must not count as missing.
-		if now, err := s.Watermark(); err != nil || now == nil || now.FirstBlock == expected.watermark.FirstBlock {
+		if now, err := s.Watermark(); err != nil || now == nil || expected.watermark == nil || now.FirstBlock == expected.watermark.FirstBlock {
 			return report, err
 		}
 	}

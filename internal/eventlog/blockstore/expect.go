@@ -90,7 +90,11 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return refuse(file, adviceRestore, "%s", reason)
 	}
 	e.report.LogID, e.report.Begin = logID, m.first()
-	if e.first, e.report.firstBlock, err = s.kept(m, w); err != nil {
+	e.first, e.report.firstBlock, err = s.kept(m, w)
+	if errors.Is(err, errBegin) {
+		return refuse(s.dir, adviceRestore, "%v", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	e.report.First = e.first
@@ -98,6 +102,8 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	e.report.Restoring = m.Metadata[metaRestoring] != ""
 	return e, nil
 }
+
+var errBegin = errors.New("the oldest block cannot be read, and there is no watermark: nobody knows with which sequence the trimmed log begins")
 
 // kept returns the oldest sequence that the log keeps, and the block that begins with it; 0 if the
 // log was never trimmed. Where the watermark was removed, the log is taken as it is.
@@ -110,7 +116,10 @@ func (s *Store) kept(m meta, w *Watermark) (first uint64, block int, err error) 
 		if err != nil || len(blocks) == 0 {
 			return m.first(), 0, err
 		}
-		if first := s.firstIn(blocks[0]); first > m.first() && first < isTombstone {
+		switch first := s.firstIn(blocks[0]); {
+		case first >= isTombstone && blocks[0] > 1: // a whole log begins with the first block
+			return 0, 0, errBegin
+		case first > m.first() && first < isTombstone:
 			return first, blocks[0], nil
 		}
 	}

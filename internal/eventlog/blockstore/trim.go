@@ -30,11 +30,19 @@ func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
 		return nil, nil
 	}
 	for _, block := range blocks[1 : at+1] {
-		firsts = append(firsts, s.firstIn(block))
+		first := s.firstIn(block)
+		if first > seq { // told to purge up to there, the server would remove everything
+			return nil, fmt.Errorf("%w: %s cannot be read", ErrUnexpectedLayout, s.block(block))
+		}
+		firsts = append(firsts, first)
 	}
 	if first := firsts[len(firsts)-1]; first > w.First {
-		w.First, w.FirstBlock = first, blocks[at]
-		return firsts, s.watermark.set(w)
+		next := w
+		next.First, next.FirstBlock = first, blocks[at]
+		if err := s.watermark.set(next); err != nil {
+			s.watermark.now.First, s.watermark.now.FirstBlock = w.First, w.FirstBlock // so that it is tried again
+			return nil, err
+		}
 	}
 	return firsts, nil
 }

@@ -173,3 +173,63 @@ func TestAWatermarkSaysWhatWasTrimmedConsistently(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, longest, read)
 }
+
+// A watermark that could not be written is written by the next attempt, before anything is removed.
+func TestATrimWhoseWatermarkFailsIsNotTakenForDurable(t *testing.T) {
+	t.Parallel()
+	w := build(t, 10, 10, 10, 10).mark(40, false)
+	_, err := w.Recover(t.Context(), nil)
+	require.NoError(t, err)
+	good := w.watermark.file
+	w.watermark.file, err = os.Open(w.watermarkPath()) // cannot be written
+	require.NoError(t, err)
+	_, err = w.Trim(25)
+	require.Error(t, err)
+	_, err = w.Trim(25)
+	require.Error(t, err, "still not written")
+	require.NoError(t, w.watermark.file.Close())
+	w.watermark.file = good
+	_, err = w.Trim(25)
+	require.NoError(t, err)
+	mark, err := w.Watermark()
+	require.NoError(t, err)
+	require.EqualValues(t, 21, mark.First)
+	require.NoError(t, w.Close(true))
+}
+
+// The server is never told to remove more than was asked for.
+func TestATrimNamesOnlySequencesThatMayBeRemoved(t *testing.T) {
+	t.Parallel()
+	for spoiled := 1; spoiled <= 4; spoiled++ {
+		w := build(t, 10, 10, 10, 10).mark(40, false)
+		_, err := w.Recover(t.Context(), nil)
+		require.NoError(t, err)
+		w.edit(spoiled, func(b []byte) []byte { b[30] ^= 1; return b })
+		firsts, err := w.Trim(35)
+		for _, first := range firsts {
+			require.LessOrEqual(t, first, uint64(35))
+		}
+		require.NoError(t, w.Close(false))
+	}
+}
+
+// trimmable makes the stream one that can be trimmed.
+func (w *world) trimmable() {
+	settings := string(w.read(filepath.Join(w.folder, metaFile)))
+	w.writeMeta(strings.Replace(settings, `"metadata":{`, `"metadata":{"trimmable":"true",`, 1))
+}
+
+// A copy whose only block is damaged at its beginning must not become an empty log that begins with 1.
+func TestATrimmedCopyThatIsDamagedDoesNotBeginAgain(t *testing.T) {
+	t.Parallel()
+	w := build(t, 10, 10, 10).mark(30, false)
+	w.trimmable()
+	require.NoError(t, os.Remove(w.watermarkPath()))
+	require.NoError(t, os.Remove(w.block(1)))
+	require.NoError(t, os.Remove(w.block(2)))
+	w.edit(3, func(b []byte) []byte { b[30] ^= 1; return b })
+	s := New(w.root, w.account, w.stream)
+	_, err := s.Recover(t.Context(), nil)
+	require.ErrorAs(t, err, new(*DamagedError))
+	require.ErrorContains(t, err, "nobody knows")
+}
