@@ -38,7 +38,11 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 		}
 		fault, err := a.compareSegment(ctx, info, source)
 		if err != nil {
-			return out, err
+			if now, away := source.Head(ctx); away != nil || info.First >= now.First {
+				return out, err
+			}
+			out = Compared{} // it was trimmed meanwhile
+			continue
 		}
 		if fault != nil {
 			differs(fault)

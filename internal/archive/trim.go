@@ -107,7 +107,7 @@ func (t *Trimmer) step(ctx context.Context) error {
 			continue
 		}
 		t.proven = info.Last
-		if head.First, err = t.Log.Trim(ctx, t.proven+1); err != nil {
+		if head.First, err = t.Log.Trim(ctx, min(t.proven+1, head.Last)); err != nil { // the newest message stays
 			return err
 		}
 	}
@@ -141,15 +141,19 @@ func (t *Trimmer) open(ctx context.Context, head Head) (err error) {
 // messages that the log still has. The error is fs.ErrNotExist if the segment was merged meanwhile.
 func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
 	pace := &pacer{pause: pauses(ctx, func() bool { return false })}
-	first, before := max(info.First, head.First), info.Before
+	first, before, after := max(info.First, head.First), info.Before, Hash{}
 	err := t.archive.checkSegment(ctx, info, t.archive.treeBefore(info.First), func(seq uint64, value Hash) {
 		if seq+1 == first {
 			before = value
 		}
+		after = value
 		_ = pace.passed() // the check finds out itself that ctx has ended
 	})
 	if err != nil {
 		return err
+	}
+	if after != info.After {
+		return contradiction("segment %s was replaced by another one since it was listed", info.Name)
 	}
 	fault, err := compareFrom(ctx, info, first, before, nil, pacedSource{t.Log, pace})
 	return errors.Join(fault, err)

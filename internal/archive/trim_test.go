@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -255,4 +256,35 @@ func TestHowMuchIsKeptIsANumberOrATime(t *testing.T) {
 		require.Equal(t, archive.Keep{Messages: 5}, keep)
 	}
 	require.True(t, archive.Keep{}.All())
+}
+
+// A segment that was replaced by a shorter one of the same name holds less than was listed.
+func TestASegmentThatIsAnotherOneNowIsNotTakenForProof(t *testing.T) {
+	t.Parallel()
+	w, log := trimmed(t, 30)
+	short := archivedBeside(t, w)
+	trimmer := w.trimmer(t, log, archive.Keep{Messages: 1 << 62})
+	require.NoError(t, trimmer.Step(t.Context())) // opens the archive, releases nothing
+	name := filepath.Base(w.files(t)[0])
+	before := w.open(t, w.place(t)).Segments()[0]
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(short), name))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(w.files(t)[0], content, 0o600))
+	after := w.open(t, w.place(t)).Segments()[0]
+	require.Less(t, after.Last, before.Last)
+	trimmer.Keep = archive.Keep{Messages: 1}
+	err = trimmer.Step(t.Context())
+	require.ErrorContains(t, err, "was replaced by another one")
+	require.LessOrEqual(t, log.first.Load(), after.Last+1)
+}
+
+// archivedBeside archives the same log elsewhere, in shorter segments, and returns the first one.
+func archivedBeside(t *testing.T, w *world) string {
+	path := w.path
+	defer func() { w.path = path }()
+	w.path = filepath.Join(t.TempDir(), "other")
+	a := w.archiver(w.place(t))
+	a.SegmentBytes = 2 << 10
+	require.NoError(t, a.Step(t.Context()))
+	return w.files(t)[0]
 }
