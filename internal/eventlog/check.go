@@ -79,7 +79,7 @@ func (s fileSource) Head(context.Context) (archive.Head, error) {
 	}
 	watermark, err := s.store.Watermark()
 	if err == nil && watermark != nil && watermark.LogID == head.LogID {
-		head.Last = max(head.Last, watermark.Seq)
+		head.First, head.Last = max(head.First, watermark.First), max(head.Last, watermark.Seq)
 	}
 	return head, err
 }

@@ -35,10 +35,7 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message
 		return err
 	}
 	defer stop()
-	if l.archive != nil {
-		err = l.readRemoved(ctx, &from, deliver)
-	}
-	if err != nil || ctx.Err() != nil {
+	if err = l.readRemoved(ctx, &from, deliver); err != nil || ctx.Err() != nil {
 		return cmp.Or(disconnected(ctx), err)
 	}
 	return l.receive(ctx, from, func(m events.Message, _ wire.Header) error { return deliver(m) })

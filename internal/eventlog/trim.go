@@ -41,6 +41,9 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 		return 0, fmt.Errorf("trim the stream: %w", err)
 	}
 	for _, next := range steps { // each holds up deliveries for a moment
+		if next > seq {
+			return 0, fmt.Errorf("the stream was to be trimmed to seq %d, and not to seq %d", seq, next)
+		}
 		if err := stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
 			return 0, fmt.Errorf("trim the stream to seq %d: %w", next, err)
 		}
@@ -56,8 +59,8 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 
 // skipped returns why the server has delivered another message than next.
 func (l *Log) skipped(ctx context.Context, next, got uint64) error {
-	if info, err := l.Info(ctx); err == nil && info.Trimmable && next < info.ServerFirst && got >= info.ServerFirst {
-		return errTrimmed
+	if info, err := l.Info(ctx); err == nil && info.Trimmable && next < info.ServerFirst {
+		return errTrimmed // got can have been removed since, by another trim
 	}
 	return fmt.Errorf("the log skips from seq %d to %d: it has lost messages or is another log", next-1, got)
 }
