@@ -20,6 +20,8 @@ type Log interface {
 	// Trim removes messages so that all from seq on stay, and returns the oldest one that the log
 	// has then. It can keep more. It can be repeated.
 	Trim(ctx context.Context, seq uint64) (first uint64, err error)
+	// TrimPoint returns what Trim would return, and removes nothing.
+	TrimPoint(ctx context.Context, seq uint64) (first uint64, err error)
 }
 
 // TrimConfig describes a Trimmer.
@@ -41,7 +43,6 @@ type Trimmer struct {
 	failures prometheus.Counter
 
 	archive *Archive // nil until it was opened
-	proven  uint64   // up to this sequence the archive was read back and compared
 	said    string   // the last fault that was logged
 }
 
@@ -89,27 +90,22 @@ func (t *Trimmer) step(ctx context.Context) error {
 	if err := t.open(ctx, head); err != nil {
 		return err
 	}
-	began, merged := head.First, 0
-	for {
-		info := t.archive.segmentOf(max(head.First, t.proven+1))
-		if info == nil || !t.Keep.releases(info, head, time.Now()) {
+	began := head.First
+	for tries := 1; ; {
+		err := t.trim(ctx, &head)
+		if err == nil {
 			break
 		}
-		if err := t.prove(ctx, info, head); err != nil {
-			if merged++; errors.Is(err, fs.ErrNotExist) && merged < listTries {
-				err = t.open(ctx, head)
-			} else if now, away := t.Log.Head(ctx); away == nil && now.First > head.First {
-				head, err = now, nil // another process has trimmed
+		if errors.Is(err, fs.ErrNotExist) && tries < listTries { // segments were merged meanwhile
+			if tries, err = tries+1, t.open(ctx, head); err == nil {
+				continue
 			}
-			if err != nil {
-				return err
-			}
-			continue
 		}
-		t.proven = info.Last
-		if head.First, err = t.Log.Trim(ctx, min(t.proven+1, head.Last)); err != nil { // the newest message stays
+		now, away := t.Log.Head(ctx)
+		if away != nil || now.First <= head.First {
 			return err
 		}
+		head = now // another process has trimmed
 	}
 	if head.First > began {
 		t.Logger.InfoContext(ctx, "the log was trimmed", "first_seq", head.First, "removed", head.First-began)
@@ -117,10 +113,47 @@ func (t *Trimmer) step(ctx context.Context) error {
 	return nil
 }
 
+// trim removes messages segment by segment, and sets head.First. Nothing is removed that was not
+// proven since trim was called: an archive can be damaged at any time.
+func (t *Trimmer) trim(ctx context.Context, head *Head) error {
+	var released []*Info // segments that need not be kept, from head.First on
+	proven := uint64(0)
+	for next := head.First; ; {
+		info := t.archive.segmentOf(next)
+		if info == nil || !t.Keep.releases(info, *head, time.Now()) {
+			return nil
+		}
+		released, next = append(released, info), info.Last+1
+		seq := min(next, head.Last) // the newest message stays
+		point, err := t.Log.TrimPoint(ctx, seq)
+		if err != nil {
+			return err
+		}
+		if point <= head.First {
+			continue // a whole file is not released yet
+		}
+		for _, info := range released {
+			if info.Last > proven && info.First < point {
+				if err := t.prove(ctx, info, *head); err != nil {
+					return err
+				}
+				proven = info.Last
+			}
+		}
+		first, err := t.Log.Trim(ctx, seq)
+		if err != nil {
+			return err
+		}
+		head.First, released = first, nil
+		if info.Last >= first {
+			released = []*Info{info}
+		}
+	}
+}
+
 // open opens the archive, or looks for new segments. It fails if anything is wrong with them.
 func (t *Trimmer) open(ctx context.Context, head Head) (err error) {
 	if t.archive == nil || t.archive.logID != head.LogID {
-		t.proven = 0
 		t.archive, err = Open(ctx, t.Place, head.LogID)
 	} else {
 		err = t.archive.Refresh(ctx)

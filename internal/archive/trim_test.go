@@ -28,6 +28,7 @@ type trimmable struct {
 	first  atomic.Uint64
 	keeps  atomic.Bool // its stream keeps every message
 	record func(*archive.Record)
+	file   uint64 // so many messages are in a file, of which the server removes whole ones
 	trims  []uint64
 }
 
@@ -51,11 +52,15 @@ func (l *trimmable) ReadRecords(ctx context.Context, from, until uint64, deliver
 	})
 }
 
-// Trim keeps up to two messages more, as a server does that removes whole files.
+// Trim removes whole files.
 func (l *trimmable) Trim(_ context.Context, seq uint64) (uint64, error) {
 	l.trims = append(l.trims, seq)
-	l.first.Store(max(l.first.Load(), seq-seq%3))
+	l.first.Store(max(l.first.Load(), seq-seq%l.file))
 	return max(l.first.Load(), 1), nil
+}
+
+func (l *trimmable) TrimPoint(_ context.Context, seq uint64) (uint64, error) {
+	return max(l.first.Load(), seq-seq%l.file, 1), nil
 }
 
 // trimmed is a world with an archive of so many events, about ten in a segment, and its log.
@@ -64,7 +69,7 @@ func trimmed(t *testing.T, events int) (*world, *trimmable) {
 	w := setup(t)
 	w.fill(t, 1, events)
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
-	return w, &trimmable{source: w.source}
+	return w, &trimmable{source: w.source, file: 3}
 }
 
 func (w *world) trimmer(t *testing.T, log *trimmable, keep archive.Keep) *archive.Trimmer {
@@ -287,4 +292,27 @@ func archivedBeside(t *testing.T, w *world) string {
 	a.SegmentBytes = 2 << 10
 	require.NoError(t, a.Step(t.Context()))
 	return w.files(t)[0]
+}
+
+// A file of the server can be older than its last message by days. Its segments are read when it is
+// removed, however often they were read before.
+func TestWhatIsRemovedWasProvenJustBefore(t *testing.T) {
+	t.Parallel()
+	w, log := trimmed(t, 45)
+	log.first.Store(1)
+	log.file = 60
+	trimmer := w.trimmer(t, log, archive.Keep{Messages: 1})
+	require.NoError(t, trimmer.Step(t.Context()))
+	require.EqualValues(t, 1, log.first.Load())
+	segment := w.files(t)[1]
+	info, err := os.Stat(segment)
+	require.NoError(t, err)
+	damage(t, segment, info.Size()-1500) // in a frame
+	w.fill(t, 46, 100)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	require.Error(t, trimmer.Step(t.Context()))
+	require.EqualValues(t, 1, log.first.Load())
+	damage(t, segment, info.Size()-1500) // mended
+	require.NoError(t, trimmer.Step(t.Context()))
+	require.EqualValues(t, 60, log.first.Load())
 }

@@ -176,7 +176,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = appends.NewCommitter(log.direct)
 	log.health, log.onStream, log.sync = s.health, s.store.Begin, s.store.SyncAll
-	log.trim, log.whole = s.store.Trim, s.config.Whole
+	log.trim, log.trimPoint, log.whole = s.store.Trim, s.store.TrimPoint, s.config.Whole
 	log.files = blockstore.New(s.store.Root(), accounts.Writer, s.config.Stream)
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true

@@ -65,9 +65,10 @@ type Log struct {
 	restoring bool // by this process
 	whole     bool // nothing may be removed from the stream
 
-	// trim prepares the server's files for a purge; see blockstore.Store. It is nil if the
-	// server is not embedded in this process.
-	trim func(seq uint64) (firsts []uint64, err error)
+	// trim prepares the server's files for a purge, and trimPoint says how far that goes; see
+	// blockstore.Store. They are nil if the server is not embedded in this process.
+	trim      func(seq uint64) (firsts []uint64, err error)
+	trimPoint func(seq uint64) (first uint64, err error)
 
 	// health returns why the server stores nothing any more. It is nil if the server is not
 	// embedded in this process.

@@ -99,6 +99,8 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 		return nil, fmt.Errorf("%w: stream %s, log %s", ErrNotEmpty, config.Name, begun[metaLogID])
 	case begun[metaLogID] != config.LogID:
 		return nil, fmt.Errorf("%w: stream %s, into which log %s is being restored", ErrNotEmpty, config.Name, begun[metaLogID])
+	case (begun[metaTrimmable] != "") != config.Trimmable:
+		return nil, errors.New("this restore was begun with LOG_KEEP set, or without it: go on in the same way, or remove what it has restored")
 	}
 	l.restoring = true
 	info, err := l.Info(ctx)

@@ -17,18 +17,9 @@ var errTrimmed = fmt.Errorf("%w: the server has removed messages that this reade
 // must have been made with Trimmable. After an error or a kill Trim can be called again. Only one
 // goroutine may call it at a time; other processes may call it, too.
 func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
-	info, err := l.Info(ctx)
-	switch {
-	case err != nil:
-		return 0, err
-	case info.Unsafe != nil:
-		return 0, info.Unsafe
-	case !info.Trimmable:
-		return 0, errors.New("the stream was made so that it keeps every message")
-	case seq <= info.ServerFirst:
-		return info.ServerFirst, nil
-	case seq > info.Last:
-		return 0, fmt.Errorf("the log ends with seq %d and cannot be trimmed to seq %d", info.Last, seq)
+	info, err := l.trimmable(ctx, seq)
+	if err != nil || seq <= info.ServerFirst {
+		return info.ServerFirst, err
 	}
 	steps := []uint64{seq}
 	if l.trim != nil {
@@ -55,6 +46,30 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 		return 0, fmt.Errorf("the stream was to be trimmed to seq %d, and now begins with seq %d", seq, info.ServerFirst)
 	}
 	return info.ServerFirst, nil
+}
+
+// TrimPoint returns the sequence that Trim would return, and removes nothing.
+func (l *Log) TrimPoint(ctx context.Context, seq uint64) (first uint64, err error) {
+	info, err := l.trimmable(ctx, seq)
+	if err == nil && l.trimPoint != nil {
+		seq, err = l.trimPoint(seq)
+	}
+	return max(info.ServerFirst, seq), err
+}
+
+// trimmable returns an error if the stream must not be trimmed, or not to seq.
+func (l *Log) trimmable(ctx context.Context, seq uint64) (Info, error) {
+	info, err := l.Info(ctx)
+	switch {
+	case err != nil:
+	case info.Unsafe != nil:
+		err = info.Unsafe
+	case !info.Trimmable:
+		err = errors.New("the stream was made so that it keeps every message")
+	case seq > info.Last:
+		err = fmt.Errorf("the log ends with seq %d and cannot be trimmed to seq %d", info.Last, seq)
+	}
+	return info, err
 }
 
 // skipped returns why the server has delivered another message than next.

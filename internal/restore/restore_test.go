@@ -269,6 +269,10 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			_, other := setup(t, 3)
 			_, err = restore.Embedded(t.Context(), config(other), dir, testenv.Logger(t))
 			require.ErrorIs(t, err, eventlog.ErrNotEmpty, "another log is being restored there")
+			trimmable := config(place)
+			trimmable.Stream.Trimmable = true
+			_, err = restore.Embedded(t.Context(), trimmable, dir, testenv.Logger(t))
+			require.ErrorContains(t, err, "LOG_KEEP")
 
 			result, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
 			require.NoError(t, err)

@@ -16,35 +16,58 @@ import (
 func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.watermark.now
-	if w.LogID == "" || w.Block == everyBlock || seq > w.Seq {
-		return nil, fmt.Errorf("%w: the log cannot be trimmed to seq %d, and is durable up to seq %d", ErrUnexpectedLayout, seq, w.Seq)
-	}
-	blocks, err := s.blocks()
-	if err != nil {
+	firsts, block, err := s.passed(seq)
+	if err != nil || len(firsts) == 0 {
 		return nil, err
 	}
-	// The last block that begins at or before seq.
-	at := sort.Search(len(blocks), func(i int) bool { return s.firstIn(blocks[i]) > seq }) - 1
-	if at < 1 {
-		return nil, nil
-	}
-	for _, block := range blocks[1 : at+1] {
-		first := s.firstIn(block)
-		if first > seq { // told to purge up to there, the server would remove everything
-			return nil, fmt.Errorf("%w: %s cannot be read", ErrUnexpectedLayout, s.block(block))
-		}
-		firsts = append(firsts, first)
-	}
+	w := s.watermark.now
 	if first := firsts[len(firsts)-1]; first > w.First {
 		next := w
-		next.First, next.FirstBlock = first, blocks[at]
+		next.First, next.FirstBlock = first, block
 		if err := s.watermark.set(next); err != nil {
 			s.watermark.now.First, s.watermark.now.FirstBlock = w.First, w.FirstBlock // so that it is tried again
 			return nil, err
 		}
 	}
 	return firsts, nil
+}
+
+// TrimPoint returns the oldest sequence that stays after Trim; 0 if that would remove nothing. It
+// changes nothing.
+func (s *Store) TrimPoint(seq uint64) (first uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	firsts, _, err := s.passed(seq)
+	if err != nil || len(firsts) == 0 {
+		return 0, err
+	}
+	return firsts[len(firsts)-1], nil
+}
+
+// passed returns the first sequences of the blocks that begin at or before seq, without the oldest
+// one, and the number of the last of them.
+func (s *Store) passed(seq uint64) (firsts []uint64, last int, err error) {
+	w := s.watermark.now
+	if w.LogID == "" || w.Block == everyBlock || seq > w.Seq {
+		return nil, 0, fmt.Errorf("%w: the log cannot be trimmed to seq %d, and is durable up to seq %d", ErrUnexpectedLayout, seq, w.Seq)
+	}
+	blocks, err := s.blocks()
+	if err != nil {
+		return nil, 0, err
+	}
+	// The last block that begins at or before seq.
+	at := sort.Search(len(blocks), func(i int) bool { return s.firstIn(blocks[i]) > seq }) - 1
+	if at < 1 {
+		return nil, 0, nil
+	}
+	for _, block := range blocks[1 : at+1] {
+		first := s.firstIn(block)
+		if first > seq { // told to purge up to there, the server would remove everything
+			return nil, 0, fmt.Errorf("%w: %s cannot be read", ErrUnexpectedLayout, s.block(block))
+		}
+		firsts = append(firsts, first)
+	}
+	return firsts, blocks[at], nil
 }
 
 // removeTrimmed removes the blocks before the first one that the log keeps.
