@@ -134,13 +134,18 @@ func (p *Program) Exit(t testing.TB) int {
 	return p.ExitWithin(t, wait.Timeout)
 }
 
-// ExitWithin is Exit with another timeout.
+// ExitWithin is Exit with another timeout. It counts from the program's last output: a long command
+// says how far it is.
 func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	t.Helper()
-	select {
-	case <-p.exited:
-	case <-time.After(limit):
-		require.Fail(t, "the program did not end", p.output.String())
+	for said := len(p.Output()); !p.HasExited(); {
+		select {
+		case <-p.exited:
+		case <-time.After(limit):
+			before := said
+			said = len(p.Output())
+			require.Greater(t, said, before, "the program did not end: %s", p.Output())
+		}
 	}
 	return p.command.ProcessState.ExitCode()
 }
