@@ -12,7 +12,7 @@
 //
 //	log.go, connect.go  a connection to the stream
 //	append.go           writes an event (package appends: group commit)
-//	settings.go         which settings of a stream keep every event
+//	settings.go         the settings of a stream, and which of them keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable
 //	read_until.go       reads the server's files, or else receives the messages

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,44 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
-// ErrRestoring: the stream does not have all of its messages yet. Nobody reads it, and no event is
-// appended, until its restore has ended.
-var ErrRestoring = errors.New("the log is being restored from an archive, and is not complete; finish with the same command: ingest restore")
-
 // ErrNotEmpty: there is a log already where one was to be restored.
 var ErrNotEmpty = errors.New("there is a log already")
-
-// restoringPrefix is that of the subjects under which a restore publishes. The server stores the
-// messages under the usual subjects, but until Finish it takes none that is published there: an
-// ingest that still runs, or any other publisher, gets no answer and confirms nothing.
-const restoringPrefix = wire.SubjectPrefix + "restoring."
-
-// restoring returns the settings of the stream until its restore has ended.
-func (c StreamConfig) restoring() jetstream.StreamConfig {
-	config := c.jetstream()
-	config.Metadata[metaRestoring] = "true"
-	for i, subject := range config.Subjects {
-		config.Subjects[i] = restoringPrefix + strings.TrimPrefix(subject, wire.SubjectPrefix)
-	}
-	config.SubjectTransform = &jetstream.SubjectTransformConfig{Source: restoringPrefix + "*", Destination: wire.SubjectPrefix + "{{wildcard(1)}}"}
-	return config
-}
-
-// restored returns the settings that a stream has after its restore. Those of other streams stay.
-func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
-	if config.Metadata[metaRestoring] == "" {
-		return config
-	}
-	config.Metadata, config.Subjects = maps.Clone(config.Metadata), slices.Clone(config.Subjects)
-	delete(config.Metadata, metaRestoring)
-	for i, subject := range config.Subjects {
-		if partition, is := strings.CutPrefix(subject, restoringPrefix); is {
-			config.Subjects[i] = wire.SubjectPrefix + partition
-		}
-	}
-	config.SubjectTransform = nil
-	return config
-}
 
 // Restoration makes a log again that was lost: with its id, its sequences, and messages that read
 // like the old ones. The stream is marked until Finish, so that nobody takes a part of it for the

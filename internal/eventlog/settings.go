@@ -1,10 +1,16 @@
 package eventlog
 
 import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +18,102 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
+
+const (
+	formatVersion = "1"
+
+	metaLogID      = "log_id"
+	metaPartitions = "partitions"
+	metaFormat     = "format"
+	metaRestoring  = "restoring" // while a restore has not ended
+	metaTrimmable  = "trimmable" // the oldest messages may be removed: see Log.Trim
+)
+
+// StreamConfig describes a new stream. An existing stream is never changed.
+type StreamConfig struct {
+	Name            string
+	Replicas        int
+	Partitions      int // fixed at creation; at most this many projectors can share the work
+	DuplicateWindow time.Duration
+	LogID           string // of a log that is restored; empty for a new one
+	FirstSeq        uint64 // 0 means 1; a log that continues a lost one begins after it
+	Trimmable       bool   // see Log.Trim; fixed at creation
+}
+
+// jetstream returns the settings of the stream.
+func (c StreamConfig) jetstream() jetstream.StreamConfig {
+	subjects := make([]string, c.Partitions)
+	for p := range subjects {
+		subjects[p] = wire.Subject(p)
+	}
+	config := jetstream.StreamConfig{
+		Name:        c.Name,
+		Description: "payfold: every signed payment event, for ever",
+		Subjects:    subjects,
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		DenyDelete:  true,
+		DenyPurge:   !c.Trimmable,
+		AllowDirect: true,
+		Replicas:    c.Replicas,
+		FirstSeq:    c.FirstSeq,
+		Duplicates:  c.DuplicateWindow,
+
+		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
+		Metadata: map[string]string{
+			metaLogID:      cmp.Or(c.LogID, newLogID()),
+			metaPartitions: strconv.Itoa(c.Partitions),
+			metaFormat:     formatVersion,
+		},
+	}
+	if c.Trimmable {
+		config.Metadata[metaTrimmable] = "true"
+	}
+	return config
+}
+
+func newLogID() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+// ErrRestoring: the stream does not have all of its messages yet. Nobody reads it, and no event is
+// appended, until its restore has ended.
+var ErrRestoring = errors.New("the log is being restored from an archive, and is not complete; finish with the same command: ingest restore")
+
+// restoringPrefix is that of the subjects under which a restore publishes. The server stores the
+// messages under the usual subjects, but until Finish it takes none that is published there: an
+// ingest that still runs, or any other publisher, gets no answer and confirms nothing.
+const restoringPrefix = wire.SubjectPrefix + "restoring."
+
+// restoring returns the settings of the stream until its restore has ended.
+func (c StreamConfig) restoring() jetstream.StreamConfig {
+	config := c.jetstream()
+	config.Metadata[metaRestoring] = "true"
+	for i, subject := range config.Subjects {
+		config.Subjects[i] = restoringPrefix + strings.TrimPrefix(subject, wire.SubjectPrefix)
+	}
+	config.SubjectTransform = &jetstream.SubjectTransformConfig{Source: restoringPrefix + "*", Destination: wire.SubjectPrefix + "{{wildcard(1)}}"}
+	return config
+}
+
+// restored returns the settings that a stream has after its restore. Those of other streams stay.
+func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
+	if config.Metadata[metaRestoring] == "" {
+		return config
+	}
+	config.Metadata, config.Subjects = maps.Clone(config.Metadata), slices.Clone(config.Subjects)
+	delete(config.Metadata, metaRestoring)
+	for i, subject := range config.Subjects {
+		if partition, is := strings.CutPrefix(subject, restoringPrefix); is {
+			config.Subjects[i] = wire.SubjectPrefix + partition
+		}
+	}
+	config.SubjectTransform = nil
+	return config
+}
 
 // UnsafeError names the settings with which a stream could lose, refuse or change events.
 // Appends to such a stream are not confirmed, and nothing is projected from it. payfold

@@ -3,39 +3,13 @@ package eventlog
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/payfold/payfold/internal/eventlog/wire"
 )
-
-const (
-	formatVersion = "1"
-
-	metaLogID      = "log_id"
-	metaPartitions = "partitions"
-	metaFormat     = "format"
-	metaRestoring  = "restoring" // while a restore has not ended
-	metaTrimmable  = "trimmable" // the oldest messages may be removed: see Log.Trim
-)
-
-// StreamConfig describes a new stream. An existing stream is never changed.
-type StreamConfig struct {
-	Name            string
-	Replicas        int
-	Partitions      int // fixed at creation; at most this many projectors can share the work
-	DuplicateWindow time.Duration
-	LogID           string // of a log that is restored; empty for a new one
-	FirstSeq        uint64 // 0 means 1; a log that continues a lost one begins after it
-	Trimmable       bool   // see Log.Trim; fixed at creation
-}
 
 // EnsureStream waits for the connection and creates the stream if it is missing. It never
 // changes an existing stream, and logs how its settings differ from config.
@@ -93,44 +67,6 @@ func (l *Log) streamExists() error {
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.
 const replicasNotSupported = 10074
-
-func (c StreamConfig) jetstream() jetstream.StreamConfig {
-	subjects := make([]string, c.Partitions)
-	for p := range subjects {
-		subjects[p] = wire.Subject(p)
-	}
-	config := jetstream.StreamConfig{
-		Name:        c.Name,
-		Description: "payfold: every signed payment event, for ever",
-		Subjects:    subjects,
-		Storage:     jetstream.FileStorage,
-		Retention:   jetstream.LimitsPolicy,
-		Discard:     jetstream.DiscardNew,
-		DenyDelete:  true,
-		DenyPurge:   !c.Trimmable,
-		AllowDirect: true,
-		Replicas:    c.Replicas,
-		FirstSeq:    c.FirstSeq,
-		Duplicates:  c.DuplicateWindow,
-
-		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
-		Metadata: map[string]string{
-			metaLogID:      cmp.Or(c.LogID, newLogID()),
-			metaPartitions: strconv.Itoa(c.Partitions),
-			metaFormat:     formatVersion,
-		},
-	}
-	if c.Trimmable {
-		config.Metadata[metaTrimmable] = "true"
-	}
-	return config
-}
-
-func newLogID() string {
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
-}
 
 func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConfig, have jetstream.StreamConfig) {
 	for _, d := range []struct{ setting, want, have string }{
