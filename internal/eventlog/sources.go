@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // reading is one read that has an end. It takes what the archive has from there, and the rest from
@@ -53,7 +54,7 @@ func (r *reading) run(ctx context.Context, until uint64) error {
 }
 
 func (r *reading) fromBoth(ctx context.Context, until uint64) error {
-	a, fault := r.archive.view(ctx, r.Log, r.info, until)
+	a, fault := r.openArchive(ctx, until)
 	if ctx.Err() != nil {
 		return whyEnded(ctx)
 	}
@@ -81,6 +82,54 @@ func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 		}
 	}
 	return nil
+}
+
+// openArchive returns the archive for messages up to until. The error is errNoArchive, or why the
+// archive cannot be used.
+func (r *reading) openArchive(ctx context.Context, until uint64) (*archive.Archive, error) {
+	if r.archive == nil {
+		return nil, errNoArchive
+	}
+	opened, err := r.archive.refreshed(ctx, r.info.LogID, until)
+	if err == nil {
+		err = r.agrees(ctx, opened)
+	}
+	return opened, err
+}
+
+// agrees returns an error unless the archive is that of the log: the newest of its messages that
+// the server still has must be the same there. Where that one is damaged, an older one counts.
+func (r *reading) agrees(ctx context.Context, a *archive.Archive) error {
+	if err := a.Contradiction(); err != nil {
+		return err
+	}
+	if a.Partitions() != r.info.Partitions {
+		return fmt.Errorf("the archive has %d partitions, and the log has %d", a.Partitions(), r.info.Partitions)
+	}
+	var damaged error
+	for seq := min(a.Last(), r.info.Last); seq >= max(r.info.ServerFirst, a.First()); {
+		var archived fingerprint.Hash
+		err := a.ReadMessages(ctx, seq, seq, func(m events.Message) error {
+			archived = fingerprint.Leaf(m)
+			return nil
+		})
+		if from, _ := extent(err); from > 0 {
+			damaged, seq = err, min(seq, from)-1
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		m, err := r.message(ctx, seq)
+		if err != nil {
+			return err
+		}
+		if fingerprint.Leaf(m) != archived {
+			return fmt.Errorf("the archive contradicts the log: seq %d is another message there", seq)
+		}
+		return nil
+	}
+	return damaged
 }
 
 // fromArchive delivers what the archive has from next on. It returns nil if the archive ends there.
