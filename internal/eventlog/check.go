@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 	"unicode/utf8"
 
@@ -19,9 +18,6 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
-
-func logFolder(dataDir string) string { return filepath.Join(dataDir, "log") }
-func lockFile(dataDir string) string  { return filepath.Join(dataDir, "log.lock") }
 
 // Files gives access to the files of the embedded log, without a server.
 type Files struct {

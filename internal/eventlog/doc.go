@@ -21,6 +21,6 @@
 //	trim.go             removes the oldest messages, which the archive has
 //	recover.go          the files are read before the server opens them
 //	probe.go            checks that it stores messages where blockstore expects them
-//	files.go            turns the records that blockstore reads into messages
+//	files.go            where the files are; turns the records that blockstore reads into messages
 //	check.go            ingest check: the files without a server
 package eventlog

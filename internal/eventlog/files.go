@@ -3,12 +3,16 @@ package eventlog
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
+
+func logFolder(dataDir string) string { return filepath.Join(dataDir, "log") }
+func lockFile(dataDir string) string  { return filepath.Join(dataDir, "log.lock") }
 
 // readBlocks reads the messages from sequence from to until in the server's files. It can
 // fail with blockstore.ErrUnexpectedLayout after any message.
