@@ -86,10 +86,21 @@ func (c *serveCommand) archive(ctx context.Context, log *eventlog.Log, logger *s
 	if c.Keep.All() {
 		return archiver, nil, nil
 	}
-	if c.NATSURL == "" && c.ArchiveURL == filepath.Join(c.DataDir, "archive") {
+	if folder, is := place.(*storage.Folder); is && c.NATSURL == "" && within(c.DataDir, folder.Root) {
 		logger.WarnContext(ctx, "LOG_KEEP makes the archive the only copy of older events, and it is in the log's folder: a lost disk loses them", "archive", place.String())
 	}
 	return archiver, archive.NewTrimmer(archive.TrimConfig{
 		Place: place, Log: log, Keep: c.Keep, Interval: c.Interval, Logger: logger, Registerer: registry,
 	}), nil
+}
+
+// within reports whether a path lies in a folder.
+func within(folder, path string) bool {
+	folder, err := filepath.Abs(folder)
+	path, err2 := filepath.Abs(path)
+	if err != nil || err2 != nil {
+		return false
+	}
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside)
 }

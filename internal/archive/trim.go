@@ -140,7 +140,7 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 				proven = info.Last
 			}
 		}
-		first, err := t.Log.Trim(ctx, seq)
+		first, err := t.Log.Trim(ctx, point)
 		if err != nil {
 			return err
 		}

@@ -113,6 +113,7 @@ func (w *world) requireRestoredWhole(t *testing.T, head uint64) {
 	require.Zero(t, restored.Exit(t), restored.Output())
 	require.Contains(t, restored.Output(), fmt.Sprintf("seq 1 to %d", head))
 	w.startIngest(t, trims...)
+	w.ingest.WaitFor(t, "LOG_KEEP makes the archive the only copy")
 	w.awaitTrimmed(t, 49)
 	require.Contains(t, w.run(t, "verify"), "is what the log gives")
 }
