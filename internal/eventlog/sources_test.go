@@ -100,17 +100,18 @@ func (a altered) ReadRecords(ctx context.Context, from, until uint64, deliver fu
 // archive archives everything, about two messages in a frame and ten in a segment.
 func (s *sources) archive(t *testing.T, source archive.Source) {
 	t.Helper()
-	archiveInto(t, s.place, source)
+	archiveInto(t, s.place, source, 8<<10)
 }
 
-func archiveInto(t *testing.T, place storage.Place, source archive.Source) {
+// archiveInto archives everything in segments of so many bytes.
+func archiveInto(t *testing.T, place storage.Place, source archive.Source, segment int64) {
 	t.Helper()
 	head, err := source.Head(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	archiver := archive.NewArchiver(archive.Config{
 		Place: place, Source: source, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+		SegmentBytes: segment, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
 	})
 	var running errgroup.Group
 	running.Go(func() error { return archiver.Run(ctx) })

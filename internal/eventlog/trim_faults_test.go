@@ -70,7 +70,7 @@ func TestAReaderDoesNotNoticeTwoTrims(t *testing.T) {
 		enough := errors.New("enough")
 		deliver := func(m events.Message) error {
 			if m.Seq == 20 {
-				s.archive(t, s.log)
+				archiveInto(t, s.place, s.log, largeSegment)
 				_, err := s.log.Trim(t.Context(), 150)
 				require.NoError(t, err)
 			}

@@ -73,6 +73,9 @@ func TestATrimRemovesWholeFilesAndTheServerOpensTheRest(t *testing.T) {
 	require.ErrorContains(t, err, "the log ends with seq 401")
 }
 
+// largeSegment is for logs of large messages: each segment costs some fsyncs.
+const largeSegment = 2 << 20
+
 // A reader gets every message from the archive or from the server, also if it is at the server when
 // that removes them.
 func TestReadersDoNotNoticeATrim(t *testing.T) {
@@ -82,7 +85,7 @@ func TestReadersDoNotNoticeATrim(t *testing.T) {
 	for i := range messages { // more than a reader requests in advance
 		add(t, s.log, fmt.Sprint("e", i), 64<<10)
 	}
-	s.archive(t, s.log)
+	archiveInto(t, s.place, s.log, largeSegment)
 	want := fromServer(t, s.log, 1, messages)
 	following, said := s.reader(t, s.place)
 	var got []events.Message
@@ -130,7 +133,7 @@ func TestAReadGoesOnInTheArchiveAfterATrim(t *testing.T) {
 	var got []events.Message
 	require.NoError(t, l.ReadUntil(t.Context(), 1, messages, func(m events.Message) error {
 		if m.Seq == 20 {
-			s.archive(t, s.log)
+			archiveInto(t, s.place, s.log, largeSegment)
 			_, err := s.log.Trim(t.Context(), messages-10)
 			require.NoError(t, err)
 		}
@@ -208,7 +211,7 @@ func TestATrimmedLogIsReadFromAnObjectStore(t *testing.T) {
 		add(t, s.log, fmt.Sprint("e", i), 300)
 	}
 	want := fromServer(t, s.log, 1, 400)
-	archiveInto(t, place, s.log)
+	archiveInto(t, place, s.log, 8<<10)
 	ctx, cancel := context.WithCancel(t.Context())
 	trimmer := archive.NewTrimmer(archive.TrimConfig{
 		Place: place, Log: s.log, Keep: archive.Keep{Messages: 100}, Interval: time.Millisecond,
