@@ -56,8 +56,8 @@ func TestATrimmedLogLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := setupTrimmed(t)
 	first := w.startProjector(t)
-	for round := range 4 {
-		w.deliver(t, largePurchases(round*20+1, round*20+20)...)
+	for round := range 3 {
+		w.deliver(t, largePurchases(round*12+1, round*12+12)...)
 		if round == 0 {
 			w.awaitProjected(t)
 			stop(t, first)
@@ -65,11 +65,11 @@ func TestATrimmedLogLosesNothing(t *testing.T) {
 		w.ingest.Kill() // while it archives and trims
 		w.startIngest(t, trims...)
 	}
-	head := w.awaitTrimmed(t, 49) // a file has 16 of them
+	head := w.awaitTrimmed(t, 17) // a file has 16 of them
 	var behind struct{ Lag struct{ Events uint64 } }
 	said := w.run(t, "status", "--json")
 	require.NoError(t, json.Unmarshal([]byte(said), &behind), said)
-	require.Equal(t, head-20, behind.Lag.Events, "also what only the archive has")
+	require.Equal(t, head-12, behind.Lag.Events, "also what only the archive has")
 	w.startProjector(t)
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
@@ -77,7 +77,7 @@ func TestATrimmedLogLosesNothing(t *testing.T) {
 	require.Zero(t, status, output)
 	var found struct{ First, Last, Events uint64 }
 	require.NoError(t, json.Unmarshal([]byte(strings.NewReplacer("first_seq", "First", "last_seq", "Last").Replace(output)), &found))
-	require.GreaterOrEqual(t, found.First, uint64(49))
+	require.GreaterOrEqual(t, found.First, uint64(17))
 	require.Equal(t, []uint64{head, head - found.First + 1}, []uint64{found.Last, found.Events})
 
 	// Readers get what is not there any more from the archive.
@@ -114,7 +114,7 @@ func (w *world) requireRestoredWhole(t *testing.T, head uint64) {
 	require.Contains(t, restored.Output(), fmt.Sprintf("seq 1 to %d", head))
 	w.startIngest(t, trims...)
 	w.ingest.WaitFor(t, "LOG_KEEP makes the archive the only copy")
-	w.awaitTrimmed(t, 49)
+	w.awaitTrimmed(t, 17)
 	require.Contains(t, w.run(t, "verify"), "is what the log gives")
 }
 
