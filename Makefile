@@ -16,7 +16,7 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	deploy/in-memory.sh go test -race -shuffle=on -parallel 4 -timeout 30m ./...
+	deploy/in-memory.sh go test -race -shuffle=on -p "$$(($$(getconf _NPROCESSORS_ONLN) + 1))" -parallel 4 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
 
