@@ -37,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
 
-	registry := telemetry.NewRegistry()
+	registry := telemetry.NewRegistry(cli.Build())
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, log.Ready, logger)
 	if err != nil {
 		return err

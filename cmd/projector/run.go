@@ -49,7 +49,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	logger := c.Logger(streams.Err)
 	err := c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
-		registry := telemetry.NewRegistry()
+		registry := telemetry.NewRegistry(cli.Build())
 		work := live.New(live.Config{
 			Log: s.log, Store: s.store, Rules: c.rules,
 			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/payfold/payfold/internal/telemetry"
 )
 
 // Version is the flag --version. It prints one line, from what Go records in every program
@@ -21,11 +23,7 @@ type versionFlag bool
 
 // BeforeReset prints the line before kong reads the configuration.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{GoVersion: runtime.Version()}
-	}
-	_, err := fmt.Fprintln(app.Stdout, versionLine(app.Model.Name, info))
+	_, err := fmt.Fprintln(app.Stdout, versionLine(app.Model.Name, buildInfo()))
 	app.Exit(0)
 	return err
 }
@@ -39,7 +37,18 @@ const natsServer = "github.com/nats-io/nats-server/v2"
 // pseudoVersion matches the version of a commit without a tag. It contains the commit.
 var pseudoVersion = regexp.MustCompile(`\d{14}-([0-9a-f]{12})(?:\+|$)`)
 
-func versionLine(program string, info *debug.BuildInfo) string {
+// Build returns what this program was built from.
+func Build() telemetry.Build { return buildOf(buildInfo()) }
+
+func buildInfo() *debug.BuildInfo {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return &debug.BuildInfo{GoVersion: runtime.Version()}
+	}
+	return info
+}
+
+func buildOf(info *debug.BuildInfo) telemetry.Build {
 	settings := map[string]string{}
 	for _, setting := range info.Settings {
 		settings[setting.Key] = setting.Value
@@ -53,7 +62,12 @@ func versionLine(program string, info *debug.BuildInfo) string {
 	if settings["vcs.modified"] == "true" || strings.HasSuffix(version, "+dirty") {
 		commit += " (modified)"
 	}
-	out := []string{program + " " + version, "commit " + commit, info.GoVersion}
+	return telemetry.Build{Version: version, Commit: commit, GoVersion: info.GoVersion}
+}
+
+func versionLine(program string, info *debug.BuildInfo) string {
+	build := buildOf(info)
+	out := []string{program + " " + build.Version, "commit " + build.Commit, build.GoVersion}
 	for _, module := range info.Deps {
 		if module.Path == natsServer {
 			for module.Replace != nil {

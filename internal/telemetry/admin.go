@@ -11,16 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
-
-// NewRegistry returns a registry with the collectors of the Go runtime and the process.
-func NewRegistry() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return registry
-}
 
 // Admin is the HTTP server for operators: /livez, /readyz, /metrics, /debug/pprof. It has no
 // authentication. By default it listens only on the loopback interface.

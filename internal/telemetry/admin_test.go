@@ -28,7 +28,7 @@ type world struct {
 
 func setup(t *testing.T, ready func(context.Context) error) *world {
 	t.Helper()
-	admin, err := telemetry.NewAdmin("127.0.0.1:0", telemetry.NewRegistry(), ready, slog.New(slog.DiscardHandler))
+	admin, err := telemetry.NewAdmin("127.0.0.1:0", telemetry.NewRegistry(telemetry.Build{Version: "v1.2.3", Commit: "a831a06f", GoVersion: "go1.26.8"}), ready, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -91,7 +91,7 @@ func TestOperatorsSeeMetricsAndProfiles(t *testing.T) {
 	t.Parallel()
 	w := setup(t, fine)
 	for path, want := range map[string]string{
-		"/metrics":                       "go_goroutines ",
+		"/metrics":                       `payfold_build_info{commit="a831a06f",go_version="go1.26.8",version="v1.2.3"} 1`,
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile:",
 		"/debug/pprof/cmdline":           "telemetry",
@@ -102,6 +102,7 @@ func TestOperatorsSeeMetricsAndProfiles(t *testing.T) {
 		require.Contains(t, body, want, path)
 	}
 	_, metrics := w.get("/metrics")
+	require.Contains(t, metrics, "go_goroutines ")
 	require.Contains(t, metrics, "process_")
 	status, _ := w.get("/")
 	require.Equal(t, http.StatusNotFound, status)
@@ -116,6 +117,6 @@ func TestAnAddressInUseIsAnError(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	_, err = telemetry.NewAdmin(taken.Addr().String(), telemetry.NewRegistry(), fine, slog.New(slog.DiscardHandler))
+	_, err = telemetry.NewAdmin(taken.Addr().String(), telemetry.NewRegistry(telemetry.Build{}), fine, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "listen for operators")
 }
