@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/telemetry"
 )
 
 // cluster returns where the stream is if NATS_URL is set.
@@ -43,7 +44,7 @@ func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.
 const startTimeout = 30 * time.Second
 
 // openLog starts the embedded log or connects to the cluster. The second result closes it.
-func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*eventlog.Log, func() error, error) {
+func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
 		config := cluster(&c.Common, logger)
 		config.Whole = c.Keep.All()
@@ -55,6 +56,7 @@ func (c *serveCommand) openLog(ctx context.Context, logger *slog.Logger) (*event
 	}
 	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{
 		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Whole: c.Keep.All(), Logger: logger,
+		Progress: checkProgress(readiness, logger),
 	})
 	if err != nil {
 		return nil, nil, err

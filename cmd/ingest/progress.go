@@ -1,6 +1,12 @@
 package main
 
-import "time"
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/payfold/payfold/internal/telemetry"
+)
 
 // progressInterval is the time between two lines about a long command.
 const progressInterval = 5 * time.Second
@@ -15,5 +21,23 @@ func progressDue() func() bool {
 		}
 		said = time.Now()
 		return true
+	}
+}
+
+// checkProgress says how far a start has checked the log: in /readyz, and now and then in the log
+// of the program.
+func checkProgress(readiness *telemetry.Readiness, logger *slog.Logger) func(done, blocks int) {
+	const checking = "checking the log before it is opened"
+	readiness.NotYet(checking)
+	due := progressDue()
+	return func(done, blocks int) {
+		if done == blocks {
+			readiness.NotYet("opening the log")
+			return
+		}
+		readiness.NotYet(fmt.Sprintf("%s: %d of %d blocks", checking, done, blocks))
+		if due() {
+			logger.Info(checking, "blocks_done", done, "blocks", blocks)
+		}
 	}
 }

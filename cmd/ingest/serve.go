@@ -23,12 +23,26 @@ import (
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
-func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error) {
+// Run serves operators from the beginning, and receives deliveries once the log is open.
+func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	if c.weak {
 		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
 	}
-	log, closeLog, err := c.openLog(ctx, logger)
+	registry, readiness := telemetry.NewRegistry(cli.Build()), telemetry.NewReadiness()
+	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, readiness.Ready, logger)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return admin.Run(ctx) })
+	group.Go(func() error { return c.receive(ctx, readiness, logger, registry) })
+	return group.Wait()
+}
+
+// receive opens the log, receives deliveries until ctx ends, and closes the log.
+func (c *serveCommand) receive(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger, registry prometheus.Registerer) (err error) {
+	log, closeLog, err := c.openLog(ctx, readiness, logger)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // stopped while the log was being read
 	}
@@ -37,11 +51,6 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
 
-	registry := telemetry.NewRegistry(cli.Build())
-	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, log.Ready, logger)
-	if err != nil {
-		return err
-	}
 	listener, err := listen(c.ListenAddr, registry)
 	if err != nil {
 		return fmt.Errorf("listen for deliveries: %w", err)
@@ -55,11 +64,11 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) (err error)
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String(), "admin_addr", admin.Addr())
+	readiness.From(log.Ready)
+	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String())
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
-	group.Go(func() error { return admin.Run(ctx) })
 	group.Go(func() error { return watch.Run(ctx) })
 	if archiver != nil {
 		group.Go(func() error { return archiver.Run(ctx) })

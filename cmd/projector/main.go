@@ -23,16 +23,17 @@ func main() {
 type grammar struct {
 	cli.Version
 
-	Run     runCommand     `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
-	Status  statusCommand  `cmd:"" help:"Show partitions, owners, lag, outcomes, out-of-order events and schemas."`
-	Explain explainCommand `cmd:"" help:"Show what an event did and why, or what a user has and which events gave it."`
-	Verify  verifyCommand  `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
-	Rebuild rebuildCommand `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
-	Promote promoteCommand `cmd:"" help:"Make the tables of a candidate schema live."`
-	Settle  settleCommand  `cmd:"" help:"Fold again the customers whose events were applied out of order."`
-	Schemas schemasCommand `cmd:"" help:"List the schemas with derived tables."`
-	Drop    dropCommand    `cmd:"" help:"Drop a schema that is not live."`
-	Adopt   adoptCommand   `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`
+	Run         runCommand         `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Say whether the projector of this machine or container is ready, or why not."`
+	Status      statusCommand      `cmd:"" help:"Show partitions, owners, lag, outcomes, out-of-order events and schemas."`
+	Explain     explainCommand     `cmd:"" help:"Show what an event did and why, or what a user has and which events gave it."`
+	Verify      verifyCommand      `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
+	Rebuild     rebuildCommand     `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
+	Promote     promoteCommand     `cmd:"" help:"Make the tables of a candidate schema live."`
+	Settle      settleCommand      `cmd:"" help:"Fold again the customers whose events were applied out of order."`
+	Schemas     schemasCommand     `cmd:"" help:"List the schemas with derived tables."`
+	Drop        dropCommand        `cmd:"" help:"Drop a schema that is not live."`
+	Adopt       adoptCommand       `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`
 
 	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -42,14 +44,32 @@ func (c *runCommand) Check(faults *cli.Faults) {
 // projector's CPU time, and takes about 30 MB.
 const liveGCPercent = 200
 
-// Run follows the log until ctx ends.
+// Run serves operators from the beginning, and follows the log until ctx ends.
 func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(liveGCPercent)
 	}
 	logger := c.Logger(streams.Err)
-	err := c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
-		registry := telemetry.NewRegistry(cli.Build())
+	registry, readiness := telemetry.NewRegistry(cli.Build()), telemetry.NewReadiness()
+	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, readiness.Ready, logger)
+	if err != nil {
+		return err
+	}
+	if c.DatabaseURL == "" {
+		readiness.NotYet("the private postgres does not answer yet")
+	}
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() error { return admin.Run(working) })
+	group.Go(func() error { return c.project(working, readiness, logger, registry) })
+	err = group.Wait()
+	if ctx.Err() != nil {
+		return nil // a normal stop
+	}
+	return err
+}
+
+func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger, registry prometheus.Registerer) error {
+	return c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
 		work := live.New(live.Config{
 			Log: s.log, Store: s.store, Rules: c.rules,
 			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
@@ -58,19 +78,11 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
 			RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
 		})
-		admin, err := telemetry.NewAdmin(c.AdminAddr, registry, work.Ready, logger)
-		if err != nil {
-			return err
-		}
-		logger.InfoContext(ctx, "the projector starts", "owner", s.store.Owner(), "admin_addr", admin.Addr(), "fold_id", c.rules.FoldID())
+		readiness.From(work.Ready)
+		logger.InfoContext(ctx, "the projector starts", "owner", s.store.Owner(), "fold_id", c.rules.FoldID())
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return work.Run(ctx) })
 		group.Go(func() error { return inviter.Run(ctx) })
-		group.Go(func() error { return admin.Run(ctx) })
 		return group.Wait()
 	})
-	if ctx.Err() != nil {
-		return nil // a normal stop
-	}
-	return err
 }

@@ -28,7 +28,7 @@ func TestIngestIsNotReadyUntilTheStreamIsCreated(t *testing.T) {
 	status, answer, err := w.provider.Deliver(t.Context(), body)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, status, answer)
-	ready := "http://" + attribute(line, "admin_addr") + "/readyz"
+	ready := "http://" + attribute(ingest.WaitFor(t, adminLine), "admin_addr") + "/readyz"
 	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, ready))
 
 	threeReplicas := testenv.Start(t, "ingest", append(env, "STREAM_PARTITIONS=8"), "create-stream")
@@ -77,7 +77,7 @@ func TestIngestConfirmsNothingWithAStreamThatDeletesEvents(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, http.StatusServiceUnavailable, status, answer)
 	}
-	response, err := http.Get("http://" + attribute(line, "admin_addr") + "/readyz")
+	response, err := http.Get("http://" + attribute(ingest.WaitFor(t, adminLine), "admin_addr") + "/readyz")
 	require.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

@@ -333,7 +333,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, shortLease))
 	}
 	ready := func(p *testenv.Program) string {
-		return "http://" + attribute(p.WaitFor(t, `msg="the projector starts"`), "admin_addr") + "/readyz"
+		return "http://" + attribute(p.WaitFor(t, adminLine), "admin_addr") + "/readyz"
 	}
 	becomes := func(url string, status int) {
 		wait.Until(t, func() bool { return statusOf(t, url) == status }, "%s is not %d", url, status)

@@ -149,6 +149,9 @@ func (w *world) requireAllAccounted(t testing.TB) {
 		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
 }
 
+// adminLine begins the line that says where a program serves its operators.
+const adminLine = `msg="health and metrics are served"`
+
 // attribute returns the value of an attribute in a log line.
 func attribute(line, name string) string {
 	_, after, _ := strings.Cut(line, name+"=")

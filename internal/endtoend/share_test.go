@@ -67,7 +67,7 @@ func TestAProjectorWithOtherRulesWritesNothingAndSaysWhatToDo(t *testing.T) {
 	w.startProjector(t, shortLease)
 	w.awaitShares(t, 1)
 	other := w.startProjector(t, shortLease, "PROVIDER_MODE=live")
-	admin := attribute(other.WaitFor(t, `msg="the projector starts"`), "admin_addr")
+	admin := attribute(other.WaitFor(t, adminLine), "admin_addr")
 	other.WaitFor(t, "projector rebuild --promote")
 	require.Equal(t, 503, statusOf(t, "http://"+admin+"/readyz"))
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 1))

@@ -46,6 +46,10 @@ type EmbeddedConfig struct {
 	Whole   bool // a stream that can be trimmed is not safe
 	Logger  *slog.Logger
 
+	// Progress is called while the log is checked before it is opened, by one goroutine at a
+	// time. It may be nil.
+	Progress func(done, blocks int)
+
 	// SyncBlock makes the bytes of a block durable. By default it is fdatasync; benchmarks
 	// inject a slower disk.
 	SyncBlock func(*os.File) error
@@ -86,7 +90,7 @@ func (s *Server) start(ctx context.Context) error {
 		s.store.SyncBlock = s.config.SyncBlock
 	}
 	var err error
-	if s.recovered, err = recoverFiles(ctx, s.store, s.config.Logger); err != nil {
+	if s.recovered, err = recoverFiles(ctx, s.store, s.config); err != nil {
 		return err
 	}
 	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {

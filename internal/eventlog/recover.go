@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,27 +11,19 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
-// progressInterval is the time between two log lines about a long check.
-const progressInterval = 5 * time.Second
-
 // recoverFiles checks the whole log before a server opens it, because the server would
 // silently truncate a block at its first damaged record.
-func recoverFiles(ctx context.Context, store *blockstore.Store, logger *slog.Logger) (*blockstore.Report, error) {
-	began, reported := time.Now(), time.Now()
-	found, err := store.Recover(ctx, func(done, blocks int) {
-		if time.Since(reported) > progressInterval {
-			reported = time.Now()
-			logger.Info("reading the log before it is opened", "blocks_done", done, "blocks", blocks)
-		}
-	})
+func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedConfig) (*blockstore.Report, error) {
+	began := time.Now()
+	found, err := store.Recover(ctx, config.Progress)
 	if err != nil {
 		return nil, err
 	}
 	if tail := found.TornTail; tail != nil {
-		logger.Warn("a kill or a power cut interrupted the last write to the log; nothing in it was confirmed, and the provider delivers it again",
+		config.Logger.Warn("a kill or a power cut interrupted the last write to the log; nothing in it was confirmed, and the provider delivers it again",
 			"file", tail.File, "offset", tail.Offset, "bytes", tail.Bytes, "newer_files", tail.Newer, "last_seq", found.Last)
 	}
-	logger.Debug("the log is undamaged", "first_seq", found.First, "last_seq", found.Last, "blocks", found.Blocks, "took", time.Since(began))
+	config.Logger.Debug("the log is undamaged", "first_seq", found.First, "last_seq", found.Last, "blocks", found.Blocks, "took", time.Since(began))
 	return found, nil
 }
 

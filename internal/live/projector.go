@@ -51,7 +51,7 @@ type Projector struct {
 // New returns a projector that is not ready until Run has reached the log and the database.
 func New(config Config) *Projector {
 	p := &Projector{Config: config, metrics: newMetrics(config.Registerer)}
-	p.setLastError(errors.New("starting"))
+	p.setLastError(errors.New("starting: the log and the database have not both answered yet"))
 	return p
 }
 

@@ -26,13 +26,14 @@ const (
 	shutdownTimeout = time.Second
 )
 
-// NewAdmin starts to listen; port 0 means any free port. ready returns why the program cannot
+// NewAdmin starts to listen; port 0 means any free port, and the log names it. ready returns why the program cannot
 // do its work now, or nil.
 func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Context) error, logger *slog.Logger) (*Admin, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
+	logger.Info("health and metrics are served", "admin_addr", listener.Addr().String())
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is one admin listener; its program says through ready how it is.
 type world struct {
 	t      *testing.T
+	addr   string
 	url    string
 	client *http.Client
 }
@@ -39,7 +40,7 @@ func setup(t *testing.T, ready func(context.Context) error) *world {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return &world{t, "http://" + admin.Addr(), &http.Client{Transport: transport, Timeout: wait.Timeout}}
+	return &world{t, admin.Addr(), "http://" + admin.Addr(), &http.Client{Transport: transport, Timeout: wait.Timeout}}
 }
 
 func (w *world) get(path string) (status int, body string) {

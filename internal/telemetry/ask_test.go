@@ -1,0 +1,56 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/telemetry"
+)
+
+func TestAnAdminIsAskedWhereItsProgramListens(t *testing.T) {
+	t.Parallel()
+	w := setup(t, fine)
+	_, port, err := net.SplitHostPort(w.addr)
+	require.NoError(t, err)
+	for _, host := range []string{"127.0.0.1", "", "0.0.0.0", "localhost"} {
+		answer, err := telemetry.Ask(t.Context(), net.JoinHostPort(host, port), "/readyz")
+		require.NoError(t, err, host)
+		require.Equal(t, "ok\n", string(answer), host)
+	}
+}
+
+func TestAnAdminOnAllInterfacesOfIPv6IsAskedOnTheLoopbackInterface(t *testing.T) {
+	t.Parallel()
+	_, err := telemetry.Ask(t.Context(), "[::]:1", "/livez")
+	require.ErrorContains(t, err, "nothing answers at ADMIN_ADDR [::1]:1")
+}
+
+func TestARefusalIsItsReason(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(context.Context) error { return errors.New("the stream is missing") })
+	_, err := telemetry.Ask(t.Context(), w.addr, "/readyz")
+	var refused *telemetry.RefusedError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, 503, refused.Status)
+	require.EqualError(t, err, "the stream is missing")
+}
+
+func TestAProgramThatDoesNotRunIsNamedByItsAddress(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := closed.Addr().String()
+	require.NoError(t, closed.Close())
+	_, err = telemetry.Ask(t.Context(), addr, "/livez")
+	require.ErrorContains(t, err, "nothing answers at ADMIN_ADDR "+addr)
+	_, err = telemetry.Ask(t.Context(), "8081", "/livez")
+	require.EqualError(t, err, `ADMIN_ADDR: "8081" is not host:port`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = telemetry.Ask(ctx, addr, "/livez")
+	require.ErrorIs(t, err, context.Canceled)
+}
