@@ -14,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/connection"
 )
 
 // Config says where the log is.
@@ -38,12 +39,12 @@ func Connect(config Config) (*Log, error) {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
-		options = append(options, nats.SetCustomDialer(idleDialer{&net.Dialer{Timeout: dialTimeout}}))
+		options = append(options, connection.Dial(&net.Dialer{Timeout: dialTimeout}))
 	} else {
 		url = "nats://embedded.invalid" // the dialer ignores it
 		options = append(options,
 			nats.SkipHostLookup(),
-			nats.SetCustomDialer(idleDialer{embedded}),
+			connection.Dial(embedded),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
@@ -73,29 +74,9 @@ func Connect(config Config) (*Log, error) {
 
 // connect returns a Log without a committer. It calls lost when the connection is lost.
 func connect(url, stream string, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
-	options = append(options,
-		nats.Name("payfold"),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(appends.ReconnectWait),
-		nats.ReconnectJitter(appends.ReconnectWait/4, appends.ReconnectWait/4),
-		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
-		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
-		nats.PingInterval(pingInterval),
-		nats.MaxPingsOutstanding(maxPingsOutstanding),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			lost()
-			if err != nil {
-				logger.Warn("the connection to the log is lost", "error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("the log's server reports an error", "error", err)
-		}),
-	)
-	conn, err := nats.Connect(url, options...)
+	conn, err := connection.Open(url, lost, logger, options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the log: %w", err)
+		return nil, err
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/network"
 )
 
-// The answers to its pings queue behind the messages for longer than idleTimeout.
+// The answers to its pings queue behind the messages for longer than the idle timeout.
 func TestASlowLineIsNotTakenForASilentOne(t *testing.T) {
 	t.Parallel()
 	ctx, n, writing := setupNATS(t)

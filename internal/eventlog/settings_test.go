@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
@@ -194,17 +195,34 @@ func (w *watched) await(t *testing.T, words ...string) {
 	}, words)
 }
 
+// metric returns the value of a gauge, or the number of values of a histogram.
 func (w *watched) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	families, err := w.registry.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == name {
-			return family.GetMetric()[0].GetGauge().GetValue()
+			metric := family.GetMetric()[0]
+			return metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	require.Fail(t, "no such metric", name)
 	return 0
+}
+
+// durability returns the kinds whose value is 1.
+func (w *watched) durability(t *testing.T) (kinds []string) {
+	t.Helper()
+	families, err := w.registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "payfold_log_durability" && metric.GetGauge().GetValue() == 1 {
+				kinds = append(kinds, metric.GetLabel()[0].GetValue())
+			}
+		}
+	}
+	return kinds
 }
 
 func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
@@ -213,12 +231,35 @@ func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
 	w := watch(t, l)
 	w.await(t, "level=WARN", "one server", "power cut")
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_one_server"))
+	require.Equal(t, []string{"one_server"}, w.durability(t))
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas"))
 	require.Zero(t, w.metric(t, "payfold_log_unsafe_settings"))
 
 	embedded := watch(t, testenv.NewLog(t, 4).Log)
 	embedded.await(t, "level=INFO", "fsynced")
 	require.Zero(t, embedded.metric(t, "payfold_log_one_server"))
+	require.Equal(t, []string{"fsynced"}, embedded.durability(t))
+}
+
+func TestAppendsAndFlushesAreMeasured(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	w := watch(t, l.Log)
+	require.Zero(t, w.metric(t, "payfold_log_append_duration_seconds"))
+	store(ctx, t, l.Log, delivery(t, body("e1", "c")))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_append_duration_seconds"))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_flush_duration_seconds"))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_group_size"))
+	require.Positive(t, w.metric(t, "payfold_log_disk_free_bytes"))
+	require.Greater(t, w.metric(t, "payfold_log_disk_size_bytes"), w.metric(t, "payfold_log_disk_free_bytes"))
+
+	ctx, _, cluster := setupNATS(t)
+	w = watch(t, cluster)
+	store(ctx, t, cluster, delivery(t, body("e2", "c")))
+	require.Positive(t, w.metric(t, "payfold_log_append_duration_seconds"))
+	names, err := testutil.GatherAndCount(w.registry, "payfold_log_flush_duration_seconds", "payfold_log_group_size", "payfold_log_disk_free_bytes")
+	require.NoError(t, err)
+	require.Zero(t, names, "what a cluster's servers do is not known")
 }
 
 // The connection does not break, and nothing calls Ready.

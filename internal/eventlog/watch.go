@@ -9,6 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/connection"
 )
 
 // checkInterval is the time between two checks of the stream. It bounds how long appends
@@ -18,24 +21,34 @@ const checkInterval = time.Second
 // Watch checks the stream regularly for the process that writes it. It logs how durable a
 // confirmed event is, or why no event is confirmed.
 type Watch struct {
-	log       *Log
-	logger    *slog.Logger
-	logged    string // the last message about durability, with its value
-	replicas  prometheus.Gauge
-	oneServer prometheus.Gauge
-	faults    prometheus.Gauge
-	messages  prometheus.Gauge
-	bytes     prometheus.Gauge
+	log        *Log
+	logger     *slog.Logger
+	logged     string // the last message about durability, with its value
+	replicas   prometheus.Gauge
+	durability *prometheus.GaugeVec
+	oneServer  prometheus.Gauge
+	faults     prometheus.Gauge
+	messages   prometheus.Gauge
+	bytes      prometheus.Gauge
 }
 
-// NewWatch registers its metrics.
+// NewWatch registers the metrics of the log.
 func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *Watch {
+	registerer.MustRegister(log.committer.AppendDuration)
+	if log.direct == nil {
+		registerer.MustRegister(connection.NewCertificate(log.conn))
+	} else {
+		registerer.MustRegister(log.committer.FlushDuration, log.committer.GroupSize, blockstore.NewDisk(log.files.Root()))
+	}
 	with := promauto.With(registerer)
-	return &Watch{
+	w := &Watch{
 		log: log, logger: logger,
 		replicas: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_replicas", Help: "Replicas of the stream; 0 until the server has answered.",
 		}),
+		durability: with.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "payfold_log_durability", Help: "1 for where an event is stored when it is answered 200, 0 for the others; all are 0 until the server has answered.",
+		}, []string{"durability"}),
 		oneServer: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_one_server",
 			Help: "1 if the only replica is on a server that payfold did not start: a power cut may lose events that were answered 200.",
@@ -46,6 +59,8 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 		messages: with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_messages", Help: "Messages that the log's server has."}),
 		bytes:    with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_bytes", Help: "Bytes of these messages, as the server stores them."}),
 	}
+	w.setDurability("")
+	return w
 }
 
 // Run blocks until ctx ends (it returns nil) or the committer has failed (it returns the
@@ -76,10 +91,7 @@ func (w *Watch) check(ctx context.Context) {
 		w.replicas.Set(float64(info.Replicas))
 		w.messages.Set(float64(info.Messages))
 		w.bytes.Set(float64(info.Bytes))
-		w.oneServer.Set(0)
-		if info.Durability == OneServer {
-			w.oneServer.Set(1)
-		}
+		w.setDurability(info.Durability)
 		w.faults.Set(0)
 	}
 	switch {
@@ -97,6 +109,21 @@ func (w *Watch) check(ctx context.Context) {
 	default:
 		w.logChange(ctx, slog.LevelInfo, "200 means: fsynced to this machine's disk", "replicas", strconv.Itoa(info.Replicas))
 	}
+}
+
+// setDurability sets each gauge once, so that no scrape sees a value in between.
+func (w *Watch) setDurability(now Durability) {
+	for _, d := range []Durability{Fsynced, Quorum, OneServer} {
+		w.durability.WithLabelValues(string(d)).Set(indicator(d == now))
+	}
+	w.oneServer.Set(indicator(now == OneServer))
+}
+
+func indicator(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // logChange logs the message if it differs from the last one.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
@@ -25,6 +26,7 @@ import (
 // flush nothing is confirmed any more, because a second fsync can report success although
 // data is lost.
 type Committer struct {
+	Metrics
 	backend
 	wake  chan struct{} // holds one token while an entry waits for a flush
 	stop  chan struct{}
@@ -75,7 +77,7 @@ var (
 // NewCommitter starts a committer; close ends it.
 func NewCommitter(b backend) *Committer {
 	c := &Committer{
-		backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
+		Metrics: newMetrics(), backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	go c.run()
 	return c
@@ -84,7 +86,7 @@ func NewCommitter(b backend) *Committer {
 // Append publishes the message and returns when it is durable. After an error
 // the message may or may not be in the log.
 func (c *Committer) Append(ctx context.Context, m *wire.Message) (duplicate bool, err error) {
-	e := &entry{message: m, committer: c, result: make(chan struct{})}
+	e, began := &entry{message: m, committer: c, result: make(chan struct{})}, time.Now()
 	if err := c.Failure(); err != nil {
 		return false, err
 	}
@@ -95,6 +97,7 @@ func (c *Committer) Append(ctx context.Context, m *wire.Message) (duplicate bool
 		c.forget(e)
 		return false, err
 	}
+	c.AppendDuration.Observe(time.Since(began).Seconds())
 	return e.duplicate, nil
 }
 
@@ -189,6 +192,7 @@ func (c *Committer) commit() error {
 	if len(group) == 0 {
 		return nil // the previous flush covered them
 	}
+	began := time.Now()
 	err := c.flush(seen)
 	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
 		for _, e := range group { // the log is empty, and these are only questions
@@ -200,6 +204,7 @@ func (c *Committer) commit() error {
 	if err != nil {
 		return err
 	}
+	c.observe(group, time.Since(began))
 	c.mu.Lock()
 	c.durable = seen
 	// Questions that arrived during the flush and that it covers need no other flush.
@@ -217,6 +222,20 @@ func (c *Committer) commit() error {
 		close(e.result)
 	}
 	return nil
+}
+
+// observe measures a flush. One that only readers asked for has no messages.
+func (c *Committer) observe(group []*entry, flush time.Duration) {
+	c.FlushDuration.Observe(flush.Seconds())
+	messages := 0
+	for _, e := range group {
+		if e.appends() {
+			messages++
+		}
+	}
+	if messages > 0 {
+		c.GroupSize.Observe(float64(messages))
+	}
 }
 
 // Fail makes this and every later append fail.

@@ -26,7 +26,7 @@ var (
 	makeGiven = regexp.MustCompile(`(?m)^([A-Z_]+) \?=`)
 	makeGoal  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 	makeAsked = regexp.MustCompile(`(?:^|[;&|] *|=\S+ )make ([a-z-]+)`)
-	metric    = regexp.MustCompile(`Name:\s+"(payfold_[a-z_]+)"`)
+	metric    = regexp.MustCompile(`(?:Name:\s+|NewDesc\()"(payfold_[a-z_]+)"`)
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
 	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)

@@ -1,4 +1,4 @@
-package eventlog
+package connection
 
 import (
 	"net"
@@ -15,16 +15,19 @@ const (
 	idleTimeout = 3 * pingInterval
 
 	// maxPingsOutstanding is so high that it never ends a connection; idleTimeout does. The
-	// answer to a ping comes after everything that the server sent before it, up to
-	// pullBytes, which takes long on a slow line or with a slow reader. Those bytes already
+	// answer to a ping comes after everything that the server sent before it, several
+	// megabytes, which takes long on a slow line or with a slow reader. Those bytes already
 	// show that the server is alive.
 	maxPingsOutstanding = 100
 )
 
-// idleDialer returns connections that fail when the server sends nothing for idleTimeout.
-type idleDialer struct{ nats.CustomDialer }
+// Dial makes connections through a dialer. They fail when the server is silent for three seconds.
+func Dial(through nats.CustomDialer) nats.Option { return nats.SetCustomDialer(dialer{through}) }
 
-func (d idleDialer) Dial(network, address string) (net.Conn, error) {
+// dialer returns connections that fail when the server sends nothing for idleTimeout.
+type dialer struct{ nats.CustomDialer }
+
+func (d dialer) Dial(network, address string) (net.Conn, error) {
 	conn, err := d.CustomDialer.Dial(network, address)
 	if err != nil {
 		return nil, err
@@ -33,9 +36,9 @@ func (d idleDialer) Dial(network, address string) (net.Conn, error) {
 }
 
 // SkipTLSHandshake returns the wrapped dialer's answer; false if it has none.
-func (d idleDialer) SkipTLSHandshake() bool {
-	dialer, ok := d.CustomDialer.(interface{ SkipTLSHandshake() bool })
-	return ok && dialer.SkipTLSHandshake()
+func (d dialer) SkipTLSHandshake() bool {
+	inner, ok := d.CustomDialer.(interface{ SkipTLSHandshake() bool })
+	return ok && inner.SkipTLSHandshake()
 }
 
 // idleConn is a connection whose Read fails after idleTimeout without a byte.

@@ -1,0 +1,76 @@
+package appends
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog/wire"
+)
+
+func values(t *testing.T, h prometheus.Histogram) (count uint64, sum float64) {
+	t.Helper()
+	var metric dto.Metric
+	require.NoError(t, h.Write(&metric))
+	return metric.GetHistogram().GetSampleCount(), metric.GetHistogram().GetSampleSum()
+}
+
+func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{flushed: make(chan error)}
+		c := NewCommitter(s)
+		defer c.Close()
+		for range 3 {
+			go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
+		}
+		synctest.Wait()
+		s.entries[0].answer(1, false, nil)
+		synctest.Wait() // the first flush is for this one alone
+		s.entries[1].answer(2, false, nil)
+		s.entries[2].answer(2, true, nil)
+		time.Sleep(time.Second)
+		s.flushed <- nil
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		s.flushed <- nil
+		synctest.Wait()
+
+		count, sum := values(t, c.GroupSize)
+		require.EqualValues(t, 2, count)
+		require.InDelta(t, 1+2, sum, 0)
+		count, sum = values(t, c.FlushDuration)
+		require.EqualValues(t, 2, count)
+		require.InDelta(t, 1+2, sum, 1e-9)
+		count, sum = values(t, c.AppendDuration)
+		require.EqualValues(t, 3, count)
+		require.InDelta(t, 1+3+3, sum, 1e-9)
+	})
+}
+
+func TestAFlushThatOnlyAReaderAskedForHasNoGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{flushed: make(chan error)}
+		c := NewCommitter(s)
+		defer c.Close()
+		go func() { _, _ = c.Confirm(t.Context(), 1) }()
+		synctest.Wait()
+		s.flushed <- nil
+		synctest.Wait()
+		groups, _ := values(t, c.GroupSize)
+		require.Zero(t, groups)
+		flushes, _ := values(t, c.FlushDuration)
+		require.EqualValues(t, 1, flushes)
+
+		s.refuse = errSend
+		_, err := c.Append(t.Context(), &wire.Message{})
+		require.ErrorIs(t, err, errSend)
+		appends, _ := values(t, c.AppendDuration)
+		require.Zero(t, appends, "nothing was stored")
+	})
+}

@@ -1,0 +1,39 @@
+package connection
+
+import (
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Certificate measures the certificate of the server of a connection at each scrape. There is no
+// value without a connection, or without TLS.
+type Certificate struct {
+	conn   *nats.Conn
+	expiry *prometheus.Desc
+}
+
+// NewCertificate returns a collector for the connection.
+func NewCertificate(conn *nats.Conn) *Certificate {
+	return &Certificate{conn, prometheus.NewDesc("payfold_log_certificate_expiry_timestamp_seconds",
+		"When the certificate of the NATS server that ingest is connected to expires, or an earlier one of its chain.", nil, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Certificate) Describe(descs chan<- *prometheus.Desc) { descs <- c.expiry }
+
+// Collect implements prometheus.Collector.
+func (c *Certificate) Collect(metrics chan<- prometheus.Metric) {
+	state, err := c.conn.TLSConnectionState()
+	if err != nil || len(state.PeerCertificates) == 0 {
+		return
+	}
+	expiry := state.PeerCertificates[0].NotAfter
+	for _, certificate := range state.PeerCertificates[1:] {
+		if certificate.NotAfter.Before(expiry) {
+			expiry = certificate.NotAfter
+		}
+	}
+	metrics <- prometheus.MustNewConstMetric(c.expiry, prometheus.GaugeValue, float64(expiry.UnixNano())/float64(time.Second))
+}

@@ -1,0 +1,41 @@
+// Package connection opens connections to the log's server that are made again for ever after
+// they are lost, and that notice a silent server.
+package connection
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/payfold/payfold/internal/eventlog/appends"
+)
+
+// Open calls lost each time that the connection is lost.
+func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+	options = append(options,
+		nats.Name("payfold"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(appends.ReconnectWait),
+		nats.ReconnectJitter(appends.ReconnectWait/4, appends.ReconnectWait/4),
+		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
+		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPingsOutstanding),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			lost()
+			if err != nil {
+				logger.Warn("the connection to the log is lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			logger.Warn("the log's server reports an error", "error", err)
+		}),
+	)
+	conn, err := nats.Connect(url, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the log: %w", err)
+	}
+	return conn, nil
+}
