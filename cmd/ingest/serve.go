@@ -29,20 +29,21 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if c.weak {
 		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
 	}
-	registry, readiness := telemetry.NewRegistry(cli.Build()), telemetry.NewReadiness()
-	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, readiness.Ready, logger)
+	registry, state := telemetry.NewRegistry(cli.Build()), newState()
+	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, state.readiness.Ready, logger)
 	if err != nil {
 		return err
 	}
+	admin.Handle("GET /status", state)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.Run(ctx) })
-	group.Go(func() error { return c.receive(ctx, readiness, logger, registry) })
+	group.Go(func() error { return c.receive(ctx, state, logger, registry) })
 	return group.Wait()
 }
 
 // receive opens the log, receives deliveries until ctx ends, and closes the log.
-func (c *serveCommand) receive(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger, registry prometheus.Registerer) (err error) {
-	log, closeLog, err := c.openLog(ctx, readiness, logger)
+func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.Logger, registry prometheus.Registerer) (err error) {
+	log, closeLog, err := c.openLog(ctx, state.readiness, logger)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // stopped while the log was being read
 	}
@@ -64,7 +65,8 @@ func (c *serveCommand) receive(ctx context.Context, readiness *telemetry.Readine
 	if err != nil {
 		return err
 	}
-	readiness.From(log.Ready)
+	state.parts.Store(&parts{log, handler, archiver})
+	state.readiness.From(log.Ready)
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String())
 
 	group, ctx := errgroup.WithContext(ctx)

@@ -75,10 +75,13 @@ type Archiver struct {
 	proven  bool     // see proveStore
 	unsafe  error    // the place cannot be used at all
 
+	head    Head      // of the log, at the last look
 	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
 	waiting time.Time // when the oldest message that is not archived was stored; zero if there is none
 	behind  bool      // a warning was logged
 	said    string    // the last fault that was logged
+
+	noted noted // for State
 }
 
 // NewArchiver registers its metrics. Run does the work.
@@ -106,7 +109,9 @@ func (a *Archiver) Run(ctx context.Context) error {
 	ticker := time.NewTicker(a.PollInterval)
 	defer ticker.Stop()
 	for {
-		if err := a.step(ctx); err == nil {
+		err := a.step(ctx)
+		a.note(err)
+		if err == nil {
 			wait.Reset()
 			a.sayAgain(ctx)
 			select {
@@ -136,6 +141,7 @@ func (a *Archiver) step(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask the log how far it is: %w", err)
 	}
+	a.head = head
 	defer func() { a.report(ctx, head) }()
 	if err := a.open(ctx, head); err != nil {
 		return err

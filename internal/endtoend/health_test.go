@@ -70,6 +70,9 @@ func TestIngestSaysHowFarItHasCheckedTheLogWhileItStarts(t *testing.T) {
 	ingest := testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR="+w.listen, "PROVIDER_WEBHOOK_SECRET="+secret, "GOMAXPROCS=2"))
 	admin := adminOf(t, ingest)
 	requireNotReady(t, "ingest", admin, "checking the log before it is opened: 2 of 3 blocks")
+	state := testenv.Start(t, "ingest", []string{"ADMIN_ADDR=" + admin}, "status")
+	require.Zero(t, state.Exit(t), state.Output())
+	require.Regexp(t, "ready +no: checking the log before it is opened: 2 of 3 blocks", state.Output())
 	pipe, err := os.OpenFile(w.block(1), os.O_WRONLY, 0)
 	require.NoError(t, err)
 	require.NoError(t, pipe.Close())
@@ -79,6 +82,41 @@ func TestIngestSaysHowFarItHasCheckedTheLogWhileItStarts(t *testing.T) {
 	w.startIngest(t)
 	exit, output := healthcheck(t, "ingest", adminOf(t, w.ingest))
 	require.Zero(t, exit, output)
+}
+
+func TestTheStateOfIngestIsShownFromItsStartOn(t *testing.T) {
+	t.Parallel()
+	w := start(t, t.TempDir())
+	status := func(args ...string) (exit int, output string) {
+		command := testenv.Start(t, "ingest", []string{"ADMIN_ADDR=" + adminOf(t, w.ingest)}, append([]string{"status"}, args...)...)
+		return command.Exit(t), command.Output()
+	}
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 4), pack("evt_2", "pay_2", "u_1", 4), pack("evt_1", "pay_1", "u_1", 4))
+	response, err := http.Post(w.provider.URL, "application/json", strings.NewReader("{}"))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	var output string
+	wait.Until(t, func() bool { // an answer is counted after it was sent
+		var exit int
+		exit, output = status()
+		require.Zero(t, exit, output)
+		return strings.Contains(output, "unauthorized")
+	})
+	for _, line := range []string{
+		`ready +yes`, `newest +seq 2, stored \S+ \S+Z, \S+ ago`, `kept by its server +seq 1 to 2, 2 messages, \d+ bytes`,
+		`replicas +1, fsynced before the answer`, `place +` + filepath.Join(w.dir, "archive"), `accepted +\d +2 +2`, `duplicate +\d +1 +1`,
+	} {
+		require.Regexp(t, line, output)
+	}
+	_, output = status("--json")
+	require.Contains(t, output, `"head":2,`)
+
+	stop(t, w.ingest)
+	exit, output := status()
+	require.Equal(t, 1, exit)
+	require.Contains(t, output, "nothing answers at ADMIN_ADDR")
+	require.Contains(t, output, "ingest check")
 }
 
 func TestAProjectorSaysWhatItWaitsFor(t *testing.T) {

@@ -22,8 +22,9 @@ var ErrNoStream = errors.New("the stream does not exist; create it with: ingest 
 type Info struct {
 	LogID      string
 	Partitions int
-	First      uint64 // sequence of the log's first message, also if only the archive still has it
-	Last       uint64 // head; 0 in an empty new log
+	First      uint64    // sequence of the log's first message, also if only the archive still has it
+	Last       uint64    // head; 0 in an empty new log
+	StoredAt   time.Time // when the newest message was stored; zero in an empty log
 
 	ServerFirst uint64 // sequence of the oldest message that the server has; Last+1 if it has none
 	Messages    uint64 // number of messages that it has
@@ -78,6 +79,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Partitions: partitions,
 		First:      max(have.Config.FirstSeq, 1), // 0 means 1
 		Last:       have.State.LastSeq,
+		StoredAt:   have.State.LastTime.UTC(),
 
 		ServerFirst: max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
 		Messages:    have.State.Msgs,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -35,19 +35,7 @@ func (s Status) logText(p *page.Page) {
 	}
 	if s.Log != nil {
 		p.Fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
-			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", s.Log.replicas())
-	}
-}
-
-// replicas also says how durable an event is when it is answered 200.
-func (l LogStatus) replicas() string {
-	switch eventlog.Durability(l.Durability) {
-	case eventlog.Fsynced:
-		return digits(l.Replicas) + ", fsynced before the answer"
-	case eventlog.Quorum:
-		return digits(l.Replicas) + ", a quorum of which has every event that was answered 200"
-	default:
-		return digits(l.Replicas) + ": WARNING: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always"
+			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", logreport.Replicas(s.Log.Replicas, s.Log.Durability))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type Admin struct {
 	listener net.Listener
 	server   *http.Server
+	mux      *http.ServeMux
 }
 
 const (
@@ -51,7 +52,7 @@ func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Con
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return &Admin{listener: listener, server: &http.Server{
+	return &Admin{listener: listener, mux: mux, server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}, nil
@@ -59,6 +60,9 @@ func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Con
 
 // Addr is the address on which Admin listens.
 func (a *Admin) Addr() string { return a.listener.Addr().String() }
+
+// Handle serves another pattern.
+func (a *Admin) Handle(pattern string, handler http.Handler) { a.mux.Handle(pattern, handler) }
 
 // Run serves until ctx ends.
 func (a *Admin) Run(ctx context.Context) error {

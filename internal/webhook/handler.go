@@ -35,6 +35,7 @@ type Handler struct {
 	slots      chan struct{} // for those that are signed and being stored
 	bodyMemory *bodyMemory   // for what bodies take beyond firstRead
 	metrics    *metrics
+	recent     recent
 }
 
 // New returns a handler that appends to log.
@@ -55,6 +56,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	name := h.serve(w, r)
 	h.metrics.observe(name, began)
+	h.recent.count(name, time.Now())
 }
 
 // serve answers one request and returns the answer's name.

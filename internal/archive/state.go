@@ -1,0 +1,57 @@
+package archive
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// State is what an archiver knows after its last look at the log.
+type State struct {
+	Archive     string    `json:"archive"`
+	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was found out; zero: not yet
+	LagMessages uint64    `json:"lag_messages"`
+	LagSeconds  float64   `json:"lag_seconds"` // age of the oldest message that is not archived; 0 if there is none
+	Damaged     int       `json:"damaged"`     // number of segments that are damaged or missing
+	Contradicts bool      `json:"contradicts"` // the log; nothing is written then
+	LastError   string    `json:"last_error,omitempty"`
+}
+
+// noted is what State needs of the archiver's last look.
+type noted struct {
+	mu      sync.Mutex
+	state   State
+	next    uint64    // the first sequence that is not archived
+	waiting time.Time // when that message was stored; zero if there is none
+}
+
+// note keeps what State tells, after a look at the log that ended with err.
+func (a *Archiver) note(err error) {
+	a.noted.mu.Lock()
+	defer a.noted.mu.Unlock()
+	s := &a.noted.state
+	if a.archive != nil {
+		a.noted.next, s.Damaged = a.archive.next(a.head), len(a.archive.faults)
+	}
+	if a.noted.next > 0 {
+		s.LookedAt, s.LagMessages = time.Now().UTC(), a.head.Last+1-min(a.noted.next, a.head.Last+1)
+		a.noted.waiting = a.waiting
+	}
+	s.Contradicts, s.LastError = false, ""
+	if err != nil {
+		wrong := new(ContradictionError)
+		s.Contradicts, s.LastError = errors.As(err, &wrong), err.Error()
+	}
+}
+
+// State is safe for concurrent use, also while Run works.
+func (a *Archiver) State() State {
+	a.noted.mu.Lock()
+	defer a.noted.mu.Unlock()
+	s := a.noted.state
+	s.Archive = a.Place.String()
+	if s.LagMessages > 0 && !a.noted.waiting.IsZero() {
+		s.LagSeconds = max(0, time.Since(a.noted.waiting).Seconds())
+	}
+	return s
+}

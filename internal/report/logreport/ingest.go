@@ -1,0 +1,179 @@
+package logreport
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+// Ingest is the state of a running ingest at one moment of its clock.
+type Ingest struct {
+	At        time.Time        `json:"at"`
+	Version   string           `json:"version"`
+	StartedAt time.Time        `json:"started_at"`
+	NotReady  string           `json:"not_ready,omitempty"` // why; empty if it is ready
+	Log       *Log             `json:"log"`                 // nil if the log is not open or does not answer
+	Archive   *archive.State   `json:"archive"`             // nil if the log is not archived, or not open
+	Answers   []webhook.Minute `json:"answers"`
+}
+
+// Log is the state of the log.
+type Log struct {
+	LogID       string    `json:"log_id"`
+	Partitions  int       `json:"partitions"`
+	First       uint64    `json:"first_seq"`
+	Head        uint64    `json:"head"`
+	StoredAt    time.Time `json:"newest_stored_at,omitzero"`
+	ServerFirst uint64    `json:"server_first_seq"` // of the oldest message that the log's server has
+	Messages    uint64    `json:"messages"`         // that it has
+	Bytes       uint64    `json:"bytes"`            // of these
+	Replicas    int       `json:"replicas"`
+	Durability  string    `json:"durability"` // of an event that was answered 200: fsynced, quorum, one_server
+}
+
+// LogOf returns the state that info describes.
+func LogOf(info eventlog.Info) *Log {
+	return &Log{
+		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Head: info.Last, StoredAt: info.StoredAt,
+		ServerFirst: info.ServerFirst, Messages: info.Messages, Bytes: info.Bytes, Replicas: info.Replicas, Durability: string(info.Durability),
+	}
+}
+
+// Write writes text for people, or one JSON object.
+func (i Ingest) Write(w io.Writer, asJSON bool) error { return page.Write(w, asJSON, i, i.text) }
+
+func (i Ingest) text(p *page.Page) {
+	p.Section("INGEST")
+	ready := "yes"
+	if i.NotReady != "" {
+		ready = "no: " + i.NotReady
+	}
+	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", at(i.At))
+	i.logText(p)
+	i.archiveText(p)
+	i.answersText(p)
+}
+
+func (i Ingest) logText(p *page.Page) {
+	p.Section("LOG")
+	if i.Log == nil {
+		p.Line("  it is not open, or does not answer")
+		return
+	}
+	l, newest, older := i.Log, "none", ""
+	if l.Head >= l.First {
+		newest = "seq " + fmt.Sprint(l.Head) + ", stored " + i.since(l.StoredAt)
+	}
+	if l.ServerFirst > l.First {
+		older = fmt.Sprintf("seq %d to %d are in the archive only", l.First, l.ServerFirst-1)
+	}
+	p.Fields("newest", newest, "first seq", fmt.Sprint(l.First), "kept by its server", l.kept(), "older", older,
+		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", Replicas(l.Replicas, l.Durability))
+}
+
+func (l Log) kept() string {
+	if l.Messages == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("seq %d to %d, %s, %d bytes", l.ServerFirst, l.Head, messages(l.Messages), l.Bytes)
+}
+
+// Replicas tells how many replicas the log has, and how durable an event is when it is answered
+// 200.
+func Replicas(replicas int, durability string) string {
+	switch eventlog.Durability(durability) {
+	case eventlog.Fsynced:
+		return fmt.Sprintf("%d, fsynced before the answer", replicas)
+	case eventlog.Quorum:
+		return fmt.Sprintf("%d, a quorum of which has every event that was answered 200", replicas)
+	default:
+		return fmt.Sprintf("%d: WARNING: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always", replicas)
+	}
+}
+
+func (i Ingest) archiveText(p *page.Page) {
+	switch {
+	case i.Archive == nil && i.Log == nil:
+		return
+	case i.Archive == nil:
+		p.Section("ARCHIVE: none")
+		return
+	}
+	a := i.Archive
+	p.Section("ARCHIVE")
+	lag, damaged := "none: it holds all of the log", ""
+	switch {
+	case a.LookedAt.IsZero():
+		lag = "not known yet"
+	case a.LagMessages > 0:
+		lag = fmt.Sprintf("%s, the oldest stored %s ago", messages(a.LagMessages), ago(a.LagSeconds))
+	}
+	if a.Damaged > 0 {
+		damaged = fmt.Sprintf("%d segments are damaged or missing; to list them: ingest archive", a.Damaged)
+	}
+	fault := "last error"
+	if a.Contradicts {
+		fault = "contradiction"
+	}
+	p.Fields("place", a.Archive, "lag", lag, "damaged", damaged, fault, a.LastError)
+}
+
+// spans are the columns of the table of answers, in minutes.
+var spans = []int{1, 5, 15}
+
+func (i Ingest) answersText(p *page.Page) {
+	counts := map[string][]uint64{}
+	for _, minute := range i.Answers {
+		age := int(i.At.Truncate(time.Minute).Sub(minute.Begin) / time.Minute)
+		for name, count := range minute.Answers {
+			if counts[name] == nil {
+				counts[name] = make([]uint64, len(spans))
+			}
+			for column, span := range spans {
+				if age < span {
+					counts[name][column] += count
+				}
+			}
+		}
+	}
+	if len(counts) == 0 {
+		p.Section("ANSWERS: none in the last 15 minutes")
+		return
+	}
+	p.Section("ANSWERS")
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		row := []string{name}
+		for _, count := range counts[name] {
+			row = append(row, fmt.Sprint(count))
+		}
+		rows = append(rows, row)
+	}
+	p.Table("answer,this minute,last 5,last 15", rows)
+}
+
+func (i Ingest) since(t time.Time) string {
+	return at(t) + ", " + ago(i.At.Sub(t).Seconds()) + " ago"
+}
+
+// at formats a time to the second. JSON has the full precision.
+func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+// ago formats a duration to a tenth of a second.
+func ago(seconds float64) string {
+	return time.Duration(max(seconds, 0) * float64(time.Second)).Round(100 * time.Millisecond).String()
+}
+
+func messages(n uint64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
+}
