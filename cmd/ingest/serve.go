@@ -72,6 +72,12 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
 	group.Go(func() error { return watch.Run(ctx) })
+	group.Go(func() error {
+		if info, err := log.AwaitInfo(ctx, logTimeout); err == nil {
+			handler.AcceptedAt(info.StoredAt)
+		}
+		return nil
+	})
 	if archiver != nil {
 		group.Go(func() error { return archiver.Run(ctx) })
 	}

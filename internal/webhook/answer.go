@@ -10,32 +10,60 @@ import (
 // Path is where deliveries arrive, with or without a trailing slash.
 const Path = "/api/payments/provider/webhook"
 
-// answer is one possible answer to a delivery. Its name is the metric's label.
+// answer is one possible answer to a delivery. Its name and reason are labels of the metrics, and
+// stand in docs/reference.md.
 type answer struct {
 	name   string
+	reason string // empty if the event is stored
 	status int
 	title  string
 	detail string
 }
 
 var (
-	notFound         = answer{"not_found", http.StatusNotFound, "Not found", "deliveries go to POST " + Path}
-	wrongMethod      = answer{"wrong_method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed"}
-	unsupportedMedia = answer{
-		"unsupported_media", http.StatusUnsupportedMediaType, "Unsupported media type",
+	notFound    = answer{"not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST " + Path}
+	wrongMethod = answer{"wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed"}
+	notJSON     = answer{
+		"unsupported_media", "content_type", http.StatusUnsupportedMediaType, "Unsupported media type",
 		"the body must be JSON with a JSON content type and no content encoding",
 	}
-	tooLarge     = answer{"too_large", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint takes"}
-	tooSlow      = answer{"too_slow", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
-	truncated    = answer{"broken_off", http.StatusBadRequest, "Body truncated", "the body ended before its announced length"}
-	unauthorized = answer{
-		"unauthorized", http.StatusUnauthorized, "Signature not valid",
+	encoded   = notJSON.because("content_encoding")
+	tooLarge  = answer{"too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint takes"}
+	tooSlow   = answer{"too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
+	truncated = answer{"broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length"}
+	unsigned  = answer{
+		"unauthorized", "no_signature", http.StatusUnauthorized, "Signature not valid",
 		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
 	}
-	malformed   = answer{"malformed", http.StatusBadRequest, "Not an event", ""}
-	unavailable = answer{"unavailable", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
-	tooMany     = answer{"too_many", http.StatusServiceUnavailable, "Too many deliveries at once", "it is not stored; send it again"}
+	wrongSignature = unsigned.because("signature")
+	malformed      = answer{"malformed", "syntax", http.StatusBadRequest, "Not an event", ""}
+	notConfirmed   = answer{"unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
+	lateConfirmed  = notConfirmed.because("log_timeout")
+	tooMany        = answer{"too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "it is not stored; send it again"}
+	tooManyBodies  = tooMany.because("bodies")
+	accepted       = answer{name: "accepted", status: http.StatusOK}
+	duplicate      = answer{name: "duplicate", status: http.StatusOK}
 )
+
+var answers = []answer{
+	notFound, wrongMethod, notJSON, encoded, tooLarge, tooSlow, truncated, unsigned, wrongSignature, malformed,
+	notConfirmed, lateConfirmed, tooMany, tooManyBodies, accepted, duplicate,
+}
+
+// because returns the same answer to the sender, for another reason.
+func (a answer) because(reason string) answer {
+	a.reason = reason
+	return a
+}
+
+// confirmed reports whether the event is stored.
+func (a answer) confirmed() bool { return a.status == http.StatusOK }
+
+// refusesEvent reports whether a delivery whose signature is valid was not stored and has to be
+// sent again.
+func (a answer) refusesEvent() bool {
+	return a.status == http.StatusServiceUnavailable && a.reason != tooManyBodies.reason
+}
 
 // retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
@@ -70,10 +98,10 @@ func (a answer) problem() []byte {
 	return append(text, '\n')
 }
 
-// confirm writes {"status":…,"id":…}. The status needs no quoting.
-func confirm(w http.ResponseWriter, status, id string) {
+// confirm writes {"status":…,"id":…}. The name needs no quoting.
+func confirm(w http.ResponseWriter, a answer, id string) {
 	w.Header()["Content-Type"] = jsonType
-	_, _ = io.WriteString(w, `{"status":"`+status+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection
+	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection
 }
 
 // jsonType is shared by all answers. It must not be changed.

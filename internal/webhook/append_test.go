@@ -102,6 +102,8 @@ func TestDeliveriesAboveMaxInFlightAreRefusedUntilOthersEnd(t *testing.T) {
 	}
 	full := w.send(delivery(event))
 	requireProblem(t, full, http.StatusServiceUnavailable, "Too many deliveries at once")
+	require.EqualValues(t, 1, w.deliveries()["too_many/deliveries"])
+	require.Positive(t, w.metric("payfold_webhook_refusing_since_timestamp_seconds"))
 	unsigned := delivery(event)
 	unsign(unsigned)
 	require.Equal(t, http.StatusUnauthorized, w.send(unsigned).status, "an unsigned delivery counts for nothing")

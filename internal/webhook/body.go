@@ -19,7 +19,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reserv
 		return body, answer{}, false
 	}
 	if errors.Is(err, errNoMemory) {
-		return nil, tooMany, true
+		return nil, tooManyBodies, true
 	}
 	if errors.As(err, &overLimit) {
 		return nil, tooLarge, true

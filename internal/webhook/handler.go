@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -54,13 +55,16 @@ func New(config Config, log appender) *Handler {
 // a provider treats a redirect as a failure.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	name := h.serve(w, r)
-	h.metrics.observe(name, began)
-	h.recent.count(name, time.Now())
+	a := h.serve(w, r)
+	h.metrics.observe(a, began)
+	h.recent.count(a.name, time.Now())
 }
 
-// serve answers one request and returns the answer's name.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
+// AcceptedAt records that a delivery was answered 200 at that time, by an earlier process.
+func (h *Handler) AcceptedAt(at time.Time) { h.metrics.stored.at(at) }
+
+// serve answers one request and returns the answer.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	if problem, found := checkHeader(r); found {
 		return h.refuse(w, problem, r)
 	}
@@ -77,9 +81,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 		return h.refuse(w, problem, r)
 	}
 	received := time.Now()
-	signer, signature, ok := verify(body, r.Header.Values(SignatureHeader), h.Secrets)
+	signatures := r.Header.Values(SignatureHeader)
+	if len(signatures) == 0 {
+		return h.refuse(w, unsigned, r)
+	}
+	signer, signature, ok := verify(body, signatures, h.Secrets)
 	if !ok {
-		return h.refuse(w, unauthorized, r)
+		return h.refuse(w, wrongSignature, r)
 	}
 	if !conn.mayStayOpen() {
 		w.Header().Set("Connection", "close")
@@ -98,20 +106,23 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) string {
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	duplicate, err := h.store(r, events.Delivery{
+	known, err := h.store(r, events.Delivery{
 		Event: event, Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	})
-	if err != nil {
+	result := accepted
+	switch {
+	case err != nil:
 		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", event.ID, "error", err)
-		return h.refuse(w, unavailable, r)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return h.refuse(w, lateConfirmed, r)
+		}
+		return h.refuse(w, notConfirmed, r)
+	case known:
+		result = duplicate
 	}
-	status := "accepted"
-	if duplicate {
-		status = "duplicate"
-	}
-	confirm(w, status, event.ID)
-	return status
+	confirm(w, result, event.ID)
+	return result
 }
 
 // store appends the delivery. It continues if the caller closes the connection.
@@ -121,10 +132,10 @@ func (h *Handler) store(r *http.Request, d events.Delivery) (duplicate bool, err
 	return h.log.Append(ctx, d)
 }
 
-func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) string {
-	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "status", a.status)
+func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) answer {
+	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
 	refuse(w, a)
-	return a.name
+	return a
 }
 
 func checkHeader(r *http.Request) (answer, bool) {
@@ -133,8 +144,10 @@ func checkHeader(r *http.Request) (answer, bool) {
 		return notFound, true
 	case r.Method != http.MethodPost:
 		return wrongMethod, true
-	case !isJSON(r.Header.Get("Content-Type")) || !isIdentity(r.Header.Values("Content-Encoding")):
-		return unsupportedMedia, true
+	case !isJSON(r.Header.Get("Content-Type")):
+		return notJSON, true
+	case !isIdentity(r.Header.Values("Content-Encoding")):
+		return encoded, true
 	}
 	return answer{}, false
 }

@@ -92,6 +92,7 @@ func TestATruncatedBodyIsNotAppended(t *testing.T) {
 			_, err := c.answers.ReadByte()
 			require.ErrorIs(t, err, io.EOF)
 			require.Empty(t, w.log.deliveries())
+			require.Equal(t, map[string]float64{"broken_off/body_end": 1}, w.deliveries())
 		})
 	}
 }
@@ -112,6 +113,7 @@ func TestABodyThatStallsIsNotWaitedFor(t *testing.T) {
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed")
 			if read.Load() > 0 { // otherwise a busy machine was too slow even for the header
 				require.Regexp(t, "^HTTP/1.1 408 ", string(answer))
+				require.Equal(t, map[string]float64{"too_slow/body_rate": 1}, w.deliveries())
 				require.Contains(t, string(answer), "application/problem+json")
 			}
 			require.Empty(t, w.log.deliveries())

@@ -11,16 +11,17 @@ type metrics struct {
 	deliveries *prometheus.CounterVec
 	duration   prometheus.Histogram
 	inFlight   prometheus.Gauge
+	stored     *stored
 
 	evictedBodies prometheus.Counter
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	with := promauto.With(registerer)
-	return &metrics{
+	m := &metrics{
 		deliveries: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "payfold_webhook_deliveries_total", Help: "Deliveries, by answer.",
-		}, []string{"answer"}),
+			Name: "payfold_webhook_deliveries_total", Help: "Deliveries, by answer and by the reason of a refusal.",
+		}, []string{"answer", "reason"}),
 		duration: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_webhook_delivery_duration_seconds", Help: "Time from a delivery's header to its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
@@ -28,13 +29,26 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		inFlight: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_webhook_in_flight", Help: "Signed deliveries that are being stored.",
 		}),
+		stored: newStored(),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up before their end to make room for others.",
 		}),
 	}
+	registerer.MustRegister(m.stored)
+	for _, a := range answers {
+		m.deliveries.WithLabelValues(a.name, a.reason)
+	}
+	return m
 }
 
-func (m *metrics) observe(answer string, began time.Time) {
-	m.deliveries.WithLabelValues(answer).Inc()
-	m.duration.Observe(time.Since(began).Seconds())
+func (m *metrics) observe(a answer, began time.Time) {
+	now := time.Now()
+	m.deliveries.WithLabelValues(a.name, a.reason).Inc()
+	m.duration.Observe(now.Sub(began).Seconds())
+	switch {
+	case a.confirmed():
+		m.stored.confirm(began, now)
+	case a.refusesEvent():
+		m.stored.refuse(began)
+	}
 }

@@ -73,6 +73,7 @@ type world struct {
 	config      webhook.Config
 	registry    *prometheus.Registry
 	log         *scriptedLog
+	handler     *webhook.Handler
 	connections int                             // how many may be open at once
 	timeout     time.Duration                   // replaces the server's timeouts for headers, bodies and idle connections, unless zero
 	readTimeout time.Duration                   // replaces the server's ReadTimeout, unless zero
@@ -100,7 +101,8 @@ func setup(t *testing.T, changes ...func(*world)) *world {
 	for _, change := range changes {
 		change(w)
 	}
-	var handler http.Handler = webhook.New(w.config, w.log)
+	w.handler = webhook.New(w.config, w.log)
+	var handler http.Handler = w.handler
 	if w.wrap != nil {
 		handler = w.wrap(handler)
 	}

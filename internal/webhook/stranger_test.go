@@ -121,4 +121,6 @@ func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
 		require.Equal(t, accepted, got.body)
 	}
 	require.Positive(t, w.metric("payfold_webhook_evicted_bodies_total"))
+	wait.Until(t, func() bool { return w.deliveries()["too_many/bodies"] > 0 }, "each is counted when its reader has noticed")
+	require.Zero(t, w.metric("payfold_webhook_refusing_since_timestamp_seconds"), "they are strangers'")
 }
