@@ -2,15 +2,24 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/watch"
 	"github.com/payfold/payfold/internal/store"
 )
 
-type statusCommand struct{ readFlags }
+type statusCommand struct {
+	readFlags
+	Watch bool `name:"watch" help:"Show the status again every 2 seconds, with the rate, until Ctrl-C."`
+}
 
-// Run prints the status. Without the database it prints the rest and fails.
+// watchPause is between two pages. It follows a page, so that slow answers do not load the
+// database more.
+const watchPause = 2 * time.Second
+
+// Run prints the status. Without the database it prints the rest and fails, unless it watches.
 func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	log, err := c.connect(logger)
@@ -18,14 +27,36 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	status, fault := report.ReadStatus(ctx, log, func(ctx context.Context, work func(context.Context, *store.Store) error) error {
-		return c.read(ctx, logger, work)
-	})
-	if err := status.Write(streams.Out, c.JSON); err != nil {
+	status := func(ctx context.Context) (report.Status, error) {
+		return report.ReadStatus(ctx, log, func(ctx context.Context, work func(context.Context, *store.Store) error) error {
+			return c.read(ctx, logger, work)
+		})
+	}
+	if c.Watch {
+		return c.watch(ctx, status, streams)
+	}
+	now, fault := status(ctx)
+	if err := now.Write(streams.Out, c.JSON); err != nil {
 		return err
 	}
 	if fault != nil { // the status says it
 		return cli.Status(cli.ExitFailed)
 	}
 	return nil
+}
+
+func (c *statusCommand) watch(ctx context.Context, status func(context.Context) (report.Status, error), streams cli.Streams) error {
+	return watch.Watch{
+		Read: func(ctx context.Context) report.Status {
+			now, _ := status(ctx) // the page says what is wrong
+			return now
+		},
+		Pause: func(ctx context.Context) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(watchPause):
+			}
+		},
+		Now: time.Now, Out: streams.Out, JSON: c.JSON,
+	}.Run(ctx)
 }

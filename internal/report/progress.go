@@ -3,11 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -33,7 +31,7 @@ func NewProgress(out, errors io.Writer, what string, asJSON bool) *Progress {
 	p := &Progress{out: errors, kind: "lines", what: what}
 	if asJSON {
 		p.out, p.kind = out, "json"
-	} else if file, ok := errors.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	} else if page.IsTerminal(errors) {
 		p.kind = "bar"
 	}
 	return p

@@ -23,7 +23,8 @@ type Status struct {
 	LogFault      string          `json:"log_fault,omitempty"`
 	Database      *DatabaseStatus `json:"database"`
 	DatabaseFault string          `json:"database_fault,omitempty"`
-	Lag           *Lag            `json:"lag"` // nil where log or database cannot be reached
+	Lag           *Lag            `json:"lag"`            // nil where log or database cannot be reached
+	Pace          *Pace           `json:"pace,omitempty"` // since an earlier status; nil where there is none to compare with
 	Partitions    []Partition     `json:"partitions"`
 }
 
@@ -42,6 +43,13 @@ type Lag struct {
 	Events  uint64     `json:"events"`
 	Oldest  *time.Time `json:"oldest_received_at"` // nil where there is no lag
 	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
+}
+
+// Pace says how the work goes on between two statuses.
+type Pace struct {
+	Seconds         float64  `json:"seconds"` // between the two, by the database's clock
+	EventsPerSecond float64  `json:"events_per_second"`
+	SecondsLeft     *float64 `json:"seconds_left"` // until there is no lag; nil if it does not shrink, or is unknown
 }
 
 // maxConcurrentQueries bounds the queries to the log at the same time.

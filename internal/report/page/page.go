@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
+
+	"golang.org/x/term"
 )
 
 // Write writes text for people, or value as one JSON object.
@@ -68,4 +71,10 @@ func writeColumns(w io.Writer, indent string, rows [][]string) error {
 		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
 	}
 	return columns.Flush()
+}
+
+// IsTerminal reports whether somebody sees at once what is written to w.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
