@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,9 +44,11 @@ type Config struct {
 // follows it.
 const ApplicationName = "payfold-projector "
 
-// A promotion holds two locks while it reads and writes, each on a connection of its own.
-// The pool allows more connections than it needs.
-const minPoolSize = 8
+// poolSize bounds the connections of one Store; pool_max_conns in the connection string may
+// raise it. A promotion holds two locks while it reads and writes, each on a connection of its
+// own, so it is more than any program needs. It does not grow with the cores of the machine,
+// as the default of pgxpool does: Postgres has few connections.
+const poolSize = 8
 
 // Open returns a store on the schema of the configuration. It does not connect: the first
 // call of a method does.
@@ -77,7 +80,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	config.MaxConns = max(config.MaxConns, minPoolSize)
+	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < poolSize {
+		config.MaxConns = poolSize
+	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

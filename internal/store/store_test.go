@@ -14,3 +14,13 @@ func TestAQueryModeWithoutTheBinaryFormatIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "default_query_exec_mode")
 	}
 }
+
+func TestTheConnectionsOfAProgramAreBounded(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]int32{"": 8, " pool_max_conns=3": 8, " pool_max_conns=20": 20} {
+		s, err := Open(t.Context(), Config{DSN: "host=127.0.0.1" + asked})
+		require.NoError(t, err)
+		require.Equal(t, want, s.Pool().Config().MaxConns, asked)
+		s.Close()
+	}
+}
