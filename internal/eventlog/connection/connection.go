@@ -3,8 +3,10 @@
 package connection
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	neturl "net/url"
 
 	"github.com/nats-io/nats.go"
 
@@ -34,8 +36,13 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 		}),
 	)
 	conn, err := nats.Connect(url, options...)
+	if unreadable := new(neturl.Error); errors.As(err, &unreadable) {
+		return nil, errNotURL // the error has the URL, and in it the password
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to the log: %w", err)
 	}
 	return conn, nil
 }
+
+var errNotURL = errors.New("NATS_URL cannot be read: it is nats://user:password@host:4222, or several with commas between them; a password with other characters than letters and digits needs %2F for / and the like")
