@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
@@ -78,11 +79,13 @@ func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness
 			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
 			RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
 		})
+		meter := lag.NewMeter(lag.Config{Log: s.log, Store: s.store, Logger: logger, Registerer: registry})
 		readiness.From(work.Ready)
 		logger.InfoContext(ctx, "the projector starts", "owner", s.store.Owner(), "fold_id", c.rules.FoldID())
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return work.Run(ctx) })
 		group.Go(func() error { return inviter.Run(ctx) })
+		group.Go(func() error { return meter.Run(ctx) })
 		return group.Wait()
 	})
 }

@@ -11,6 +11,7 @@ import (
 type metrics struct {
 	events      *prometheus.CounterVec
 	batch       prometheus.Histogram
+	batchSize   prometheus.Histogram
 	latency     prometheus.Histogram
 	position    prometheus.Gauge
 	partitions  prometheus.Gauge
@@ -30,6 +31,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		batch: make.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_projector_batch_duration_seconds", Help: "Time of one batch's transaction.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}),
+		batchSize: make.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_projector_batch_size_events", Help: "Events that one transaction applied, duplicates included.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 15),
 		}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_projector_visible_seconds", Help: "Time from ingest's receipt of an event to its committed row.",
@@ -83,8 +88,9 @@ func (p *Projector) measure(ctx context.Context) {
 
 func (m *metrics) observe(result Result, began time.Time, position uint64) {
 	now := time.Now()
-	if len(result.Events) > 0 {
+	if size := len(result.Events) + result.Duplicates; size > 0 {
 		m.batch.Observe(now.Sub(began).Seconds())
+		m.batchSize.Observe(float64(size))
 	}
 	for _, e := range result.Events {
 		m.events.WithLabelValues(e.Outcome, e.Reason).Inc()

@@ -38,3 +38,23 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 	wait.Until(t, func() bool { return gauge("payfold_projector_payments_waiting") == 1 }, "the payment is measured")
 	require.Greater(t, gauge("payfold_projector_payments_waiting_oldest_seconds"), float64(24*60*60))
 }
+
+func TestTheSizeOfBatchesIsMeasured(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "measures", LeaseTime: world.LeaseTime})
+	require.NoError(t, err)
+	config := w.Config(t, database, fixture.AnyMode)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1), fixture.Pack("e2", "p2", "u2", 1), fixture.Pack("e3", "p3", "u3", 1))
+	world.Run(ctx, t, live.New(config), database)
+	wait.Until(t, func() bool {
+		families, err := config.Registerer.(*prometheus.Registry).Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			if family.GetName() == "payfold_projector_batch_size_events" {
+				return family.GetMetric()[0].GetHistogram().GetSampleSum() == 3
+			}
+		}
+		return false
+	})
+}

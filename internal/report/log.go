@@ -5,15 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/lag"
 )
 
 // Log is what the reports need of the event log.
 type Log interface {
-	Info(ctx context.Context) (eventlog.Info, error)
-	Waiting(ctx context.Context, partition int, after uint64) (eventlog.Waiting, error)
-	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
+	lag.Log
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 

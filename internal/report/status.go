@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -51,9 +48,6 @@ type Pace struct {
 	EventsPerSecond float64  `json:"events_per_second"`
 	SecondsLeft     *float64 `json:"seconds_left"` // until there is no lag; nil if it does not shrink, or is unknown
 }
-
-// maxConcurrentQueries bounds the queries to the log at the same time.
-const maxConcurrentQueries = 8
 
 // ReadStatus reads the state of the tables and of the log. tables calls work with the tables, and
 // returns its error, or why there are none. ReadStatus returns a status in any case. The error says
@@ -102,92 +96,30 @@ func (s *Status) measure(ctx context.Context, log Log, info eventlog.Info) error
 	if s.Log.LogID != s.Database.Live.LogID {
 		return errForeignLog
 	}
+	positions := map[int]uint64{}
 	for _, p := range s.Partitions {
-		if uint64(p.Position) > s.Log.Head {
-			return errors.New("it ends before what the tables hold: it has lost messages")
-		}
+		positions[p.Number] = uint64(p.Position)
 	}
-	for {
-		found, err := s.count(ctx, log, info.ServerFirst)
-		if err != nil {
-			return err
-		}
-		now, err := log.Info(ctx)
-		if err != nil {
-			return err
-		}
-		if now.ServerFirst == info.ServerFirst {
-			s.add(found)
-			return nil
-		}
-		info = now // the log was trimmed meanwhile
-	}
-}
-
-// count returns what waits in each partition. The log's server has the messages from serverFirst on.
-func (s *Status) count(ctx context.Context, log Log, serverFirst uint64) ([]eventlog.Waiting, error) {
-	found := make([]eventlog.Waiting, len(s.Partitions))
-	group, asking := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentQueries)
-	for i, p := range s.Partitions {
-		if uint64(p.Position) == s.Log.Head {
-			continue
-		}
-		group.Go(func() (err error) {
-			found[i], err = log.Waiting(asking, p.Number, uint64(p.Position))
-			return err
-		})
-	}
-	err := group.Wait()
+	found, err := lag.Count(ctx, log, info, positions)
 	if err == nil {
-		err = s.countRemoved(ctx, log, serverFirst, found)
+		s.add(found)
 	}
-	return found, err
+	return err
 }
 
-// countRemoved adds the messages that wait and are in the archive only.
-func (s *Status) countRemoved(ctx context.Context, log Log, serverFirst uint64, found []eventlog.Waiting) error {
-	next, place := serverFirst, map[int]int{}
-	for i, p := range s.Partitions {
-		next, place[p.Number] = min(next, uint64(p.Position)+1), i
-	}
-	removed := make([]eventlog.Waiting, len(found))
-	err := log.ReadUntil(ctx, next, serverFirst-1, func(m events.Message) error {
-		i, known := place[m.Partition]
-		if !known || m.Seq <= uint64(s.Partitions[i].Position) {
-			return nil
-		}
-		if m.Body = nil; removed[i].Count == 0 {
-			removed[i].Oldest = m
-		}
-		removed[i].Count++
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("count what waits and is in the archive only: %w", err)
-	}
-	for i := range removed {
-		if removed[i].Count > 0 {
-			found[i] = eventlog.Waiting{Count: found[i].Count + removed[i].Count, Oldest: removed[i].Oldest}
-		}
-	}
-	return nil
-}
-
-func (s *Status) add(found []eventlog.Waiting) {
-	s.Lag = &Lag{}
-	for i, waiting := range found {
+func (s *Status) add(found lag.Waiting) {
+	for i := range s.Partitions {
+		waiting := found[s.Partitions[i].Number]
 		s.Partitions[i].Waiting = &waiting.Count
-		if waiting.Count == 0 {
-			continue
+		if waiting.Count > 0 {
+			s.Partitions[i].Oldest = &waiting.Oldest.ReceivedAt
 		}
-		s.Lag.Events += waiting.Count
-		received := waiting.Oldest.ReceivedAt
-		s.Partitions[i].Oldest = &received
-		if s.Lag.Oldest == nil || received.Before(*s.Lag.Oldest) {
-			s.Lag.Oldest = &received
-			s.Lag.Seconds = max(s.Database.At.Sub(received).Seconds(), 0)
-		}
+	}
+	sum := found.Sum()
+	s.Lag = &Lag{Events: sum.Count}
+	if sum.Count > 0 {
+		s.Lag.Oldest = &sum.Oldest.ReceivedAt
+		s.Lag.Seconds = max(s.Database.At.Sub(sum.Oldest.ReceivedAt).Seconds(), 0)
 	}
 }
 

@@ -1,0 +1,70 @@
+package lag
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// collector shows what a Meter has found. What it does not know yet has no value.
+type collector struct {
+	meter *Meter
+
+	messages, seconds, members, unleased, poison, position, head *prometheus.Desc
+}
+
+const everyProjector = " Every projector measures this for all of them: aggregate with max."
+
+func newCollector(m *Meter) *collector {
+	return &collector{
+		meter: m,
+		messages: prometheus.NewDesc("payfold_projector_lag_messages",
+			"Messages of the log that the tables do not have."+everyProjector, nil, nil),
+		seconds: prometheus.NewDesc("payfold_projector_lag_seconds",
+			"Time since ingest received the oldest of them; 0 if there is none."+everyProjector, nil, nil),
+		members: prometheus.NewDesc("payfold_projector_members",
+			"Projectors with a recent heartbeat."+everyProjector, nil, nil),
+		unleased: prometheus.NewDesc("payfold_projector_unleased_partitions",
+			"Partitions that no projector works on."+everyProjector, nil, nil),
+		poison: prometheus.NewDesc("payfold_projector_poison_events",
+			"Events of the log that are rejected because the database refused their rows: somebody has to look."+everyProjector, nil, nil),
+		position: prometheus.NewDesc("payfold_rebuild_position",
+			"Sequence up to which a rebuild has folded the log into the tables of that schema."+everyProjector, []string{"schema"}, nil),
+		head: prometheus.NewDesc("payfold_rebuild_head",
+			"Sequence at which the tables of that schema are complete: the newest of the log, or the one they end at."+everyProjector, []string{"schema"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{c.messages, c.seconds, c.members, c.unleased, c.poison, c.position, c.head} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(metrics chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	c.meter.mu.Lock()
+	defer c.meter.mu.Unlock()
+	if lag := c.meter.measured; lag != nil {
+		gauge(c.messages, float64(lag.Count))
+		gauge(c.seconds, lag.age(c.meter.failing).Seconds())
+	}
+	tables := c.meter.tables
+	if tables == nil {
+		return
+	}
+	gauge(c.members, float64(tables.members))
+	gauge(c.unleased, float64(tables.unleased))
+	gauge(c.poison, float64(tables.poison))
+	for _, schema := range tables.candidates {
+		gauge(c.position, float64(schema.Position), schema.Name)
+		switch {
+		case schema.UntilSeq != nil:
+			gauge(c.head, float64(*schema.UntilSeq), schema.Name)
+		case c.meter.head > 0:
+			gauge(c.head, float64(c.meter.head), schema.Name)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package lag_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
+
+// meter is a Meter that runs.
+type meter struct {
+	database *store.Store
+	log      *testenv.Log
+	registry *prometheus.Registry
+}
+
+func measure(ctx context.Context, t *testing.T, w *world.World) *meter {
+	t.Helper()
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "meter", LeaseTime: world.LeaseTime})
+	require.NoError(t, err)
+	m := &meter{database, w.Log, prometheus.NewRegistry()}
+	running := lag.NewMeter(lag.Config{
+		Log: w.Log.Reader(t), Store: database, Logger: testenv.Logger(t), Registerer: m.registry, Interval: 10 * time.Millisecond,
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+		database.Close()
+	})
+	return m
+}
+
+// values returns the values of a gauge by its label, or by an empty string.
+func (m *meter) values(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	families, err := m.registry.Gather()
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() != name {
+				continue
+			}
+			label := ""
+			for _, pair := range metric.GetLabel() {
+				label = pair.GetValue()
+			}
+			values[label] = metric.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+// is reports whether a gauge without labels has that value.
+func (m *meter) is(t *testing.T, name string, value float64) bool {
+	t.Helper()
+	got, known := m.values(t, name)[""]
+	return known && got == value
+}
