@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -22,6 +24,7 @@ type restoreCommand struct {
 	Drill           bool          `name:"check" help:"Restore into a new folder, compare, say how long it took, and remove the folder. No other log is touched."`
 	LostUntil       uint64        `name:"lost-until" placeholder:"N" help:"Newest sequence of the lost log, as projector status shows it: a mark stands for each message after the archive's end, so that its sequence is not given out again."`
 	Scratch         string        `name:"scratch" placeholder:"DIR" help:"Where --check makes its folder; the default is the system's folder for temporary files."`
+	MetricsFile     string        `name:"metrics-file" placeholder:"FILE" help:"Where --check writes its metrics when it has succeeded, for the textfile collector of node_exporter."`
 	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" help:"Replicas of the stream; the default is 1, and 3 in a cluster."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long the stream remembers event ids."`
 	JSON            bool          `name:"json" help:"One JSON object."`
@@ -47,6 +50,9 @@ func (c *restoreCommand) Check(faults *cli.Faults) {
 	if c.Scratch != "" && !c.Drill {
 		faults.Addf("--scratch needs --check")
 	}
+	if c.MetricsFile != "" && !c.Drill {
+		faults.Addf("--metrics-file needs --check")
+	}
 	if c.LostUntil > 0 && c.Drill {
 		faults.Addf("--lost-until and --check exclude each other")
 	}
@@ -61,6 +67,11 @@ func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.MetricsFile != "" {
+		if err := prometheus.WriteToTextfile(c.MetricsFile, drillMetrics(result)); err != nil {
+			return fmt.Errorf("write the metrics: %w", err)
+		}
 	}
 	return logreport.Restored(streams.Out, result, c.Drill, c.JSON)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,10 +94,19 @@ func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
 	require.Contains(t, w.checkArchive(t, 0, url), "has the same messages as the log")
 	w.loseDisk(t)
 
-	drill := testenv.Start(t, "ingest", w.env(), "restore", "--from", place, "--check")
+	metrics, began := filepath.Join(t.TempDir(), "payfold.prom"), time.Now()
+	drill := testenv.Start(t, "ingest", w.env(), "restore", "--from", place, "--check", "--metrics-file", metrics)
 	require.Zero(t, drill.Exit(t), drill.Output())
 	require.Contains(t, drill.Output(), "can be restored")
-	_, err := os.Stat(w.dir)
+	requireDrill(t, metrics, 80, began)
+	written, err := os.ReadFile(metrics)
+	require.NoError(t, err)
+	failing := testenv.Start(t, "ingest", w.env(), "restore", "--from", t.TempDir(), "--check", "--metrics-file", metrics)
+	require.NotZero(t, failing.Exit(t), failing.Output())
+	kept, err := os.ReadFile(metrics)
+	require.NoError(t, err)
+	require.Equal(t, written, kept, "only a success is written")
+	_, err = os.Stat(w.dir)
 	require.ErrorIs(t, err, fs.ErrNotExist, "a drill touches nothing")
 	refused := testenv.Start(t, "ingest", append(w.env(), "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret, url))
 	require.Equal(t, 1, refused.Exit(t), refused.Output())
@@ -111,6 +121,25 @@ func TestALostDiskIsRestoredFromItsArchive(t *testing.T) {
 	w.requireAllAccounted(t)
 	w.awaitArchived(t, url)
 	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "has the same messages as the log")
+}
+
+// requireDrill checks what a drill has written for node_exporter.
+func requireDrill(t *testing.T, file string, messages float64, began time.Time) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	value := func(name string) (value float64) {
+		_, after, found := strings.Cut(string(text), "\n"+name+" ")
+		require.True(t, found, "%s in %s", name, text)
+		_, err := fmt.Sscan(after, &value)
+		require.NoError(t, err)
+		return value
+	}
+	require.InDelta(t, messages, value("payfold_restore_drill_messages"), 0)
+	require.Positive(t, value("payfold_restore_drill_duration_seconds"))
+	success := value("payfold_restore_drill_success_timestamp_seconds")
+	require.GreaterOrEqual(t, success, float64(began.Unix()))
+	require.LessOrEqual(t, success, float64(time.Now().Unix()+1))
 }
 
 // Messages that were not archived yet are lost with the disk. What they did stays in the tables,

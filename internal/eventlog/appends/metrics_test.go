@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/wire"
@@ -14,9 +13,12 @@ import (
 
 func values(t *testing.T, h prometheus.Histogram) (count uint64, sum float64) {
 	t.Helper()
-	var metric dto.Metric
-	require.NoError(t, h.Write(&metric))
-	return metric.GetHistogram().GetSampleCount(), metric.GetHistogram().GetSampleSum()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(h)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	histogram := families[0].GetMetric()[0].GetHistogram()
+	return histogram.GetSampleCount(), histogram.GetSampleSum()
 }
 
 func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
