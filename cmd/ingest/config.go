@@ -7,6 +7,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -46,6 +47,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.streamFlags.Check(faults)
 	c.CheckArchive(&c.Common, faults)
 	c.checkKeep(c.ArchiveURL, faults)
+	faults.Add(traces.Check())
 	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)

@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -43,6 +44,11 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 
 // receive opens the log, receives deliveries until ctx ends, and closes the log.
 func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.Logger, registry prometheus.Registerer) (err error) {
+	tracer, err := traces.Start(ctx, "payfold-ingest", logger)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
 	log, closeLog, err := c.openLog(ctx, state.readiness, logger)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // stopped while the log was being read
@@ -58,7 +64,7 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	}
 	handler := webhook.New(webhook.Config{
 		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
-		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry,
+		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry, Tracer: tracer,
 	}, log)
 	watch := eventlog.NewWatch(log, logger, registry)
 	archiver, trimmer, err := c.archive(ctx, log, logger, registry)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
 // appender is what the handler needs from the log.
@@ -27,6 +28,7 @@ type Config struct {
 	StallTimeout   time.Duration // how long to wait for a large body that makes no progress; 0 means five seconds
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
+	Tracer         *traces.Tracer // nil: no traces
 }
 
 // Handler answers deliveries. Safe for concurrent use.
@@ -55,7 +57,7 @@ func New(config Config, log appender) *Handler {
 // a provider treats a redirect as a failure.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	a := h.serve(w, r)
+	a := h.serve(w, r, began)
 	h.metrics.observe(a, began)
 	h.recent.count(a.name, time.Now())
 }
@@ -64,7 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) AcceptedAt(at time.Time) { h.metrics.stored.at(at) }
 
 // serve answers one request and returns the answer.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
 	if problem, found := checkHeader(r); found {
 		return h.refuse(w, problem, r)
 	}
@@ -92,12 +94,25 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	if !conn.mayStayOpen() {
 		w.Header().Set("Connection", "close")
 	}
-	event, err := events.Parse(body)
-	if err != nil {
+	d := events.Delivery{
+		Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
+		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
+	}
+	span := h.startSpan(&d, began)
+	a := h.accept(w, r, d, span)
+	span.end(a)
+	return a
+}
+
+// accept stores a delivery whose signature is valid, and answers it.
+func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delivery, span *deliverySpan) answer {
+	var err error
+	if d.Event, err = events.Parse(d.Body); err != nil {
 		problem := malformed
 		problem.detail = err.Error()
 		return h.refuse(w, problem, r)
 	}
+	span.setEvent(d.Event)
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
@@ -106,14 +121,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	known, err := h.store(r, events.Delivery{
-		Event: event, Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
-		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
-	})
+	known, err := h.store(r, d, span)
 	result := accepted
 	switch {
 	case err != nil:
-		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", event.ID, "error", err)
+		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", d.Event.ID, "error", err)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return h.refuse(w, lateConfirmed, r)
 		}
@@ -121,15 +133,18 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) answer {
 	case known:
 		result = duplicate
 	}
-	confirm(w, result, event.ID)
+	confirm(w, result, d.Event.ID)
 	return result
 }
 
 // store appends the delivery. It continues if the caller closes the connection.
-func (h *Handler) store(r *http.Request, d events.Delivery) (duplicate bool, err error) {
+func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) (duplicate bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
 	defer cancel()
-	return h.log.Append(ctx, d)
+	appending := span.startAppend(&d)
+	duplicate, err = h.log.Append(ctx, d)
+	appending.end(duplicate, err)
+	return duplicate, err
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) answer {
