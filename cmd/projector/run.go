@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
 type runCommand struct {
@@ -32,6 +33,7 @@ func (c *runCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
 	c.inviteFlags.Check(faults)
+	faults.Add(traces.Check())
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.BatchSize < 1 || c.BatchSize > 10_000 {
 		faults.Addf("BATCH_SIZE is %d, must be 1 to 10000", c.BatchSize)
@@ -70,10 +72,15 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger, registry prometheus.Registerer) error {
+	tracer, err := traces.Start(ctx, "payfold-projector", logger)
+	if err != nil {
+		return err
+	}
+	defer tracer.Stop()
 	return c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
 		work := live.New(live.Config{
 			Log: s.log, Store: s.store, Rules: c.rules,
-			BatchSize: c.BatchSize, Logger: logger, Registerer: registry,
+			BatchSize: c.BatchSize, Logger: logger, Registerer: registry, Tracer: tracer,
 		})
 		inviter := invitations.New(invitations.Config{
 			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,

@@ -115,7 +115,7 @@ func (w *world) readAll(b *testing.B, head uint64) {
 	defer log.Close()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	require.NoError(b, log.Read(ctx, 1, func(m events.Message) error {
+	require.NoError(b, log.Read(ctx, 1, func(m events.Message, _ string) error {
 		if m.Seq == head {
 			cancel()
 		}

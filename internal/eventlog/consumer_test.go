@@ -44,10 +44,10 @@ func TestAReadThatEndsLeavesNoConsumer(t *testing.T) {
 	ctx, n, l := setupNATS(t)
 	failed := errors.New("the tables cannot be written")
 	for range 10 {
-		require.ErrorIs(t, l.Read(ctx, 1, func(events.Message) error { return failed }), failed)
+		require.ErrorIs(t, l.Read(ctx, 1, func(_ events.Message, _ string) error { return failed }), failed)
 		require.NoError(t, l.ReadUntil(ctx, 1, 1, func(events.Message) error { return nil }))
 		stopped, stop := context.WithCancel(ctx)
-		require.NoError(t, l.Read(stopped, 1, func(events.Message) error { stop(); return nil }))
+		require.NoError(t, l.Read(stopped, 1, func(_ events.Message, _ string) error { stop(); return nil }))
 		_, err := l.Waiting(ctx, 0, 0)
 		require.NoError(t, err)
 	}
@@ -68,7 +68,7 @@ func TestAReaderThatGoesSilentIsForgottenWithinSeconds(t *testing.T) {
 	proxy, far := connectThrough(t, n)
 	reading, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- far.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
+		ended <- far.Read(ctx, 1, func(_ events.Message, _ string) error { close(reading); return nil })
 	}()
 	<-reading
 	require.Equal(t, 1, n.Consumers(ctx, t))
@@ -89,7 +89,7 @@ func TestASlowReaderKeepsItsPlace(t *testing.T) {
 	}
 	done := errors.New("done")
 	read := func() error {
-		return l.Read(ctx, 1, func(m events.Message) error {
+		return l.Read(ctx, 1, func(m events.Message, _ string) error {
 			switch m.Seq {
 			case 1:
 				outlive(ctx, t, n)
@@ -125,7 +125,7 @@ func TestAReaderThatTheServerHasForgottenEnds(t *testing.T) {
 	ctx, n, l := setupNATS(t)
 	reading, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- l.Read(ctx, 1, func(events.Message) error { close(reading); return nil })
+		ended <- l.Read(ctx, 1, func(_ events.Message, _ string) error { close(reading); return nil })
 	}()
 	<-reading
 	stream, err := n.JetStream.Stream(ctx, testenv.Stream)

@@ -60,7 +60,7 @@ var errEnough = errors.New("enough")
 func collect(ctx context.Context, t *testing.T, l *eventlog.Log, from uint64, n int) []events.Message {
 	t.Helper()
 	var out []events.Message
-	err := l.Read(ctx, from, func(m events.Message) error {
+	err := l.Read(ctx, from, func(m events.Message, _ string) error {
 		out = append(out, m)
 		if len(out) == n {
 			return errEnough
@@ -217,7 +217,7 @@ func TestTheLogSurvivesItsServer(t *testing.T) {
 	broken := make(chan error, 1)
 	reading := make(chan struct{})
 	go func() {
-		broken <- reader.Read(ctx, 2, func(events.Message) error { close(reading); return nil })
+		broken <- reader.Read(ctx, 2, func(_ events.Message, _ string) error { close(reading); return nil })
 	}()
 	<-reading
 	l.Stop(t)
@@ -279,4 +279,33 @@ func TestAppendFailsWhileTheLogIsAway(t *testing.T) {
 	_, err = away.Append(ctx, delivery(t, body("e1", "a")))
 	require.Error(t, err)
 	require.ErrorIs(t, away.Read(ctx, 1, nil), eventlog.ErrDisconnected)
+}
+
+func TestReadersAreToldTheTraceOfADelivery(t *testing.T) {
+	t.Parallel()
+	ctx, l := setup(t)
+	traced, other := delivery(t, body("e1", "cust_1")), delivery(t, body("e2", "cust_1"))
+	other.TraceParent = ""
+	store(ctx, t, l.Log, traced)
+	store(ctx, t, l.Log, other)
+	again := traced
+	again.TraceParent = "00-z-z-01"
+	store(ctx, t, l.Log, again) // a duplicate: the first one counts
+	reader := l.Reader(t)
+	var read []string
+	err := reader.Read(ctx, 1, func(_ events.Message, traceParent string) error {
+		if read = append(read, traceParent); len(read) == 2 {
+			return errEnough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errEnough)
+	require.Equal(t, []string{"00-x-y-01", ""}, read)
+	for i, want := range read {
+		got, err := reader.TraceParent(ctx, uint64(i+1))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err = reader.TraceParent(ctx, 3)
+	require.ErrorIs(t, err, nats.ErrMsgNotFound)
 }

@@ -29,16 +29,19 @@ const pullTimeout = 10 * time.Second
 // they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
 // that error), or the connection is lost (ErrDisconnected). What the server does not have any
 // more it reads from the archive. deliver may keep the messages.
-func (l *Log) Read(ctx context.Context, from uint64, deliver func(events.Message) error) error {
+//
+// deliver also has the trace context of the delivery; it is "" if that has none, and for messages
+// from the archive.
+func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error {
 	ctx, stop, err := l.whileConnected(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	if err = l.readRemoved(ctx, &from, deliver); err != nil || ctx.Err() != nil {
+	if err = l.readRemoved(ctx, &from, func(m events.Message) error { return deliver(m, "") }); err != nil || ctx.Err() != nil {
 		return cmp.Or(disconnected(ctx), err)
 	}
-	return l.receive(ctx, from, func(m events.Message, _ wire.Header) error { return deliver(m) })
+	return l.receive(ctx, from, func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) })
 }
 
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
@@ -132,17 +135,31 @@ func (l *Log) Message(ctx context.Context, seq uint64) (out events.Message, err 
 // message returns the server's message at seq. It asks the stream's leader, because a replica that
 // lags would not have it yet. (The client's newer interface asks any replica.)
 func (l *Log) message(ctx context.Context, seq uint64) (events.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	js, err := l.conn.JetStream()
-	if err != nil {
-		return events.Message{}, fmt.Errorf("use JetStream: %w", err)
-	}
-	raw, err := js.GetMsg(l.name, seq, nats.Context(ctx))
+	raw, err := l.rawMessage(ctx, seq)
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
 	}
 	return wire.Build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
+}
+
+// TraceParent returns the trace context of the delivery at seq, "" if it has none. It fails if the
+// server does not have the message any more.
+func (l *Log) TraceParent(ctx context.Context, seq uint64) (string, error) {
+	raw, err := l.rawMessage(ctx, seq)
+	if err != nil {
+		return "", fmt.Errorf("read the message at seq %d: %w", seq, err)
+	}
+	return wire.Header{Decoded: raw.Header}.TraceParent(), nil
+}
+
+func (l *Log) rawMessage(ctx context.Context, seq uint64) (*nats.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	js, err := l.conn.JetStream()
+	if err != nil {
+		return nil, err
+	}
+	return js.GetMsg(l.name, seq, nats.Context(ctx))
 }
 
 // StoredBy returns the sequence of the last message that was stored up to that moment, by

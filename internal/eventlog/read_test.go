@@ -64,6 +64,6 @@ func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 		nats.Token(access.Token(dir)))
 	require.NoError(t, err)
 	defer l.conn.Close()
-	err = l.Read(t.Context(), 1, func(events.Message) error { return nil })
+	err = l.Read(t.Context(), 1, func(_ events.Message, _ string) error { return nil })
 	require.ErrorIs(t, err, ErrDisconnected)
 }

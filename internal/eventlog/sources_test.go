@@ -198,7 +198,7 @@ func TestWhatTheServerNoLongerHasIsReadFromTheArchive(t *testing.T) {
 		require.GreaterOrEqual(t, seq, uint64(5))
 		var followed []events.Message
 		enough := errors.New("enough")
-		require.ErrorIs(t, l.Read(t.Context(), 3, func(m events.Message) error {
+		require.ErrorIs(t, l.Read(t.Context(), 3, func(m events.Message, _ string) error {
 			m.Body = m.Digest()
 			if followed = append(followed, m); m.Seq == 130 {
 				return enough

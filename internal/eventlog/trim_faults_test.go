@@ -90,8 +90,9 @@ func TestAReaderDoesNotNoticeTwoTrims(t *testing.T) {
 			require.NoError(t, l.ReadUntil(t.Context(), 1, messages, deliver))
 			continue
 		}
-		for err = l.Read(t.Context(), 1, deliver); errors.Is(err, ErrDisconnected); {
-			err = l.Read(t.Context(), next, deliver)
+		follow := func(m events.Message, _ string) error { return deliver(m) }
+		for err = l.Read(t.Context(), 1, follow); errors.Is(err, ErrDisconnected); {
+			err = l.Read(t.Context(), next, follow)
 		}
 		require.ErrorIs(t, err, enough)
 	}
@@ -140,7 +141,7 @@ func TestAFollowerWithoutAnArchiveNamesWhatIsMissing(t *testing.T) {
 	require.NoError(t, err)
 	for name, place := range map[string]storage.Place{"none": nil, "empty": &storage.Folder{Root: t.TempDir()}} {
 		l, _ := s.reader(t, place)
-		err = l.Read(t.Context(), 1, func(events.Message) error { return errors.New("delivered") })
+		err = l.Read(t.Context(), 1, func(_ events.Message, _ string) error { return errors.New("delivered") })
 		require.ErrorContains(t, err, "cannot be read", name)
 	}
 }

@@ -91,7 +91,7 @@ func TestReadersDoNotNoticeATrim(t *testing.T) {
 	var got []events.Message
 	enough := errors.New("enough")
 	follow := func() error {
-		return following.Read(t.Context(), uint64(len(got)+1), func(m events.Message) error {
+		return following.Read(t.Context(), uint64(len(got)+1), func(m events.Message, _ string) error {
 			if m.Seq == 20 {
 				_, err := s.log.Trim(t.Context(), messages-10)
 				require.NoError(t, err)

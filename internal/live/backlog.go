@@ -57,20 +57,20 @@ func (b *backlog) full() bool { return b.cache.Size() > maxBacklogMemory }
 
 // foldedBatch is a batch that is folded and not written yet.
 type foldedBatch struct {
-	messages []events.Message
+	messages []message
 	writes   *pgx.Batch
 	result   Result
 	began    time.Time // when it began to be written
 }
 
-func (b *foldedBatch) last() events.Message { return b.messages[len(b.messages)-1] }
+func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
 
 // fold folds the events of these messages. It may run while the batch before is written. After
 // an error the backlog must not be used any more; it may be a store.RefusedError.
-func (b *backlog) fold(ctx context.Context, messages []events.Message) (*foldedBatch, error) {
+func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
 	batch := make([]events.Event, len(messages))
 	for i, m := range messages {
-		batch[i] = events.Decode(m)
+		batch[i] = events.Decode(m.Message)
 	}
 	read, err := b.cache.Read(ctx, batch)
 	if err != nil {

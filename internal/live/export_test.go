@@ -21,11 +21,14 @@ func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, s
 }
 
 // Follower applies batches as a projector does that has all partitions.
-type Follower struct{ follower }
+type Follower struct {
+	follower
+	TraceParents map[uint64]string // of deliveries, by sequence
+}
 
 // Follower returns a follower of a log whose partitions are all at one position.
 func (p *Projector) Follower(logID string, partitions int, at uint64) *Follower {
-	f := &Follower{follower{
+	f := &Follower{follower: follower{
 		projector: p, logID: logID, partitions: partitions, at: map[int]uint64{}, delivered: at, budget: semaphore.NewWeighted(maxPendingBytes),
 	}}
 	for partition := range partitions {
@@ -42,7 +45,7 @@ func (f *Follower) ApplyBacklog(ctx context.Context, batch ...events.Message) er
 
 // ApplyLast applies a batch while no more messages wait, commits it, and moves all positions.
 func (f *Follower) ApplyLast(ctx context.Context, batch ...events.Message) error {
-	return f.take(ctx, batch, func(ctx context.Context, batch []events.Message) error {
+	return f.take(ctx, batch, func(ctx context.Context, batch []message) error {
 		if err := f.endBacklog(ctx); err != nil {
 			return err
 		}
@@ -51,13 +54,15 @@ func (f *Follower) ApplyLast(ctx context.Context, batch ...events.Message) error
 	})
 }
 
-func (f *Follower) take(ctx context.Context, batch []events.Message, apply func(context.Context, []events.Message) error) error {
+func (f *Follower) take(ctx context.Context, batch []events.Message, apply func(context.Context, []message) error) error {
+	var received []message
 	for _, m := range batch {
 		if err := f.budget.Acquire(ctx, int64(len(m.Body))); err != nil {
 			return err
 		}
+		received = append(received, f.projector.traced(m, f.TraceParents[m.Seq]))
 	}
-	return apply(ctx, batch)
+	return apply(ctx, received)
 }
 
 // End commits the last batch and drops the rows in memory.

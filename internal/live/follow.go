@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 	}
 	f := &follower{
 		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.LeastOf(share),
-		messages: make(chan events.Message, p.BatchSize), budget: semaphore.NewWeighted(maxPendingBytes),
+		messages: make(chan message, p.BatchSize), budget: semaphore.NewWeighted(maxPendingBytes),
 		partitions: len(at),
 	}
 	for _, partition := range share {
@@ -38,10 +39,10 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 	}
 	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := p.Log.Read(working, f.delivered+1, func(m events.Message) error { return f.receive(working, m) }); err != nil {
-			return err
-		}
-		return errStopped
+		err := p.Log.Read(working, f.delivered+1, func(m events.Message, traceParent string) error {
+			return f.receive(working, p.traced(m, traceParent))
+		})
+		return cmp.Or(err, errStopped)
 	})
 	group.Go(func() error { return f.apply(working) })
 	if err := group.Wait(); ctx.Err() == nil {
@@ -56,7 +57,7 @@ type follower struct {
 	projector  *Projector
 	logID      string
 	partitions int // of the log
-	messages   chan events.Message
+	messages   chan message
 	budget     *semaphore.Weighted
 
 	// Only the goroutine of apply uses these.
@@ -68,7 +69,7 @@ type follower struct {
 	writing     *foldedBatch   // by the backlog, now; nil where none is
 }
 
-func (f *follower) receive(ctx context.Context, m events.Message) error {
+func (f *follower) receive(ctx context.Context, m message) error {
 	if m.Partition < 0 || m.Partition >= f.partitions {
 		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, f.partitions)
 	}
@@ -113,7 +114,7 @@ func (f *follower) apply(ctx context.Context) error {
 
 // applyNext applies a batch, through the backlog where it is one and no other projector has a
 // partition.
-func (f *follower) applyNext(ctx context.Context, batch []events.Message) error {
+func (f *follower) applyNext(ctx context.Context, batch []message) error {
 	if f.isBacklog(batch) && f.alone() {
 		return f.applyBacklog(ctx, batch)
 	}
@@ -123,7 +124,7 @@ func (f *follower) applyNext(ctx context.Context, batch []events.Message) error 
 	return f.applyAndRelease(ctx, batch)
 }
 
-func (f *follower) applyAndRelease(ctx context.Context, batch []events.Message) error {
+func (f *follower) applyAndRelease(ctx context.Context, batch []message) error {
 	if err := f.applyBatch(ctx, batch); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (f *follower) applyAndRelease(ctx context.Context, batch []events.Message) 
 	return nil
 }
 
-func (f *follower) release(batch []events.Message) {
+func (f *follower) release(batch []message) {
 	for _, m := range batch {
 		f.budget.Release(int64(len(m.Body)))
 	}
@@ -139,8 +140,8 @@ func (f *follower) release(batch []events.Message) {
 
 // collect returns the first message with the messages that have arrived already. It does
 // not wait for more.
-func (f *follower) collect(first events.Message) []events.Message {
-	batch := []events.Message{first}
+func (f *follower) collect(first message) []message {
+	batch := []message{first}
 	for len(batch) < f.projector.BatchSize {
 		select {
 		case m := <-f.messages:
@@ -155,7 +156,7 @@ func (f *follower) collect(first events.Message) []events.Message {
 // applyBatch applies the messages of the share and drops the others. A batch that the
 // database refuses is halved until the event at fault is found. That event is quarantined
 // and rejected; the others are applied.
-func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error {
+func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 	err := f.write(ctx, batch)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
@@ -183,11 +184,11 @@ func (f *follower) applyBatch(ctx context.Context, batch []events.Message) error
 // applyTimeout bounds one transaction, so that a frozen database does not block the loop.
 const applyTimeout = 30 * time.Second
 
-func (f *follower) write(ctx context.Context, batch []events.Message) error {
+func (f *follower) write(ctx context.Context, batch []message) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	p, began := f.projector, time.Now()
-	fresh, from := f.fresh(batch)
+	fresh, traced, from := f.fresh(batch)
 	delivered, digest := f.delivered, f.digest
 	if len(batch) > 0 {
 		last := batch[len(batch)-1]
@@ -214,6 +215,7 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 			}
 		}
 		p.observe(ctx, result, began, delivered)
+		p.trace(traced, result, len(fresh), began)
 	}
 	for partition := range from {
 		f.at[partition] = delivered
@@ -226,16 +228,19 @@ func (f *follower) write(ctx context.Context, batch []events.Message) error {
 }
 
 // fresh decodes the messages of the share that are not applied yet. It returns them with
-// the positions of their partitions.
-func (f *follower) fresh(batch []events.Message) ([]events.Event, map[int]uint64) {
-	fresh, from := make([]events.Event, 0, len(batch)), map[int]uint64{}
+// those of them that are traced, and the positions of their partitions.
+func (f *follower) fresh(batch []message) (fresh []events.Event, traced []message, from map[int]uint64) {
+	fresh, from = make([]events.Event, 0, len(batch)), map[int]uint64{}
 	for _, m := range batch {
 		if position, mine := f.at[m.Partition]; mine && m.Seq > position {
-			fresh = append(fresh, events.Decode(m))
+			fresh = append(fresh, events.Decode(m.Message))
 			from[m.Partition] = position
+			if m.delivery != nil {
+				traced = append(traced, m)
+			}
 		}
 	}
-	return fresh, from
+	return fresh, traced, from
 }
 
 func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {

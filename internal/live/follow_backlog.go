@@ -5,12 +5,11 @@ import (
 	"maps"
 	"time"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // isBacklog reports whether so many messages waited that more can be expected at once.
-func (f *follower) isBacklog(batch []events.Message) bool {
+func (f *follower) isBacklog(batch []message) bool {
 	const share = 8 // of a full batch
 	return share*len(batch) > f.projector.BatchSize
 }
@@ -27,7 +26,7 @@ func (f *follower) alone() bool {
 }
 
 // applyBacklog folds a batch while the one before is written, and then begins to write it.
-func (f *follower) applyBacklog(ctx context.Context, batch []events.Message) error {
+func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 	if f.backlog != nil && f.backlog.full() {
 		if err := f.endBacklog(ctx); err != nil {
 			return err
@@ -108,6 +107,7 @@ func (f *follower) written() {
 // account counts what a committed batch has done and frees its memory.
 func (f *follower) account(ctx context.Context, folded *foldedBatch) {
 	f.projector.observe(ctx, folded.result, folded.began, folded.last().Seq)
+	f.projector.trace(folded.traced(), folded.result, len(folded.messages), folded.began)
 	f.release(folded.messages)
 }
 

@@ -18,17 +18,18 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
 // log is what the projector needs of the event log.
 type log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
-	Read(ctx context.Context, from uint64, deliver func(events.Message) error) error
+	Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// Config configures a Projector. All fields are required.
+// Config configures a Projector. All fields but Tracer are required.
 type Config struct {
 	Log        log
 	Store      *store.Store
@@ -36,6 +37,7 @@ type Config struct {
 	BatchSize  int
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Tracer     *traces.Tracer // nil: no traces
 }
 
 // Projector folds the log into the live tables. Any number of projectors may run on the

@@ -232,7 +232,7 @@ func (m *machine) check(total *counts) error {
 				return err
 			}
 		}
-		err = all.Read(ctx, 1, func(message events.Message) error {
+		err = all.Read(ctx, 1, func(message events.Message, _ string) error {
 			if err := m.checkMessage(message); err != nil {
 				return err
 			}

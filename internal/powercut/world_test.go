@@ -135,7 +135,7 @@ func (m *machine) follow(ctx context.Context) error {
 		m.mu.Lock()
 		next := uint64(len(m.read) + 1)
 		m.mu.Unlock()
-		_ = log.Read(ctx, next, func(message events.Message) error { // the error is that of the connection
+		_ = log.Read(ctx, next, func(message events.Message, _ string) error { // the error is that of the connection
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.read[message.Seq] = message.ID

@@ -79,7 +79,7 @@ var errEnough = errors.New("enough")
 // read returns the first count events of the log.
 func (s shop) read(ctx context.Context, t *testing.T, count int) (batch []events.Event) {
 	t.Helper()
-	err := s.log.Read(ctx, 1, func(m events.Message) error {
+	err := s.log.Read(ctx, 1, func(m events.Message, _ string) error {
 		batch = append(batch, events.Decode(m))
 		if len(batch) == count {
 			return errEnough

@@ -31,6 +31,10 @@ func (h Header) List() ([]events.Header, error) {
 	return original(list), nil
 }
 
+// TraceParent returns the trace context of the delivery (traceparent, W3C), "" if it has none. Only
+// headers from the server are looked at.
+func (h Header) TraceParent() string { return h.Decoded.Get(headerTrace) }
+
 // all returns the headers as they are; those of one name are in their order.
 func (h Header) all() (list []events.Header, err error) {
 	if h.Plain != nil {
