@@ -85,6 +85,7 @@ func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness
 		inviter := invitations.New(invitations.Config{
 			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
 			RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
+			Tracer: tracer, DeliveryOf: s.log.TraceParent,
 		})
 		meter := lag.NewMeter(lag.Config{Log: s.log, Store: s.store, Logger: logger, Registerer: registry})
 		readiness.From(work.Ready)

@@ -23,6 +23,8 @@ const (
 	denied                // wrong credentials or repository: every request fails; GitHub did not act
 )
 
+func (k kind) String() string { return [...]string{"unclear", "permanent", "limited", "denied"}[k] }
+
 // problem is the error of a failed request.
 type problem struct {
 	kind    kind

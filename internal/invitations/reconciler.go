@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
 // gitHub is what the reconciler needs of GitHub. Every error is a *problem.
@@ -30,6 +31,10 @@ type Config struct {
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
 	Now            func() time.Time
+	Tracer         *traces.Tracer // nil: no traces
+	// DeliveryOf returns the trace context (traceparent) of the delivery at a sequence of the
+	// log. Only a Tracer needs it.
+	DeliveryOf func(ctx context.Context, seq uint64) (string, error)
 }
 
 // Reconciler makes the invitations at GitHub match the purchases. Any number of
@@ -55,6 +60,9 @@ func New(config Config) *Reconciler {
 	}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
+		if config.Tracer != nil {
+			r.gitHub = tracedGitHub{r.gitHub, config.Tracer}
+		}
 	}
 	return r
 }
@@ -85,9 +93,11 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if err != nil || attempt == nil {
 		return false, err
 	}
-	calls, cancel := context.WithTimeout(ctx, r.attemptTimeout)
+	traced, span := r.startAttempt(ctx, attempt)
+	calls, cancel := context.WithTimeout(traced, r.attemptTimeout)
 	began := time.Now()
 	result := r.perform(calls, attempt)
+	endAttempt(span, result)
 	r.metrics.duration.Observe(time.Since(began).Seconds())
 	cancel()
 	if ctx.Err() != nil && result.pause != nil { // the process stops; GitHub did not fail

@@ -1,0 +1,109 @@
+package invitations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/payfold/payfold/internal/telemetry/traces"
+)
+
+// deliveryTimeout bounds the search for the delivery of a purchase. It is short: the attempt is
+// reserved already.
+const deliveryTimeout = time.Second
+
+// startAttempt starts the span of an attempt and returns a context with it. There is none
+// without traces, and where the delivery of the purchase is not recorded or not known any more.
+func (r *Reconciler) startAttempt(ctx context.Context, attempt *Attempt) (context.Context, trace.Span) {
+	none := trace.SpanFromContext(ctx)
+	if r.Tracer == nil {
+		return ctx, none
+	}
+	delivery, err := r.deliveryOf(ctx, attempt)
+	if err != nil {
+		r.Logger.DebugContext(ctx, "the trace of a purchase is not continued", "provider_payment_id", attempt.PaymentID, "error", err)
+	}
+	if delivery == nil {
+		return ctx, none
+	}
+	return r.Tracer.Start(trace.ContextWithRemoteSpanContext(ctx, *delivery), attempt.Purpose,
+		trace.WithAttributes(attribute.String("payfold.provider_payment_id", attempt.PaymentID), attribute.String("payfold.repository", attempt.Repository)))
+}
+
+// deliveryOf returns the span of the delivery that brought the purchase, nil if it is not
+// recorded. The log has it, so no table needs a column for it.
+func (r *Reconciler) deliveryOf(ctx context.Context, attempt *Attempt) (*trace.SpanContext, error) {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	seq, err := r.records.purchaseSeq(ctx, attempt.PaymentID)
+	if err != nil {
+		return nil, err
+	}
+	parent, err := r.DeliveryOf(ctx, seq)
+	return traces.Recorded(parent), err
+}
+
+// purchaseSeq returns the sequence of the event that claimed a payment.
+func (r records) purchaseSeq(ctx context.Context, payment string) (seq uint64, err error) {
+	err = r.tables.Pool().QueryRow(ctx, "select stream_seq from portal.payment where provider_payment_id = $1", payment).Scan(&seq)
+	if err != nil {
+		return 0, fmt.Errorf("find the event of a purchase: %w", err)
+	}
+	return seq, nil
+}
+
+// endAttempt writes no message of GitHub into the span, because it may have a name.
+func endAttempt(span trace.Span, done result) {
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.String("payfold.outcome", done.answer.Outcome), attribute.String("payfold.invitation_status", done.answer.Next.Status))
+	span.End()
+}
+
+// tracedGitHub makes a span of every call within the span of an attempt.
+type tracedGitHub struct {
+	gitHub
+	tracer *traces.Tracer
+}
+
+func (g tracedGitHub) Look(ctx context.Context, user string) (known access, err error) {
+	ctx, end := g.start(ctx, "GitHub look")
+	defer func() { end(err) }()
+	return g.gitHub.Look(ctx, user)
+}
+
+func (g tracedGitHub) Invite(ctx context.Context, user string) (made *invitation, err error) {
+	ctx, end := g.start(ctx, "GitHub invite")
+	defer func() { end(err) }()
+	return g.gitHub.Invite(ctx, user)
+}
+
+func (g tracedGitHub) Cancel(ctx context.Context, id int64) (err error) {
+	ctx, end := g.start(ctx, "GitHub cancel")
+	defer func() { end(err) }()
+	return g.gitHub.Cancel(ctx, id)
+}
+
+func (g tracedGitHub) Remove(ctx context.Context, user string) (err error) {
+	ctx, end := g.start(ctx, "GitHub remove")
+	defer func() { end(err) }()
+	return g.gitHub.Remove(ctx, user)
+}
+
+func (g tracedGitHub) start(ctx context.Context, name string) (context.Context, func(error)) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx, func(error) {}
+	}
+	ctx, span := g.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, asProblem(err).kind.String())
+		}
+		span.End()
+	}
+}
