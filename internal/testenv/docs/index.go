@@ -17,6 +17,26 @@ var otherVariables = map[string]string{
 	"AWS_SECRET_ACCESS_KEY": "the client of object stores reads it",
 	"AWS_PROFILE":           "the client of object stores reads it",
 	"AWS_REGION":            "internal/archive reads it, as other programs do",
+
+	"OTEL_EXPORTER_OTLP_ENDPOINT":           "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT":    "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_EXPORTER_OTLP_PROTOCOL":           "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_TRACES_EXPORTER":                  "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_SDK_DISABLED":                     "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_TRACES_SAMPLER":                   "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_TRACES_SAMPLER_ARG":               "internal/telemetry/traces reads it, as other programs do",
+	"OTEL_EXPORTER_OTLP_HEADERS":            "the SDK of OpenTelemetry reads it",
+	"OTEL_EXPORTER_OTLP_TIMEOUT":            "the SDK of OpenTelemetry reads it",
+	"OTEL_EXPORTER_OTLP_COMPRESSION":        "the SDK of OpenTelemetry reads it",
+	"OTEL_EXPORTER_OTLP_CERTIFICATE":        "the SDK of OpenTelemetry reads it",
+	"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": "the SDK of OpenTelemetry reads it",
+	"OTEL_EXPORTER_OTLP_CLIENT_KEY":         "the SDK of OpenTelemetry reads it",
+	"OTEL_SERVICE_NAME":                     "the SDK of OpenTelemetry reads it",
+	"OTEL_RESOURCE_ATTRIBUTES":              "the SDK of OpenTelemetry reads it",
+	"OTEL_BSP_MAX_QUEUE_SIZE":               "the SDK of OpenTelemetry reads it",
+	"OTEL_BSP_MAX_EXPORT_BATCH_SIZE":        "the SDK of OpenTelemetry reads it",
+	"OTEL_BSP_SCHEDULE_DELAY":               "the SDK of OpenTelemetry reads it",
+	"OTEL_BSP_EXPORT_TIMEOUT":               "the SDK of OpenTelemetry reads it",
 }
 
 var (
@@ -31,6 +51,7 @@ var (
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
 	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
 	created   = regexp.MustCompile(`(?i)create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
+	attribute = regexp.MustCompile(`attribute\.\w+\("([a-z._]+)"`)
 	goName    = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)`)
 	table     = regexp.MustCompile(`\b(?:portal|payfold)\.([a-z_]+)\b`)
 	pathLike  = regexp.MustCompile(`^[\w./-]+$`)
@@ -43,13 +64,14 @@ type index struct {
 	r                                        *Repository
 	folders                                  map[string]bool            // in the root folder
 	variables, goals, metrics, tests, tables map[string]bool            // by name
+	attributes                               map[string]bool            // of spans
 	packages                                 map[string]map[string]bool // all words of a Go package without its tests
 	deployWords                              map[string]bool
 }
 
 func (r *Repository) index() *index {
 	x := &index{
-		r: r, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
+		r: r, attributes: map[string]bool{}, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
 		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
 	}
 	for name := range otherVariables {
@@ -88,6 +110,9 @@ func (x *index) addSource(file, text string) {
 	for _, match := range metric.FindAllStringSubmatch(text, -1) {
 		x.metrics[match[1]] = true
 	}
+	for _, match := range attribute.FindAllStringSubmatch(text, -1) {
+		x.attributes[match[1]] = true
+	}
 	name := path.Base(path.Dir(file))
 	if x.packages[name] == nil {
 		x.packages[name] = map[string]bool{}
@@ -125,7 +150,7 @@ func (x *index) missing(code string) []string {
 		check(x.metrics[name] || x.deployWords[name], "metric", name)
 	}
 	for _, match := range table.FindAllStringSubmatch(code, -1) {
-		check(x.tables[match[1]], "table", match[0])
+		check(x.tables[match[1]] || x.attributes[match[0]], "table", match[0])
 	}
 	words := strings.Fields(code)
 	for i, token := range words {
