@@ -12,13 +12,13 @@ func drillMetrics(result restore.Result) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	with := promauto.With(registry)
 	with.NewGauge(prometheus.GaugeOpts{
-		Name: "payfold_restore_drill_success_timestamp_seconds", Help: "When a restore of the log from its archive last succeeded as a drill.",
+		Name: "payfold_restore_drill_success_timestamp_seconds", Help: "When a drill last restored the log from its archive, with success.",
 	}).SetToCurrentTime()
 	with.NewGauge(prometheus.GaugeOpts{
-		Name: "payfold_restore_drill_duration_seconds", Help: "How long that restore took.",
+		Name: "payfold_restore_drill_duration_seconds", Help: "How long the last successful drill took.",
 	}).Set(result.Seconds)
 	with.NewGauge(prometheus.GaugeOpts{
-		Name: "payfold_restore_drill_messages", Help: "Messages that it restored and compared.",
+		Name: "payfold_restore_drill_messages", Help: "Messages that the last successful drill restored and compared.",
 	}).Set(float64(result.Last - result.First + 1))
 	return registry
 }

@@ -78,16 +78,7 @@ func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness
 	}
 	defer tracer.Stop()
 	return c.with(ctx, store.Config{LeaseTime: c.LeaseTime}, logger, func(ctx context.Context, s sources) error {
-		work := live.New(live.Config{
-			Log: s.log, Store: s.store, Rules: c.rules,
-			BatchSize: c.BatchSize, Logger: logger, Registerer: registry, Tracer: tracer,
-		})
-		inviter := invitations.New(invitations.Config{
-			Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
-			RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
-			Tracer: tracer, DeliveryOf: s.log.TraceParent,
-		})
-		meter := lag.NewMeter(lag.Config{Log: s.log, Store: s.store, Logger: logger, Registerer: registry})
+		work, inviter, meter := c.parts(s, tracer, logger, registry)
 		readiness.From(work.Ready)
 		logger.InfoContext(ctx, "the projector starts", "owner", s.store.Owner(), "fold_id", c.rules.FoldID())
 		group, ctx := errgroup.WithContext(ctx)
@@ -96,4 +87,19 @@ func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness
 		group.Go(func() error { return meter.Run(ctx) })
 		return group.Wait()
 	})
+}
+
+// parts returns what runs in a projector. They register their metrics.
+func (c *runCommand) parts(s sources, tracer *traces.Tracer, logger *slog.Logger, registry prometheus.Registerer) (*live.Projector, *invitations.Reconciler, *lag.Meter) {
+	work := live.New(live.Config{
+		Log: s.log, Store: s.store, Rules: c.rules,
+		BatchSize: c.BatchSize, Logger: logger, Registerer: registry, Tracer: tracer,
+	})
+	inviter := invitations.New(invitations.Config{
+		Store: s.store, GitHub: c.gitHub(), Repository: c.InviteRepository, PerDay: c.InvitesPerDay,
+		RemoveOnRevoke: c.remove, Logger: logger, Registerer: registry, Now: time.Now,
+		Tracer: tracer, DeliveryOf: s.log.TraceParent,
+	})
+	meter := lag.NewMeter(lag.Config{Log: s.log, Store: s.store, Logger: logger, Registerer: registry})
+	return work, inviter, meter
 }

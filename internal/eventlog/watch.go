@@ -57,7 +57,7 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events; above 0 every delivery is answered 503.",
 		}),
 		messages: with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_messages", Help: "Messages that the log's server has."}),
-		bytes:    with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_bytes", Help: "Bytes of these messages, as the server stores them."}),
+		bytes:    with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_bytes", Help: "Bytes of the messages that the log's server has, as it stores them."}),
 	}
 	w.setDurability("")
 	return w

@@ -11,7 +11,7 @@ type collector struct {
 	messages, seconds, members, unleased, poison, position, head *prometheus.Desc
 }
 
-const everyProjector = " Every projector measures this for all of them: aggregate with max."
+const everyProjector = " Every projector measures it for all: aggregate with max."
 
 func newCollector(m *Meter) *collector {
 	return &collector{
@@ -19,7 +19,7 @@ func newCollector(m *Meter) *collector {
 		messages: prometheus.NewDesc("payfold_projector_lag_messages",
 			"Messages of the log that the tables do not have."+everyProjector, nil, nil),
 		seconds: prometheus.NewDesc("payfold_projector_lag_seconds",
-			"Time since ingest received the oldest of them; 0 if there is none."+everyProjector, nil, nil),
+			"Time since ingest received the oldest message that the tables do not have; 0 if there is none."+everyProjector, nil, nil),
 		members: prometheus.NewDesc("payfold_projector_members",
 			"Projectors with a recent heartbeat."+everyProjector, nil, nil),
 		unleased: prometheus.NewDesc("payfold_projector_unleased_partitions",

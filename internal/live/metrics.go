@@ -57,7 +57,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_payments_waiting", Help: "Payments that wait for the event which brings their user.",
 		}),
 		waitingFor: make.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest of them, by the provider's time; 0 where none waits.",
+			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest payment that waits for its user, by the provider's time; 0 where none waits.",
 		}),
 		faults: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",

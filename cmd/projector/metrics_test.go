@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/docs"
+)
+
+func TestEveryMetricIsDocumented(t *testing.T) {
+	metrics := docs.NewMetrics(telemetry.NewRegistry(cli.Build()))
+	new(runCommand).parts(sources{}, nil, testenv.Logger(t), metrics)
+	docs.RequireMetrics(t, "projector", metrics)
+}

@@ -1,0 +1,200 @@
+package docs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/golden"
+)
+
+// Metrics is a registry that can list all metrics of a program, also those without a value.
+type Metrics struct {
+	*prometheus.Registry
+	collectors []prometheus.Collector
+}
+
+// NewMetrics returns a registry with the metrics of another one.
+func NewMetrics(others ...prometheus.Collector) *Metrics {
+	m := &Metrics{Registry: prometheus.NewRegistry()}
+	m.MustRegister(others...)
+	return m
+}
+
+// Register implements prometheus.Registerer.
+func (m *Metrics) Register(c prometheus.Collector) error {
+	m.collectors = append(m.collectors, c)
+	return m.Registry.Register(c)
+}
+
+// MustRegister implements prometheus.Registerer.
+func (m *Metrics) MustRegister(collectors ...prometheus.Collector) {
+	for _, c := range collectors {
+		if err := m.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+const metricsFile = "../../docs/metrics.md"
+
+// RequireMetrics compares the metrics with the table below a heading of docs/metrics.md. With the
+// flag -update it writes the table. The test must be in a folder such as cmd/ingest.
+func RequireMetrics(t *testing.T, heading string, registries ...*Metrics) {
+	t.Helper()
+	text, err := os.ReadFile(metricsFile)
+	require.NoError(t, err)
+	before, after, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	require.True(t, found, heading)
+	intro, _, found := strings.Cut(after, "\n| metric ")
+	require.True(t, found, heading)
+	rest := ""
+	if next := strings.Index(after, "\n## "); next >= 0 {
+		rest = after[next:]
+	}
+	rows := map[string]string{}
+	for _, m := range registries {
+		for _, c := range m.collectors {
+			addRows(t, rows, c)
+		}
+	}
+	table := "| metric | kind | labels | unit | what it says | over several programs |\n|---|---|---|---|---|---|\n"
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		table += rows[name]
+	}
+	golden.Require(t, metricsFile, []byte(before+"\n## "+heading+"\n"+intro+"\n"+table+rest))
+}
+
+// described matches the text of a prometheus.Desc.
+var described = regexp.MustCompile(`^Desc\{fqName: ("(?:[^"\\]|\\.)*"), help: ("(?:[^"\\]|\\.)*"), unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+
+var constLabel = regexp.MustCompile(`(\w+)="`)
+
+func addRows(t *testing.T, rows map[string]string, c prometheus.Collector) {
+	t.Helper()
+	descs := make(chan *prometheus.Desc)
+	go func() { c.Describe(descs); close(descs) }()
+	kinds := kindsOf(t, c)
+	for desc := range descs {
+		parts := described.FindStringSubmatch(desc.String())
+		require.NotNil(t, parts, desc.String())
+		name, err := strconv.Unquote(parts[1])
+		require.NoError(t, err)
+		help, err := strconv.Unquote(parts[2])
+		require.NoError(t, err)
+		if !strings.HasPrefix(name, "payfold_") { // of Go's runtime and of the process
+			continue
+		}
+		var labels []string
+		for _, label := range constLabel.FindAllStringSubmatch(parts[3], -1) {
+			labels = append(labels, "`"+label[1]+"`")
+		}
+		for _, label := range strings.FieldsFunc(parts[4], func(r rune) bool { return r == ',' || r == ' ' }) {
+			labels = append(labels, "`"+label+"`")
+		}
+		kind := kinds(name)
+		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", name, kind, strings.Join(labels, ", "), unitOf(name), strings.ReplaceAll(help, "|", `\|`), aggregation(t, name, kind))
+	}
+}
+
+// kindsOf returns the kind of each metric of a collector. A collector of this project that has no
+// values yet has gauges.
+func kindsOf(t *testing.T, c prometheus.Collector) func(name string) string {
+	t.Helper()
+	switch c.(type) {
+	case *prometheus.CounterVec:
+		return func(string) string { return "counter" }
+	case *prometheus.HistogramVec:
+		return func(string) string { return "histogram" }
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	known := map[string]string{}
+	for _, family := range families {
+		known[family.GetName()] = strings.ToLower(family.GetType().String())
+	}
+	return func(name string) string {
+		if kind := known[name]; kind != "" {
+			return kind
+		}
+		return "gauge"
+	}
+}
+
+func unitOf(name string) string {
+	name = strings.TrimSuffix(name, "_total")
+	switch {
+	case strings.HasSuffix(name, "_timestamp_seconds"):
+		return "Unix time in seconds"
+	case strings.HasSuffix(name, "_seconds"):
+		return "seconds"
+	case strings.HasSuffix(name, "_bytes"):
+		return "bytes"
+	case strings.HasSuffix(name, "_position"), strings.HasSuffix(name, "_head"):
+		return "sequence"
+	case slices.Contains([]string{"payfold_build_info", "payfold_log_durability", "payfold_log_one_server", "payfold_archive_contradiction", "payfold_invitations_paused"}, name):
+		return "0 or 1"
+	}
+	return "number"
+}
+
+// gauges says how each gauge of several programs becomes one value.
+var gauges = map[string]string{
+	"payfold_build_info":                                "`count by (version)`",
+	"payfold_archive_contradiction":                     "`max`",
+	"payfold_archive_damaged":                           "`max`",
+	"payfold_archive_lag_messages":                      "`max`",
+	"payfold_archive_lag_seconds":                       "`max`",
+	"payfold_invitations":                               "`max by (status)`",
+	"payfold_invitations_paused":                        "`max by (cause)`",
+	"payfold_invitations_quota_left":                    "`max`",
+	"payfold_log_bytes":                                 "`max`",
+	"payfold_log_certificate_expiry_timestamp_seconds":  "`min`",
+	"payfold_log_disk_free_bytes":                       "not: one embedded log each",
+	"payfold_log_disk_size_bytes":                       "not: one embedded log each",
+	"payfold_log_durability":                            "`max by (durability)`",
+	"payfold_log_messages":                              "`max`",
+	"payfold_log_one_server":                            "`max`",
+	"payfold_log_replicas":                              "`max`",
+	"payfold_log_unsafe_settings":                       "`max`",
+	"payfold_projector_lag_messages":                    "`max`",
+	"payfold_projector_lag_seconds":                     "`max`",
+	"payfold_projector_members":                         "`max`",
+	"payfold_projector_partitions":                      "`sum`",
+	"payfold_projector_payments_waiting":                "`max`",
+	"payfold_projector_payments_waiting_oldest_seconds": "`max`",
+	"payfold_projector_poison_events":                   "`max`",
+	"payfold_projector_position":                        "`max`",
+	"payfold_projector_unleased_partitions":             "`max`",
+	"payfold_rebuild_head":                              "`max by (schema)`",
+	"payfold_rebuild_position":                          "`max by (schema)`",
+	"payfold_restore_drill_duration_seconds":            "`max`",
+	"payfold_restore_drill_messages":                    "`max`",
+	"payfold_restore_drill_success_timestamp_seconds":   "`max`",
+	"payfold_webhook_connections":                       "`sum by (state)`",
+	"payfold_webhook_in_flight":                         "`sum`",
+	"payfold_webhook_last_accepted_timestamp_seconds":   "`max`",
+	"payfold_webhook_refusing_since_timestamp_seconds":  "`min`: 0 if any ingest stores, or has received nothing yet",
+}
+
+func aggregation(t *testing.T, name, kind string) string {
+	t.Helper()
+	switch kind {
+	case "counter":
+		return "`sum` of the rates"
+	case "histogram":
+		return "`sum by (le)` of the rates"
+	}
+	require.Contains(t, gauges, name, "say how it is aggregated")
+	return gauges[name]
+}
