@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals bench bench-history bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -39,6 +39,13 @@ ARRIVAL_ROUNDS ?= 5
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (5) rounds
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
+PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
+test-monitoring: ## the alert rules with promtool, and every expression of rules and dashboard on the metrics of a real run
+	cd deploy/monitoring/tools && export GOFLAGS=-tags=remove_all_sd && go vet ./... && \
+	$(PROMTOOL) check rules ../rules.yaml && \
+	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
+	go test -count 1 ./...
+
 EVENTS ?= 200000
 BACKLOG ?= 100000
 bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
@@ -60,6 +67,10 @@ HISTORY ?= 100000 1000000
 bench-history: ## live projection of the last BACKLOG (100000) events, beside the same rows written, and rebuild and verify, beside COPY: logs of HISTORY (100000 1000000) events, and logs of EVENTS with 1 to 1000 a customer
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	EVENTS=$(EVENTS) HISTORY="$(HISTORY)" BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkHistory$$' -benchtime 1x -timeout 0 ./internal/endtoend
+
+bench-scaling: ## time to the row while projectors join, stop and are killed; a backlog of BACKLOG (100000) events with one, two and four, and with 8 to 512 partitions
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'Benchmark(Scaling|Projectors)$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

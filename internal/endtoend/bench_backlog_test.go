@@ -3,6 +3,7 @@
 package endtoend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -28,6 +29,8 @@ type backlog struct {
 	customers testenv.Customers
 	events    int // of the log
 	length    int // of the backlog
+	// partitions of the log; 0: the default of 64. One projector has all of them, each of two has half.
+	partitions int
 
 	*world
 	server *benchServer
@@ -38,12 +41,11 @@ type backlog struct {
 	rounds []backlogRound
 }
 
-// partitions of the log; a projector has all of them, each of two projectors half.
-const partitions = 64
+const defaultPartitions = 64
 
 // prepare makes the log, and the tables by a rebuild of what comes before the backlog.
 func (l *backlog) prepare(b *testing.B) {
-	l.length = min(l.length, l.events)
+	l.length, l.partitions = min(l.length, l.events), cmp.Or(l.partitions, defaultPartitions)
 	dir, start := b.TempDir(), l.events-l.length
 	l.append(b, dir, 0, start)
 	l.before = l.server.create(b, "")
@@ -66,7 +68,7 @@ func (l *backlog) prepare(b *testing.B) {
 // append appends count events, from the first-th on.
 func (l *backlog) append(b *testing.B, dir string, first, count int) {
 	log := &testenv.Log{Dir: dir}
-	log.Start(b, partitions)
+	log.Start(b, l.partitions)
 	log.Fill(b, func(i int) string { return l.customers.Event(first + i) }, count, secret)
 	log.Stop(b)
 }
@@ -129,7 +131,7 @@ func (l *backlog) project(b *testing.B, projectors int, then func()) work {
 	_, err = hold.Exec(b.Context(), "set local idle_in_transaction_session_timeout = 0")
 	require.NoError(b, err)
 	var pids []int
-	share := fmt.Sprintf("msg=projecting partitions=%d of=%d ", partitions/projectors, partitions)
+	share := fmt.Sprintf("msg=projecting partitions=%d of=%d ", l.partitions/projectors, l.partitions)
 	var started []*testenv.Program
 	for range projectors {
 		program := l.startProjector(b)

@@ -76,7 +76,7 @@ func (w *world) awaitEven(b *testing.B, connection *pgx.Conn, projectors int) {
 		require.NoError(b, connection.QueryRow(b.Context(), `
 			select count(*), min(n), max(n)
 			from (select count(*) n from payfold.lease where expires_at > now() group by owner) shares`).Scan(&owners, &least, &most))
-		return owners == projectors && least == partitions/projectors && most == (partitions+projectors-1)/projectors
+		return owners == projectors && least == defaultPartitions/projectors && most == (defaultPartitions+projectors-1)/projectors
 	}, "%d projectors share the partitions", projectors)
 }
 
@@ -88,33 +88,36 @@ func (w *world) sessions(b *testing.B, connection *pgx.Conn) (count int) {
 	return count
 }
 
-// BenchmarkProjectors works off the BACKLOG first events of a log with one, two and four projectors, and
-// prints what each event costs the projectors, PostgreSQL and ingest.
+// BenchmarkProjectors works off the BACKLOG first events of logs with few and many partitions, with one, two and
+// four projectors, and prints what each event costs the projectors, PostgreSQL and ingest.
 func BenchmarkProjectors(b *testing.B) {
 	length := setting(b, "BACKLOG", 100_000)
-	l := &backlog{customers: longHistory, events: length, length: length, server: startBenchServer(b)}
-	fmt.Printf("\n%s.\n\n%-12s %10s %26s\n%-12s %10s %12s %13s %13s\n", l.server.describe(b), "", "", "CPU, µs an event:",
-		"projectors", "events/s", "projectors", "PostgreSQL", "ingest")
-	l.prepare(b)
-	defer l.close(b)
-	took := map[int][]work{}
-	for range backlogRounds {
-		for _, projectors := range []int{1, 2, 4} {
-			took[projectors] = append(took[projectors], l.project(b, projectors, func() {}))
-		}
-		l.rounds = append(l.rounds, backlogRound{})
-	}
-	for _, projectors := range []int{1, 2, 4} {
-		figure := func(of func(work) float64) float64 {
-			var all []float64
-			for _, w := range took[projectors] {
-				all = append(all, of(w))
+	server := startBenchServer(b)
+	fmt.Printf("\n%s. Medians of %d rounds.\n\n%-10s %-12s %10s %26s\n%-10s %-12s %10s %12s %13s %13s\n", server.describe(b), backlogRounds,
+		"", "", "", "CPU, µs an event:", "partitions", "projectors", "events/s", "projectors", "PostgreSQL", "ingest")
+	for _, partitions := range []int{8, defaultPartitions, 512} {
+		l := &backlog{customers: longHistory, events: length, length: length, partitions: partitions, server: server}
+		l.prepare(b)
+		took := map[int][]work{}
+		for range backlogRounds {
+			for _, projectors := range []int{1, 2, 4} {
+				took[projectors] = append(took[projectors], l.project(b, projectors, func() {}))
 			}
-			return median(all)
+			l.rounds = append(l.rounds, backlogRound{})
 		}
-		fmt.Printf("%-12d %10.0f %12.0f %13.0f %13.0f\n", projectors, figure(work.rate),
-			figure(func(w work) float64 { return w.perEvent(w.programs) }),
-			figure(func(w work) float64 { return w.perEvent(w.postgres) }),
-			figure(func(w work) float64 { return w.perEvent(w.logTime) }))
+		for _, projectors := range []int{1, 2, 4} {
+			figure := func(of func(work) float64) float64 {
+				var all []float64
+				for _, w := range took[projectors] {
+					all = append(all, of(w))
+				}
+				return median(all)
+			}
+			fmt.Printf("%-10d %-12d %10.0f %12.0f %13.0f %13.0f\n", partitions, projectors, figure(work.rate),
+				figure(func(w work) float64 { return w.perEvent(w.programs) }),
+				figure(func(w work) float64 { return w.perEvent(w.postgres) }),
+				figure(func(w work) float64 { return w.perEvent(w.logTime) }))
+		}
+		l.close(b)
 	}
 }
