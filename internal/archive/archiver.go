@@ -80,6 +80,7 @@ type Archiver struct {
 	waiting time.Time // when the oldest message that is not archived was stored; zero if there is none
 	behind  bool      // a warning was logged
 	said    string    // the last fault that was logged
+	damage  string    // what was logged of damaged segments
 
 	noted noted // for State
 }
@@ -178,13 +179,26 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
 			return fault
 		}
-		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written", "archive", a.Place.String(), "error", fault)
 	}
+	a.sayDamage(ctx, opened.faults)
 	if err := opened.compare(ctx, a.Source); err != nil {
 		return err
 	}
 	a.archive, a.bytes, a.waiting = opened, 0, time.Time{}
 	return a.tidy(ctx)
+}
+
+// sayDamage logs what is damaged, and again when anything else is: after an error the archive is
+// opened again and again.
+func (a *Archiver) sayDamage(ctx context.Context, faults []error) {
+	damage := fmt.Sprint(faults)
+	if damage == a.damage {
+		return
+	}
+	a.damage = damage
+	for _, fault := range faults {
+		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written", "archive", a.Place.String(), "error", fault)
+	}
 }
 
 // look finds out since when messages wait.

@@ -376,6 +376,36 @@ func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
 	require.NotContains(t, w.logged(), "level=ERROR")
 }
 
+// refusing counts the segments that it refuses.
+type refusing struct {
+	storage.Place
+	refused *atomic.Int64
+}
+
+func (r refusing) Create(context.Context, string, func(io.Writer) error) error {
+	r.refused.Add(1)
+	return errors.New("the store is full")
+}
+
+func TestDamageIsSaidOnceHoweverOftenTheArchiveIsOpened(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 30)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	require.NoError(t, os.Truncate(w.files(t)[0], 10))
+	w.fill(t, 31, 40)
+	refused := new(atomic.Int64)
+	archiver := w.archiverOf(refusing{w.place(t), refused}, w.source, 0)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- archiver.Run(ctx) }()
+	wait.Until(t, func() bool { return refused.Load() >= 3 }, "each attempt opens the archive again")
+	require.Equal(t, 1, archiver.State().Damaged)
+	stop()
+	require.NoError(t, <-ended)
+	require.Equal(t, 1, strings.Count(w.logged(), "the archive is damaged"), w.logged())
+}
+
 // A segment is cut when the oldest message has waited for the interval, or when there are enough
 // bytes.
 func TestASegmentIsCutByAgeOrBySize(t *testing.T) {

@@ -24,6 +24,9 @@ const (
 const (
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = time.Second
+
+	// healthyAfter is longer than an attempt to reach the database takes.
+	healthyAfter = time.Minute
 )
 
 // Run invites until ctx ends, then returns nil. An attempt under way is cancelled, and
@@ -45,8 +48,10 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(began) > maxBackOff {
-			lastLogged = ""
 			wait.Reset()
+		}
+		if time.Since(began) > healthyAfter {
+			lastLogged = ""
 		}
 		if err != nil && !store.NotPrepared(err) && err.Error() != lastLogged {
 			r.Logger.WarnContext(ctx, "the inviter waits and tries again", "error", err)

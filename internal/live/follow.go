@@ -246,7 +246,7 @@ func (f *follower) fresh(batch []message) (fresh []events.Event, traced []messag
 func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
 	p.metrics.observe(result, began, position)
 	if result.OutOfOrder > 0 {
-		p.Logger.WarnContext(ctx, "events came after later ones they share a name with; to settle them: projector settle; see payfold.disorder",
+		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.disorder",
 			"events", result.OutOfOrder)
 	}
 }

@@ -89,14 +89,17 @@ func (p *Projector) Run(ctx context.Context) error {
 		case began.Sub(lost) >= lostLogTimeout:
 			return err
 		}
+		lasted := time.Since(began) > maxBackOff
+		if lasted && p.lastError.Load() == nil { // it worked, and did not only wait for an answer
+			lastLogged = ""
+		}
 		p.setLastError(err)
 		p.metrics.faults.Inc()
 		if err.Error() != lastLogged {
 			p.Logger.WarnContext(ctx, "the projector waits and tries again", "error", err)
 			lastLogged = err.Error()
 		}
-		if time.Since(began) > maxBackOff {
-			lastLogged = ""
+		if lasted {
 			wait.Reset()
 		}
 		if wait.Wait(ctx) != nil {

@@ -41,7 +41,7 @@ func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uin
 	if rejected {
 		delete(q.Pending, seq)
 		q.recorded++
-		logger.ErrorContext(ctx, "an event is refused by the database and was rejected", "seq", seq, "error", cause)
+		logger.ErrorContext(ctx, "an event is quarantined: the database refuses its rows, and it is rejected", "seq", seq, "error", cause)
 	}
 	return rejected
 }

@@ -39,6 +39,7 @@ type Handler struct {
 	bodyMemory *bodyMemory   // for what bodies take beyond firstRead
 	metrics    *metrics
 	recent     recent
+	failures   failures
 }
 
 // New returns a handler that appends to log.
@@ -125,7 +126,7 @@ func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delive
 	result := accepted
 	switch {
 	case err != nil:
-		h.Logger.WarnContext(r.Context(), "an event could not be stored", "event_id", d.Event.ID, "error", err)
+		h.failures.log(r.Context(), h.Logger, d.Event.ID, err, time.Now())
 		if errors.Is(err, context.DeadlineExceeded) {
 			return h.refuse(w, lateConfirmed, r)
 		}

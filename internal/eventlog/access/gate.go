@@ -105,6 +105,7 @@ func (g *Gate) listen() error {
 // accept has at most maxReaders connections open at once; further ones wait.
 func (g *Gate) accept(listener net.Listener) {
 	slots := make(chan struct{}, maxReaders)
+	said := ""
 	for {
 		select {
 		case slots <- struct{}{}:
@@ -114,6 +115,7 @@ func (g *Gate) accept(listener net.Listener) {
 		conn, err := listener.Accept()
 		switch {
 		case err == nil:
+			said = ""
 			g.running.Go(func() {
 				g.join(conn)
 				<-slots
@@ -123,7 +125,10 @@ func (g *Gate) accept(listener net.Listener) {
 			return
 		}
 		<-slots
-		g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
+		if err.Error() != said {
+			said = err.Error()
+			g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
+		}
 		select {
 		case <-g.closing.Done():
 		case <-time.After(acceptInterval):

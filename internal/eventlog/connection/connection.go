@@ -15,6 +15,7 @@ import (
 
 // Open calls lost each time that the connection is lost.
 func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+	said := "" // nats.go calls one handler after the other
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
@@ -30,9 +31,15 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 				logger.Warn("the connection to the log is lost", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { logger.Info("connected to the log again") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			said = ""
+			logger.Info("connected to the log again")
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("the log's server reports an error", "error", err)
+			if err.Error() != said { // a right that is missing is missing at every request
+				said = err.Error()
+				logger.Warn("the log's server reports an error", "error", err)
+			}
 		}),
 	)
 	conn, err := nats.Connect(url, options...)
