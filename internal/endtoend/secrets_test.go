@@ -103,7 +103,10 @@ func TestTheLogsOfTheProgramsHaveNeitherSecretsNorBodies(t *testing.T) {
 			t.Parallel()
 			w := &world{dir: t.TempDir(), database: testenv.Database(t), provider: newProvider(t)}
 			w.provider.Secret = markedSecret
-			logged := []string{"LOG_LEVEL=debug", "LOG_FORMAT=" + format}
+			logged := []string{
+				"LOG_LEVEL=debug", "LOG_FORMAT=" + format,
+				"OTEL_EXPORTER_OTLP_ENDPOINT=" + store.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + mark,
+			}
 			w.ingest = testenv.Start(t, "ingest", append(append(w.env(), logged...), "LISTEN_ADDR=127.0.0.1:0",
 				"PROVIDER_WEBHOOK_SECRET="+markedSecret, "PROVIDER_WEBHOOK_SECRET_PREVIOUS="+markedSecret+"2",
 				"ARCHIVE_URL=s3://bucket", "ARCHIVE_S3_ENDPOINT="+store.URL, "AWS_ACCESS_KEY_ID="+mark, "AWS_SECRET_ACCESS_KEY="+mark, "AWS_REGION=us-east-1", "ARCHIVE_INTERVAL=100ms"))

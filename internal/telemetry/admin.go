@@ -27,8 +27,8 @@ const (
 	shutdownTimeout = time.Second
 )
 
-// NewAdmin starts to listen; port 0 means any free port, and the log names it. ready returns why the program cannot
-// do its work now, or nil.
+// NewAdmin starts to listen; port 0 means any free port, and the log names it. ready returns why
+// the program cannot do its work now, or nil.
 func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Context) error, logger *slog.Logger) (*Admin, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
