@@ -111,6 +111,21 @@ func TestWithoutACollectorNothingIsTraced(t *testing.T) {
 	require.Empty(t, parent)
 }
 
+func TestACredentialOfTheCollectorIsNotLogged(t *testing.T) {
+	t.Parallel()
+	for fault, headers := range map[string]string{"missing '=": "api-key:" + mark, "invalid URL escape": "api-key=%zz" + mark, "Bad Request": "api-key=" + mark} {
+		spans := collector.New(t)
+		spans.Answer(http.StatusBadRequest)
+		w := setup(t)
+		stop(t, w.ingest)
+		w.startIngest(t, append(spans.Env(), "OTEL_EXPORTER_OTLP_HEADERS="+headers)...)
+		w.deliver(t, licence("evt_1", "pay_1", "u_1", "mona"))
+		w.ingest.WaitFor(t, fault)
+		stop(t, w.ingest)
+		requireUnmarked(t, w.ingest)
+	}
+}
+
 func TestWrongVariablesOfTracesAreAllNamed(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"ingest", "projector"} {
