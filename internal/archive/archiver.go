@@ -99,7 +99,9 @@ func NewArchiver(config Config) *Archiver {
 	if config.MinWait == 0 {
 		config.MinWait = minWait
 	}
-	return &Archiver{Config: config, encoder: segment.NewEncoder(), metrics: newMetrics(config.Registerer)}
+	a := &Archiver{Config: config, encoder: segment.NewEncoder()}
+	a.metrics = newMetrics(config.Registerer, a.State)
+	return a
 }
 
 // Run blocks until ctx ends, and returns nil. A fault of the place or of the log is logged,
@@ -112,6 +114,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 	for {
 		err := a.step(ctx)
 		a.note(err)
+		a.sayBehind(ctx)
 		if err == nil {
 			wait.Reset()
 			a.sayAgain(ctx)
@@ -143,7 +146,6 @@ func (a *Archiver) step(ctx context.Context) error {
 		return fmt.Errorf("ask the log how far it is: %w", err)
 	}
 	a.head = head
-	defer func() { a.report(ctx, head) }()
 	if err := a.open(ctx, head); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -374,6 +375,35 @@ func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
 	require.NoError(t, <-ended)
 	w.requireWhole(t, w.place(t))
 	require.NotContains(t, w.logged(), "level=ERROR")
+}
+
+// unlisted is a place that never says what it holds.
+type unlisted struct{ storage.Place }
+
+func (unlisted) List(context.Context, string) ([]string, error) {
+	return nil, errors.New("the store is away")
+}
+
+// What waits is not known then. That the archive falls behind is.
+func TestTheLagGrowsWhereTheArchiveWasNeverRead(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 5)
+	archiver := w.archiverOf(unlisted{w.place(t)}, w.source, 10*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- archiver.Run(ctx) }()
+	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is behind the log") })
+	families, err := archiver.Registerer.(*prometheus.Registry).Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "payfold_archive_lag_seconds" {
+			require.Positive(t, family.GetMetric()[0].GetGauge().GetValue())
+			stop()
+		}
+	}
+	require.Error(t, ctx.Err(), "there is no such metric")
+	require.NoError(t, <-ended)
 }
 
 // refusing counts the segments that it refuses.

@@ -3,15 +3,12 @@ package archive
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 type metrics struct {
-	lagMessages   prometheus.Gauge
-	lagSeconds    prometheus.Gauge
 	segments      prometheus.Counter
 	bytes         prometheus.Counter
 	failures      prometheus.Counter
@@ -19,15 +16,17 @@ type metrics struct {
 	contradiction prometheus.Gauge
 }
 
-func newMetrics(registerer prometheus.Registerer) *metrics {
+// newMetrics takes the lag from state when it is asked for, because it grows while nothing happens.
+func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	with := promauto.With(registerer)
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "payfold_archive_lag_messages", Help: "Messages of the log that are not in the archive.",
+	}, func() float64 { return float64(state().LagMessages) })
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "payfold_archive_lag_seconds",
+		Help: "Age of the oldest message that is not in the archive; 0 if there is none. While the archive cannot be read, at least the time since then.",
+	}, func() float64 { return state().LagSeconds })
 	return &metrics{
-		lagMessages: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_archive_lag_messages", Help: "Messages of the log that are not in the archive.",
-		}),
-		lagSeconds: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_archive_lag_seconds", Help: "Age of the oldest message that is not in the archive; 0 if there is none.",
-		}),
 		segments: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_archive_segments_total", Help: "Segments written.",
 		}),
@@ -46,23 +45,12 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 }
 
-// report says how far behind the archive is.
-func (a *Archiver) report(ctx context.Context, head Head) {
-	if a.archive == nil {
-		return
-	}
-	lag, seconds := uint64(0), 0.0
-	if next := a.archive.next(head); next <= head.Last {
-		lag = head.Last - next + 1
-	}
-	if lag > 0 && !a.waiting.IsZero() {
-		seconds = max(0, time.Since(a.waiting).Seconds())
-	}
-	a.metrics.lagMessages.Set(float64(lag))
-	a.metrics.lagSeconds.Set(seconds)
-	behind := seconds > (behindIntervals * a.Interval).Seconds()
+// sayBehind warns once when the archive has fallen behind the log.
+func (a *Archiver) sayBehind(ctx context.Context) {
+	state := a.State()
+	behind := state.LagSeconds > (behindIntervals * a.Interval).Seconds()
 	if behind && !a.behind {
-		a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", lag, "seconds", int64(seconds), "archive", a.Place.String())
+		a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", state.LagMessages, "seconds", int64(state.LagSeconds), "archive", a.Place.String())
 	}
 	a.behind = behind
 }

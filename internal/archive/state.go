@@ -11,10 +11,12 @@ type State struct {
 	Archive     string    `json:"archive"`
 	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was found out; zero: not yet
 	LagMessages uint64    `json:"lag_messages"`
-	LagSeconds  float64   `json:"lag_seconds"` // age of the oldest message that is not archived; 0 if there is none
-	Damaged     int       `json:"damaged"`     // number of segments that are damaged or missing
-	Contradicts bool      `json:"contradicts"` // the log; nothing is written then
-	LastError   string    `json:"last_error,omitempty"`
+	// LagSeconds is the age of the oldest message that is not archived; 0 if there is none. Where
+	// that message is not known, because the archive cannot be read, it is the time since then.
+	LagSeconds  float64 `json:"lag_seconds"`
+	Damaged     int     `json:"damaged"`     // number of segments that are damaged or missing
+	Contradicts bool    `json:"contradicts"` // the log; nothing is written then
+	LastError   string  `json:"last_error,omitempty"`
 }
 
 // noted is what State needs of the archiver's last look.
@@ -23,6 +25,7 @@ type noted struct {
 	state   State
 	next    uint64    // the first sequence that is not archived
 	waiting time.Time // when that message was stored; zero if there is none
+	failing time.Time // since when every look has failed; zero if the last one did not
 }
 
 // note keeps what State tells, after a look at the log that ended with err.
@@ -38,7 +41,12 @@ func (a *Archiver) note(err error) {
 		a.noted.waiting = a.waiting
 	}
 	s.Contradicts, s.LastError = false, ""
-	if err != nil {
+	if err == nil {
+		a.noted.failing = time.Time{}
+	} else {
+		if a.noted.failing.IsZero() {
+			a.noted.failing = time.Now()
+		}
 		wrong := new(ContradictionError)
 		s.Contradicts, s.LastError = errors.As(err, &wrong), err.Error()
 	}
@@ -50,8 +58,12 @@ func (a *Archiver) State() State {
 	defer a.noted.mu.Unlock()
 	s := a.noted.state
 	s.Archive = a.Place.String()
-	if s.LagMessages > 0 && !a.noted.waiting.IsZero() {
-		s.LagSeconds = max(0, time.Since(a.noted.waiting).Seconds())
+	since := a.noted.failing
+	if !a.noted.waiting.IsZero() {
+		since = a.noted.waiting
+	}
+	if unknown := a.noted.next == 0; (unknown || s.LagMessages > 0) && !since.IsZero() {
+		s.LagSeconds = max(0, time.Since(since).Seconds())
 	}
 	return s
 }
