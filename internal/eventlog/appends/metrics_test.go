@@ -29,8 +29,8 @@ func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
 		defer c.Close()
 		for range 3 {
 			go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
+			synctest.Wait()
 		}
-		synctest.Wait()
 		s.entries[0].answer(1, false, nil)
 		synctest.Wait() // the first flush is for this one alone
 		s.entries[1].answer(2, false, nil)
