@@ -24,11 +24,11 @@ type Log interface {
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// Waiting is what waits in each partition.
-type Waiting map[int]eventlog.Waiting
+// ByPartition is what waits in each partition.
+type ByPartition map[int]eventlog.Waiting
 
 // Sum returns what waits in all partitions together.
-func (w Waiting) Sum() (sum eventlog.Waiting) {
+func (w ByPartition) Sum() (sum eventlog.Waiting) {
 	for _, one := range w {
 		if one.Count > 0 && (sum.Count == 0 || one.Oldest.ReceivedAt.Before(sum.Oldest.ReceivedAt)) {
 			sum.Oldest = one.Oldest
@@ -38,7 +38,7 @@ func (w Waiting) Sum() (sum eventlog.Waiting) {
 	return sum
 }
 
-func (w Waiting) add(m events.Message) {
+func (w ByPartition) add(m events.Message) {
 	m.Body = nil
 	one := w[m.Partition]
 	if one.Count == 0 {
@@ -61,7 +61,7 @@ const (
 )
 
 // Count returns what the log has up to info.Last after the position of each partition.
-func Count(ctx context.Context, log Log, info eventlog.Info, positions map[int]uint64) (Waiting, error) {
+func Count(ctx context.Context, log Log, info eventlog.Info, positions map[int]uint64) (ByPartition, error) {
 	for {
 		found, err := count(ctx, log, info, positions)
 		if err != nil {
@@ -78,7 +78,7 @@ func Count(ctx context.Context, log Log, info eventlog.Info, positions map[int]u
 	}
 }
 
-func count(ctx context.Context, log Log, info eventlog.Info, positions map[int]uint64) (Waiting, error) {
+func count(ctx context.Context, log Log, info eventlog.Info, positions map[int]uint64) (ByPartition, error) {
 	least := info.Last
 	for _, position := range positions {
 		if position > info.Last {
@@ -103,7 +103,7 @@ func count(ctx context.Context, log Log, info eventlog.Info, positions map[int]u
 }
 
 // ask asks the log's server about each partition. It counts what that server has.
-func ask(ctx context.Context, log Log, head uint64, positions map[int]uint64) (Waiting, error) {
+func ask(ctx context.Context, log Log, head uint64, positions map[int]uint64) (ByPartition, error) {
 	type answer struct {
 		partition int
 		waiting   eventlog.Waiting
@@ -123,7 +123,7 @@ func ask(ctx context.Context, log Log, head uint64, positions map[int]uint64) (W
 	}
 	err := group.Wait()
 	close(answers)
-	found := Waiting{}
+	found := ByPartition{}
 	for a := range answers {
 		found[a.partition] = a.waiting
 	}
@@ -131,8 +131,8 @@ func ask(ctx context.Context, log Log, head uint64, positions map[int]uint64) (W
 }
 
 // read counts the messages from sequence from to until.
-func read(ctx context.Context, log Log, from, until uint64, positions map[int]uint64) (Waiting, error) {
-	found := Waiting{}
+func read(ctx context.Context, log Log, from, until uint64, positions map[int]uint64) (ByPartition, error) {
+	found := ByPartition{}
 	err := log.ReadUntil(ctx, from, until, func(m events.Message) error {
 		if position, known := positions[m.Partition]; known && m.Seq > position {
 			found.add(m)

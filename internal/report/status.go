@@ -107,7 +107,7 @@ func (s *Status) measure(ctx context.Context, log Log, info eventlog.Info) error
 	return err
 }
 
-func (s *Status) add(found lag.Waiting) {
+func (s *Status) add(found lag.ByPartition) {
 	for i := range s.Partitions {
 		waiting := found[s.Partitions[i].Number]
 		s.Partitions[i].Waiting = &waiting.Count
