@@ -391,6 +391,7 @@ func TestTheLagGrowsWhereTheArchiveWasNeverRead(t *testing.T) {
 	w.fill(t, 1, 5)
 	archiver := w.archiverOf(unlisted{w.place(t)}, w.source, 10*time.Millisecond)
 	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- archiver.Run(ctx) }()
 	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is behind the log") })
