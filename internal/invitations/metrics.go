@@ -13,14 +13,14 @@ type metrics struct {
 	attempts *prometheus.CounterVec
 	problems *prometheus.CounterVec
 	state    *prometheus.GaugeVec
-	quota    prometheus.Gauge
+	quota    *prometheus.GaugeVec // has one value, or none
 	paused   *prometheus.GaugeVec
 	duration prometheus.Histogram
 }
 
-func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
+func newMetrics(registerer prometheus.Registerer) *metrics {
 	make := promauto.With(registerer)
-	m := &metrics{
+	return &metrics{
 		sent: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_invitations_sent_total", Help: "Invitations that GitHub has made.",
 		}),
@@ -33,9 +33,9 @@ func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
 		state: make.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_invitations", Help: "Invitations by status. Only the projector that is the leader sets it.",
 		}, []string{"status"}),
-		quota: make.NewGauge(prometheus.GaugeOpts{
+		quota: make.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_invitations_quota_left", Help: "Invitations that may still be sent in these 24 hours. Only the projector that is the leader sets it.",
-		}),
+		}, nil),
 		paused: make.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_invitations_paused", Help: "1 while requests to GitHub are paused, by cause. Only the projector that is the leader sets it.",
 		}, []string{"cause"}),
@@ -44,8 +44,6 @@ func newMetrics(registerer prometheus.Registerer, perDay int) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 11),
 		}),
 	}
-	m.quota.Set(float64(perDay))
-	return m
 }
 
 var (
@@ -69,7 +67,9 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	for _, status := range statuses {
 		r.metrics.state.WithLabelValues(status).Set(float64(byStatus[status]))
 	}
-	r.metrics.quota.Set(float64(max(0, r.PerDay-used)))
+	if r.gitHub != nil {
+		r.metrics.quota.WithLabelValues().Set(float64(max(0, r.PerDay-used)))
+	}
 	for _, cause := range causes {
 		r.metrics.paused.WithLabelValues(cause).Set(0)
 	}
@@ -85,7 +85,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 func (r *Reconciler) clearGauges() {
 	r.metrics.state.Reset()
 	r.metrics.paused.Reset()
-	r.metrics.quota.Set(0)
+	r.metrics.quota.Reset()
 }
 
 // observe counts and logs the result of an attempt.

@@ -55,7 +55,7 @@ type Reconciler struct {
 // New returns a reconciler.
 func New(config Config) *Reconciler {
 	r := &Reconciler{
-		Config: config, records: records{config.Store}, jitter: rand.Float64, metrics: newMetrics(config.Registerer, config.PerDay),
+		Config: config, records: records{config.Store}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
 		attemptTimeout: defaultAttemptTimeout, scanInterval: defaultScanInterval,
 	}
 	if config.GitHub != nil {

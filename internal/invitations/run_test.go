@@ -131,7 +131,7 @@ func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	reconcile(t, r)
 	require.NoError(t, r.measure(t.Context()))
 	require.InDelta(t, 3, testutil.ToFloat64(r.metrics.sent), 0)
-	require.InDelta(t, 0, testutil.ToFloat64(r.metrics.quota), 0)
+	require.InDelta(t, 0, testutil.ToFloat64(r.metrics.quota.WithLabelValues()), 0)
 	durations := prometheus.NewRegistry()
 	durations.MustRegister(r.metrics.duration)
 	gathered, err := durations.Gather()
@@ -145,6 +145,20 @@ func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	}))
 	require.NoError(t, r.measure(t.Context()))
 	require.InDelta(t, 1, testutil.ToFloat64(r.metrics.paused.WithLabelValues(PauseLimit)), 0)
+}
+
+func TestOnlyTheLeaderSaysWhatIsLeftOfTheQuota(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	r := w.inviter(t)
+	require.Zero(t, testutil.CollectAndCount(r.metrics.quota), "max over all projectors is that of the leader")
+	require.NoError(t, r.measure(t.Context()))
+	require.Equal(t, 1, testutil.CollectAndCount(r.metrics.quota))
+	r.clearGauges()
+	require.Zero(t, testutil.CollectAndCount(r.metrics.quota))
+	r.gitHub = nil
+	require.NoError(t, r.measure(t.Context()))
+	require.Zero(t, testutil.CollectAndCount(r.metrics.quota), "it does not invite")
 }
 
 func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
