@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/payfold/payfold/internal/projections"
 )
 
 type metrics struct {
@@ -24,7 +26,7 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	make := promauto.With(registerer)
-	return &metrics{
+	m := &metrics{
 		events: make.NewCounterVec(prometheus.CounterOpts{
 			Name: "payfold_projector_events_total", Help: "Events applied, by outcome and reason.",
 		}, []string{"outcome", "reason"}),
@@ -63,6 +65,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
 		}),
 	}
+	for _, reason := range projections.Reasons { // an alert sees no increase of a counter that begins with 1
+		m.events.WithLabelValues(string(projections.Rejected), string(reason))
+	}
+	return m
 }
 
 // measureInterval is how often the payments that wait for their user are counted.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -57,4 +58,20 @@ func TestTheSizeOfBatchesIsMeasured(t *testing.T) {
 		}
 		return false
 	})
+}
+
+func TestEveryRejectionIsCountedFromZero(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	config := w.Config(t, w.Open(ctx, t, "portal"), fixture.AnyMode)
+	live.New(config)
+	families, err := config.Registerer.(*prometheus.Registry).Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "payfold_projector_events_total" {
+			require.Len(t, family.GetMetric(), len(projections.Reasons))
+			return
+		}
+	}
+	require.Fail(t, "no rejection is counted")
 }

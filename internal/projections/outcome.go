@@ -30,6 +30,12 @@ const (
 	Internal         Reason = "internal"
 )
 
+// Reasons are all of them.
+var Reasons = []Reason{
+	InvalidText, WrongMode, UnknownKind, MissingUser, MissingPaymentID, UnknownProduct, KindMismatch,
+	MissingCredits, OutOfRange, PaymentConflict, Internal,
+}
+
 // rejection is the error of a rule that rejects the event. The rule has claimed and granted
 // nothing.
 type rejection Reason

@@ -10,13 +10,8 @@ import (
 
 func TestEveryReasonIsExplained(t *testing.T) {
 	t.Parallel()
-	all := []projections.Reason{
-		projections.InvalidText, projections.WrongMode, projections.UnknownKind, projections.MissingUser,
-		projections.MissingPaymentID, projections.UnknownProduct, projections.KindMismatch, projections.MissingCredits,
-		projections.OutOfRange, projections.PaymentConflict, projections.Internal,
-	}
-	require.Len(t, reasons, len(all))
-	for _, reason := range all {
+	require.Len(t, reasons, len(projections.Reasons))
+	for _, reason := range projections.Reasons {
 		require.NotEmpty(t, reasons[reason], reason)
 		require.Equal(t, reasons[reason]+" It changed nothing.", rejection(string(reason), false))
 	}
