@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -155,6 +156,9 @@ func (a *Archiver) step(ctx context.Context) error {
 	if !a.due(head) {
 		return nil
 	}
+	if err := a.keepEnd(ctx, head); err != nil {
+		return err
+	}
 	for a.archive.next(head) <= head.Last {
 		if err := a.cut(ctx, head); err != nil {
 			return err
@@ -218,6 +222,31 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 		})
 	}
 	return nil
+}
+
+// keepEnd makes sure that the newest segment is still there, before the next one follows it. Somebody
+// may have removed it, or a disk is not mounted any more; then the archive goes on from what is there.
+// Another archiver may also have merged it.
+func (a *Archiver) keepEnd(ctx context.Context, head Head) error {
+	end := a.archive.end()
+	if end == nil {
+		return nil
+	}
+	object, err := a.Place.Open(ctx, a.archive.logID+"/"+end.Name)
+	if err == nil {
+		return object.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for the newest segment: %w", err)
+	}
+	a.archive = nil
+	if err := a.open(ctx, head); err != nil {
+		return err
+	}
+	if last := a.archive.Last(); last < end.Last {
+		a.Logger.ErrorContext(ctx, "segments of the archive are gone; what the log still has is archived again", "archive", a.Place.String(), "gone_to_seq", end.Last, "left_to_seq", last)
+	}
+	return a.look(ctx, head)
 }
 
 // due reports whether it is time for a segment.

@@ -407,6 +407,25 @@ func TestTheLagGrowsWhereTheArchiveWasNeverRead(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+func TestSegmentsThatDisappearAreArchivedAgain(t *testing.T) {
+	t.Parallel()
+	for what, remove := range map[string]func(files []string){
+		"the newest segment": func(files []string) { require.NoError(t, os.Remove(files[len(files)-1])) },
+		"all of them":        func(files []string) { require.NoError(t, os.RemoveAll(filepath.Dir(files[0]))) },
+	} {
+		w := setup(t)
+		w.fill(t, 1, 30)
+		archiver := w.archiver(w.place(t))
+		require.NoError(t, archiver.Step(t.Context()))
+		require.Greater(t, len(w.files(t)), 1)
+		remove(w.files(t))
+		w.fill(t, 31, 40)
+		require.NoError(t, archiver.Step(t.Context()), what)
+		require.EqualValues(t, 40, w.requireWhole(t, w.place(t)).Last(), what)
+		require.Equal(t, 1, strings.Count(w.logged(), "segments of the archive are gone"), what)
+	}
+}
+
 // refusing counts the segments that it refuses.
 type refusing struct {
 	storage.Place

@@ -151,10 +151,7 @@ func parts(e parser.Expr) []parser.Expr {
 			return append(parts(e.LHS), parts(e.RHS)...)
 		}
 	case *parser.Call:
-		switch e.Func.Name {
-		case "absent":
-			return parts(e.Args[0])
-		case "label_replace":
+		if e.Func.Name == "absent" {
 			return parts(e.Args[0])
 		}
 	}
