@@ -26,6 +26,8 @@ func archiveCheckText(p *page.Page, c *archive.Checked) {
 		p.Line("%s", fault)
 	}
 	switch {
+	case c.Segments > 0 && len(c.Faults) > 0:
+		p.Line("the archive %s is not whole; the digests of %d segments, seq %d to %d, are those of the log", c.Archive, c.Segments, c.First, c.Last)
 	case c.Segments > 0:
 		p.Line("the archive %s has the same messages as the log in %d segments, seq %d to %d", c.Archive, c.Segments, c.First, c.Last)
 	default:

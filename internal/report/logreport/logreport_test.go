@@ -78,6 +78,10 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 			Archive: "/srv/archive", Full: true, Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"},
 		}},
 		"files_archive_damaged": {Report: &damaged, Archive: &archive.Checked{Archive: "/srv/archive", Faults: []string{"the archive lacks seq 4 to 6"}}},
+		"files_archive_partly": {Report: &whole, Archive: &archive.Checked{
+			Archive: "/srv/archive", Full: true, Faults: []string{"segment 00000000000000000401.seg is damaged in frame 1"},
+			Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"},
+		}},
 		"files_archive_cluster": {Whole: true, Archive: &archive.Checked{Archive: "/srv/archive", Compared: archive.Compared{First: 1, Last: 800, Segments: 3, Root: "00ff"}}},
 		"files_restoring":       {Report: &restoring, Whole: true},
 		"files_no_log":          {Report: &blockstore.Report{Stream: "PAYMENTS"}, Whole: true},
