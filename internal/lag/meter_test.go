@@ -65,6 +65,16 @@ func TestTheLastKnownLagGetsOlderWhileTheLogIsAway(t *testing.T) {
 	require.True(t, m.is(t, messages, 1))
 }
 
+func TestALagOfNothingIsNotSaidWhileTheLogIsAway(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Start(ctx, t, 10)
+	m := measure(ctx, t, w)
+	wait.Until(t, func() bool { return m.is(t, messages, 0) && m.is(t, seconds, 0) })
+	w.Log.Stop(t)
+	wait.Until(t, func() bool { return len(m.values(t, messages)) == 0 && len(m.values(t, seconds)) == 0 })
+}
+
 func TestManyMessagesAreCountedByPartition(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

@@ -47,7 +47,8 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	c.meter.mu.Lock()
 	defer c.meter.mu.Unlock()
-	if lag := c.meter.measured; lag != nil {
+	// Where nothing waited at the last count, and now nobody can count, nothing is known.
+	if lag := c.meter.measured; lag != nil && (lag.Count > 0 || !c.meter.failing) {
 		gauge(c.messages, float64(lag.Count))
 		gauge(c.seconds, lag.age(c.meter.failing).Seconds())
 	}
