@@ -63,8 +63,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.recent.count(a.name, time.Now())
 }
 
-// AcceptedAt records that a delivery was answered 200 at that time, by an earlier process.
-func (h *Handler) AcceptedAt(at time.Time) { h.metrics.stored.at(at) }
+// AcceptedAt records that a delivery was answered 200 at that time, by an earlier process. A time
+// in the future, of a clock that was wrong, counts as now.
+func (h *Handler) AcceptedAt(at time.Time) {
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
+	h.metrics.stored.at(at)
+}
 
 // serve answers one request and returns the answer.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {

@@ -4,8 +4,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
+
+func TestATimeOfAClockThatWasAheadHidesNoLaterDelivery(t *testing.T) {
+	t.Parallel()
+	h := &Handler{metrics: newMetrics(prometheus.NewRegistry())}
+	h.AcceptedAt(time.Now().Add(time.Hour))
+	require.False(t, h.metrics.stored.accepted.After(time.Now()))
+	answered := time.Now().Add(time.Second)
+	h.metrics.stored.confirm(time.Now(), answered)
+	require.Equal(t, answered, h.metrics.stored.accepted)
+}
 
 // Deliveries overlap: their answers come in any order.
 func TestTheNewestSignedDeliveryDecidesWhetherEventsAreRefused(t *testing.T) {
