@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -22,7 +23,11 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return fmt.Errorf("%w; is ingest running with this ADMIN_ADDR? Without it, see: ingest check, ingest archive", err)
 	}
 	var state logreport.Ingest
-	if err := json.Unmarshal(answer, &state); err != nil {
+	err = json.Unmarshal(answer, &state)
+	if err == nil && state.StartedAt.IsZero() {
+		err = errors.New("it does not say since when it runs")
+	}
+	if err != nil {
 		return fmt.Errorf("what answers at ADMIN_ADDR %s is not ingest: %w", c.AdminAddr, err)
 	}
 	return state.Write(streams.Out, c.JSON)

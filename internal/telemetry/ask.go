@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,14 +32,14 @@ func (e *RefusedError) Error() string { return e.Reason }
 func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	target, err := reachable(addr)
+	targets, err := reachable(addr)
 	if err != nil {
 		return nil, err
 	}
 	transport := &http.Transport{ // without the proxies of the environment
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", target)
+			return dial(ctx, targets)
 		},
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin.invalid"+path, http.NoBody)
@@ -47,12 +48,12 @@ func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, unanswered(ctx, target, err)
+		return nil, unanswered(ctx, targets[0], err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, unanswered(ctx, target, err)
+		return nil, unanswered(ctx, targets[0], err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(body))}
@@ -67,17 +68,34 @@ func unanswered(ctx context.Context, target string, err error) error {
 	return fmt.Errorf("nothing answers at ADMIN_ADDR %s: %w", target, err)
 }
 
-// reachable returns where a program of this machine that listens on addr can be reached.
-func reachable(addr string) (string, error) {
+// dial connects to the first of the addresses at which somebody listens.
+func dial(ctx context.Context, targets []string) (conn net.Conn, err error) {
+	for _, target := range targets {
+		var failed error
+		if conn, failed = new(net.Dialer).DialContext(ctx, "tcp", target); failed == nil {
+			return conn, nil
+		}
+		err = cmp.Or(err, failed)
+	}
+	return nil, err
+}
+
+// reachable returns where a program of this machine that listens on addr can be reached. One that
+// listens on all addresses of IPv6 listens on those of IPv4, too, and a container may have no
+// loopback address of IPv6.
+func reachable(addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", fmt.Errorf("ADMIN_ADDR: %q is not host:port", addr)
+		return nil, fmt.Errorf("ADMIN_ADDR: %q is not host:port", addr)
 	}
+	v4, v6 := net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)
 	switch ip := net.ParseIP(host); {
-	case host == "", ip != nil && ip.To4() != nil && ip.IsUnspecified():
-		host = "127.0.0.1"
+	case host == "":
+		return []string{v4, v6}, nil
+	case ip != nil && ip.To4() != nil && ip.IsUnspecified():
+		return []string{v4}, nil
 	case ip != nil && ip.IsUnspecified():
-		host = "::1"
+		return []string{v6, v4}, nil
 	}
-	return net.JoinHostPort(host, port), nil
+	return []string{addr}, nil
 }

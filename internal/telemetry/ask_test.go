@@ -16,7 +16,7 @@ func TestAnAdminIsAskedWhereItsProgramListens(t *testing.T) {
 	w := setup(t, fine)
 	_, port, err := net.SplitHostPort(w.addr)
 	require.NoError(t, err)
-	for _, host := range []string{"127.0.0.1", "", "0.0.0.0", "localhost"} {
+	for _, host := range []string{"127.0.0.1", "", "0.0.0.0", "localhost", "::"} {
 		answer, err := telemetry.Ask(t.Context(), net.JoinHostPort(host, port), "/readyz")
 		require.NoError(t, err, host)
 		require.Equal(t, "ok\n", string(answer), host)
