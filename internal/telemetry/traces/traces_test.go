@@ -88,6 +88,17 @@ func TestAnExporterThatFailsIsLoggedOnceEachTime(t *testing.T) {
 	require.Equal(t, 2, strings.Count(logged.String(), `level=INFO msg="traces are exported again"`))
 }
 
+func TestALongAnswerOfTheCollectorIsAShortLine(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	w := &watched{SpanExporter: exporter(func(context.Context) error {
+		return errors.New("500 (body: " + strings.Repeat("ü", 1<<20))
+	}), logger: slog.New(slog.NewTextHandler(&logged, nil))}
+	require.NoError(t, w.ExportSpans(t.Context(), nil))
+	require.Contains(t, logged.String(), "500 (body: ü")
+	require.Less(t, logged.Len(), 1000)
+}
+
 func TestACollectorThatDoesNotAnswerNeitherBlocksSpansNorTheEnd(t *testing.T) {
 	t.Parallel()
 	silent, ended := make(chan struct{}), make(chan struct{})

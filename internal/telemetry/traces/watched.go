@@ -3,6 +3,7 @@ package traces
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
@@ -21,16 +22,27 @@ func (w *watched) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	err := w.SpanExporter.ExportSpans(ctx, spans)
 	switch {
 	case err != nil && !w.fails.Swap(true):
-		w.logger.WarnContext(ctx, "traces are not exported", "error", err)
+		w.logger.WarnContext(ctx, "traces are not exported", "error", shortened(err))
 	case err == nil && w.fails.Swap(false):
 		w.logger.InfoContext(ctx, "traces are exported again")
 	}
 	return nil // it is logged
 }
 
+// maxErrorBytes is enough for the beginning of what a collector answers. The error has all of it.
+const maxErrorBytes = 500
+
+func shortened(err error) string {
+	text := err.Error()
+	if len(text) <= maxErrorBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
+}
+
 // useLogger makes the logger that of the SDK, which writes to standard error otherwise.
 func useLogger(logger *slog.Logger) {
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces: a fault of the SDK", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces: a fault of the SDK", "error", shortened(err)) }))
 	otel.SetLogger(logr.New(sink{logger}))
 }
 
