@@ -14,12 +14,12 @@ import (
 // Event shows what an event did and why.
 type Event struct {
 	EventRows
-	duplicates []duplicate
-	logFault   string // why the duplicates could not be compared
+	Copies   []Duplicate
+	LogFault string // why the copies could not be compared; empty if they were
 }
 
-// duplicate is another message with the event's id.
-type duplicate struct {
+// Duplicate is another message with the event's id.
+type Duplicate struct {
 	Seq        int64      `json:"stream_seq"`
 	ReceivedAt *time.Time `json:"received_at"` // nil where the log cannot be reached
 	SameBody   *bool      `json:"same_body"`   // as the event's first message
@@ -29,15 +29,15 @@ type duplicate struct {
 const maxCompared = 100
 
 // newEvent adds what the log has of the duplicates. Without an answer of the right log,
-// logFault says why that is missing.
+// LogFault says why that is missing.
 func newEvent(ctx context.Context, log Log, rows EventRows) Event {
 	out := Event{EventRows: rows}
 	for _, seq := range rows.Duplicates.Items {
-		out.duplicates = append(out.duplicates, duplicate{Seq: seq})
+		out.Copies = append(out.Copies, Duplicate{Seq: seq})
 	}
-	if len(out.duplicates) > 0 {
+	if len(out.Copies) > 0 {
 		if err := out.compare(ctx, log); err != nil {
-			out.logFault = err.Error()
+			out.LogFault = err.Error()
 		}
 	}
 	return out
@@ -57,13 +57,13 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 	if err != nil {
 		return err
 	}
-	for i := max(0, len(e.duplicates)-maxCompared); i < len(e.duplicates); i++ {
-		message, err := log.Message(ctx, uint64(e.duplicates[i].Seq))
+	for i := max(0, len(e.Copies)-maxCompared); i < len(e.Copies); i++ {
+		message, err := log.Message(ctx, uint64(e.Copies[i].Seq))
 		if err != nil {
 			return err
 		}
 		same := string(message.Body) == string(original.Body)
-		e.duplicates[i].ReceivedAt, e.duplicates[i].SameBody = &message.ReceivedAt, &same
+		e.Copies[i].ReceivedAt, e.Copies[i].SameBody = &message.ReceivedAt, &same
 	}
 	return nil
 }
@@ -74,14 +74,14 @@ func (e Event) Write(w io.Writer, asJSON bool) error {
 }
 
 func (e Event) object() any {
-	copies := e.duplicates
+	copies := e.Copies
 	if copies == nil {
-		copies = []duplicate{}
+		copies = []Duplicate{}
 	}
 	return struct {
 		Event       row          `json:"event"`
 		Why         string       `json:"why"`
-		Copies      []duplicate  `json:"copies"`
+		Copies      []Duplicate  `json:"copies"`
 		More        int64        `json:"earlier_copies"`
 		Payment     row          `json:"payment"`
 		Others      part         `json:"other_events_of_payment"`
@@ -96,7 +96,7 @@ func (e Event) object() any {
 		Quarantined *Quarantined `json:"poison"`
 	}{
 		row{e.EventRows.Event},
-		why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
+		Why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
 		row{e.EventRows.Payment},
 		partOf(e.Others), linesOf(e.Ledger), rowsOf(e.EventRows.Reversals.Items), e.EventRows.Reversals.Earlier,
 		row{e.EventRows.Credits},

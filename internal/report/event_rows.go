@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,7 +16,8 @@ import (
 
 // EventRows has the rows about one event, all of one moment.
 type EventRows struct {
-	LogID        string // of the log the tables were folded from
+	At           time.Time // of the moment, by the database's clock
+	LogID        string    // of the log the tables were folded from
 	Event        projections.ProcessedEvent
 	Duplicates   Part[int64]                      // sequences of its duplicates
 	Payment      *projections.Payment             // the one it names
@@ -86,11 +88,11 @@ func readEventRows(ctx context.Context, tx pgx.Tx, schema string, e projections.
 	return out, nil
 }
 
-// readOrigin reads the event's log and its duplicates, whether it was applied out of order, and
+// readOrigin reads the moment, the event's log, its duplicates, whether it was applied out of order, and
 // whether it is quarantined.
 func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int) error {
 	return func(ctx context.Context, tx pgx.Tx, limit int) error {
-		err := tx.QueryRow(ctx, "select log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.LogID)
+		err := tx.QueryRow(ctx, "select now(), log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.At, &o.LogID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return store.ErrNotPrepared
 		}

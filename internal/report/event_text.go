@@ -10,7 +10,7 @@ import (
 func (e Event) text(p *page.Page) {
 	event := e.EventRows.Event
 	p.Section("%s: %s", event.EventID, outcome(event))
-	p.Line("%s", why(event, e.Related))
+	p.Line("%s", Why(event, e.Related))
 	if e.Quarantined != nil {
 		p.Line("The database said: %s", e.Quarantined.Error)
 	}
@@ -45,16 +45,16 @@ func (e Event) text(p *page.Page) {
 }
 
 func (e Event) duplicatesText(p *page.Page) {
-	if len(e.duplicates) == 0 {
+	if len(e.Copies) == 0 {
 		return
 	}
-	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.duplicates))))
+	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.Copies))))
 	earlier(p, e.EventRows.Duplicates.Earlier, "duplicates")
-	if e.logFault != "" {
-		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.logFault)
+	if e.LogFault != "" {
+		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
 	}
 	var rows [][]string
-	for _, c := range e.duplicates {
+	for _, c := range e.Copies {
 		received, body := "-", "-"
 		if c.ReceivedAt != nil {
 			received, body = at(*c.ReceivedAt), "the same"
@@ -102,6 +102,6 @@ func eventsText(p *page.Page, list []projections.ProcessedEvent, user string, re
 			of = ", names user " + name(e.UserID)
 		}
 		p.Line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
-		p.Line("      %s", why(e, related))
+		p.Line("      %s", Why(e, related))
 	}
 }

@@ -39,7 +39,7 @@ func (t explainedEvent) MarshalJSON() ([]byte, error) {
 func explainedEvents(list Part[projections.ProcessedEvent], related Related) part {
 	out := part{Items: make([]any, len(list.Items)), Earlier: list.Earlier}
 	for i, e := range list.Items {
-		out.Items[i] = explainedEvent{row{e}, why(e, related)}
+		out.Items[i] = explainedEvent{row{e}, Why(e, related)}
 	}
 	return out
 }

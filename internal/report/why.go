@@ -7,9 +7,9 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// why explains in sentences what an event did. The rows show the present state, so why
+// Why explains in sentences what an event did. The rows show the present state, so Why
 // says of the past only what they prove.
-func why(e projections.ProcessedEvent, related Related) string {
+func Why(e projections.ProcessedEvent, related Related) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
 		_, named := related.Payments[e.ProviderPaymentID]

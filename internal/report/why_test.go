@@ -72,7 +72,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 		},
 	} {
 		c.e.EventID, c.e.ProviderPaymentID = "e1", "p1"
-		require.Equal(t, want, why(c.e, c.related))
+		require.Equal(t, want, Why(c.e, c.related))
 	}
 }
 
@@ -90,7 +90,7 @@ func TestANameThatCouldBeMisreadIsQuoted(t *testing.T) {
 func TestACorrectionIsExplained(t *testing.T) {
 	t.Parallel()
 	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
-	text := why(e, Related{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
+	text := Why(e, Related{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
 	require.Contains(t, text, "earlier events had granted too much, so a correction took back 200 credits.")
 	require.Contains(t, text, "a correction gave back 1 credit.")
 }
