@@ -23,12 +23,14 @@ import (
 type sourceFlags struct {
 	cli.Common
 	cli.ArchiveFlags
-	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
+	DatabaseURL     string `name:"database-url" env:"DATABASE_URL" help:"Postgres; empty: a private one in the data directory."`
+	DatabaseURLFile string `name:"database-url-file" env:"DATABASE_URL_FILE" help:"File that contains database-url, which may have a password."`
 }
 
 // Check implements cli.Checked.
 func (f *sourceFlags) Check(faults *cli.Faults) {
 	f.Common.Check(faults)
+	f.DatabaseURL = cli.URLText("DATABASE_URL", f.DatabaseURL, f.DatabaseURLFile, faults)
 	f.CheckArchive(&f.Common, faults)
 }
 

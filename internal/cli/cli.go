@@ -155,3 +155,14 @@ func SecretText(name, value, file string, faults *Faults) string {
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }
+
+// URLText is SecretText for an address. An empty file is a fault: without an address the programs
+// would use a log or a database of their own.
+func URLText(name, value, file string, faults *Faults) string {
+	before := len(faults.list)
+	text := SecretText(name, value, file, faults)
+	if file != "" && text == "" && len(faults.list) == before {
+		faults.Addf("%s_FILE is empty", name)
+	}
+	return text
+}

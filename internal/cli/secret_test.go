@@ -82,3 +82,24 @@ func TestASecretsFileThatCannotBeReadIsAFault(t *testing.T) {
 		require.Regexp(t, `^SIGNING_FILE: .*`+path+`.*\nand another fault$`, faults)
 	}
 }
+
+func TestAnAddressMayBeInAFile(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"--nats-url=tls://ingest:pw@host"},
+		{"--nats-url-file", fileOf(t, "tls://ingest:pw@host\n")},
+	} {
+		w := setup(t)
+		_, err := w.parse(args...)
+		require.NoError(t, err)
+		require.Equal(t, "tls://ingest:pw@host", w.grammar.Serve.NATSURL)
+	}
+	for want, args := range map[string][]string{
+		"NATS_URL and NATS_URL_FILE are both set":                 {"--nats-url=tls://ingest:pw@host", "--nats-url-file", fileOf(t, "tls://host")},
+		"NATS_URL_FILE is empty":                                  {"--nats-url-file", fileOf(t, "\n")},
+		"NATS_URL_FILE: open /missing: no such file or directory": {"--nats-url-file=/missing"},
+	} {
+		_, err := setup(t).parse(args...)
+		require.EqualError(t, err, want)
+	}
+}
