@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -45,6 +45,12 @@ test-monitoring: ## the alert rules with promtool, and every expression of rules
 	$(PROMTOOL) check rules ../rules.yaml && \
 	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
 	go test -count 1 ./...
+
+test-units: ## the exposure of each unit of systemd is below 2.0, as systemd-analyze rates it
+	@for unit in deploy/systemd/*.service; do \
+		rating="$$(systemd-analyze security --offline=true --no-pager --threshold=19 "$$unit")" || { echo "$$rating"; exit 1; }; \
+		echo "$$rating" | tail -n 1; \
+	done
 
 EVENTS ?= 200000
 BACKLOG ?= 100000

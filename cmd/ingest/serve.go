@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/sdnotify"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/telemetry/traces"
 	"github.com/payfold/payfold/internal/webhook"
@@ -39,6 +40,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.Run(ctx) })
 	group.Go(func() error { return c.receive(ctx, state, logger, registry) })
+	group.Go(func() error { sdnotify.Run(ctx, state.readiness.Ready, logger); return nil })
 	return group.Wait()
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/sdnotify"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/telemetry/traces"
@@ -64,6 +65,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.Run(working) })
 	group.Go(func() error { return c.project(working, readiness, logger, registry) })
+	group.Go(func() error { sdnotify.Run(working, readiness.Ready, logger); return nil })
 	err = group.Wait()
 	if ctx.Err() != nil {
 		return nil // a normal stop

@@ -13,6 +13,8 @@ var otherVariables = map[string]string{
 	"GOMAXPROCS": "the Go runtime reads it",
 	"GOGC":       "the Go runtime reads it",
 
+	"NOTIFY_SOCKET": "internal/sdnotify reads it, as other programs do",
+
 	"AWS_ACCESS_KEY_ID":     "the client of object stores reads it",
 	"AWS_SECRET_ACCESS_KEY": "the client of object stores reads it",
 	"AWS_PROFILE":           "the client of object stores reads it",
