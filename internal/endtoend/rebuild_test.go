@@ -167,6 +167,7 @@ func TestARebuildMakesTheTablesAsOfASequenceOrATime(t *testing.T) {
 	require.Contains(t, w.run(t, "rebuild", "--until", moment.Format(time.RFC3339Nano), "--schema", "second"), "as of seq 2")
 	require.Contains(t, w.run(t, "rebuild", "--until-seq", "0", "--schema", "zero"), "as of seq 0")
 	w.run(t, "rebuild", "--until-seq", "1", "--schema", "first") // it exists already
+	require.True(t, mustQuery[bool](t, w.database, "select to_regclass('first.processed_event_stream_seq') is not null"), "people look at it")
 	for schema, balance := range map[string]int64{"first": 10, "second": 15, "portal": 16, "zero": 0} {
 		require.Equal(t, balance, mustQuery[int64](t, w.database, "select coalesce(sum(balance), 0)::bigint from "+schema+".credits"), schema)
 	}

@@ -38,6 +38,7 @@ func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	if err := c.prepare(ctx, info, until); err != nil {
 		return store.Schema{}, err
 	}
+	c.LiveIndexes = c.LiveIndexes || c.asOf()
 	if err := c.Rebuild.Run(ctx, until); err != nil {
 		return store.Schema{}, c.Interrupted(ctx, err)
 	}
@@ -66,11 +67,13 @@ func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, er
 }
 
 func (c *Command) prepare(ctx context.Context, info eventlog.Info, until uint64) error {
-	if c.UntilSeq == nil && c.Until.IsZero() {
-		return c.Store.Prepare(ctx, info.LogID, info.Partitions, c.Rules)
+	if c.asOf() {
+		return c.Store.PrepareAsOf(ctx, info.LogID, info.Partitions, c.Rules, until)
 	}
-	return c.Store.PrepareAsOf(ctx, info.LogID, info.Partitions, c.Rules, until)
+	return c.Store.Prepare(ctx, info.LogID, info.Partitions, c.Rules)
 }
+
+func (c *Command) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
 // askAfter is the time for one more question after a command was interrupted.
 const askAfter = time.Second

@@ -39,7 +39,7 @@ type Rebuild struct {
 	UpTo        identity.Positions                 // later messages are left out; nil: none are
 	Look        func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
 	Scratch     bool                               // for tables that are compared and dropped: a refused event is an error, no index is made at the end
-	LiveIndexes bool                               // for tables that become live: the indexes that only live work needs are made, too
+	LiveIndexes bool                               // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
 	quarantine  store.Quarantine
 }
 

@@ -8,7 +8,7 @@ type Index struct {
 	Name, Table string
 	Create      string // the statement that creates the index
 	Key         string // the statement that makes it the index of a key; empty where it is none
-	LiveOnly    bool   // only work on live tables needs it: explain, out-of-order events, invitations
+	LiveOnly    bool   // a rebuild does without it: explain and the console, out-of-order events, invitations
 }
 
 // indexOn declares an index of a table.
