@@ -13,16 +13,15 @@ import (
 
 // DatabaseStatus is the state of the database at one moment.
 type DatabaseStatus struct {
-	At          time.Time            `json:"at"` // by the database's clock
-	Live        store.Schema         `json:"live"`
-	Partitions  []Partition          `json:"-"` // Status adds the lag
-	Members     []Member             `json:"members"`
-	Outcomes    []OutcomeCount       `json:"outcomes"`
-	Duplicates  int64                `json:"duplicates"` // messages with the id of an earlier event
-	Waiting     WaitingStatus        `json:"waiting_for_user"`
-	OutOfOrder  Counted[OutOfOrder]  `json:"disorder"`
-	Quarantined Counted[Quarantined] `json:"poison"`
-	Schemas     []store.Schema       `json:"schemas"`
+	At           time.Time            `json:"at"` // by the database's clock
+	Live         store.Schema         `json:"live"`
+	Partitions   []Partition          `json:"-"` // Status adds the lag
+	Members      []Member             `json:"members"`
+	*EventCounts                      // nil: they were not counted
+	Waiting      WaitingStatus        `json:"waiting_for_user"`
+	OutOfOrder   Counted[OutOfOrder]  `json:"disorder"`
+	Quarantined  Counted[Quarantined] `json:"poison"`
+	Schemas      []store.Schema       `json:"schemas"`
 }
 
 // Partition is the state of one partition of the log.
@@ -39,6 +38,12 @@ type Member struct {
 	Owner      string    `json:"owner"`
 	LastSeen   time.Time `json:"last_seen"`
 	Partitions int64     `json:"partitions"` // number of leases that have not expired
+}
+
+// EventCounts counts all messages that the tables have.
+type EventCounts struct {
+	Outcomes   []OutcomeCount `json:"outcomes"`
+	Duplicates int64          `json:"duplicates"` // messages with the id of an earlier event
 }
 
 // OutcomeCount counts the events with one outcome; rejected events are counted by reason.
@@ -99,9 +104,31 @@ var listQuarantined string
 // take a second. The error is store.ErrNotPrepared where there are no tables yet.
 func readDatabase(ctx context.Context, database *store.Store) (out DatabaseStatus, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		out = DatabaseStatus{}
-		return out.read(ctx, tx, database.Schema())
+		if out, err = ReadDatabase(ctx, tx, database.Schema()); err != nil {
+			return err
+		}
+		out.EventCounts = &EventCounts{}
+		return out.EventCounts.read(ctx, tx)
 	})
+	return out, err
+}
+
+func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) error {
+	err := readList(ctx, tx, &c.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
+	if err != nil {
+		return fmt.Errorf("read the outcomes: %w", err)
+	}
+	if err := tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&c.Duplicates); err != nil {
+		return fmt.Errorf("read the duplicates: %w", err)
+	}
+	return nil
+}
+
+// ReadDatabase reads the status of the schema's tables without EventCounts, so its time does
+// not depend on the number of events. The error is store.ErrNotPrepared where there are no
+// tables.
+func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out DatabaseStatus, err error) {
+	err = out.read(ctx, tx, schema)
 	return out, err
 }
 
@@ -124,12 +151,6 @@ func (out *DatabaseStatus) read(ctx context.Context, tx pgx.Tx, live string) (er
 		{"the clock", func() error { return tx.QueryRow(ctx, "select now()").Scan(&out.At) }},
 		{"the partitions", func() error { return readList(ctx, tx, &out.Partitions, statusPartitions) }},
 		{"the members", func() error { return readList(ctx, tx, &out.Members, statusMembers) }},
-		{"the outcomes", func() error {
-			return readList(ctx, tx, &out.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
-		}},
-		{"the duplicates", func() error {
-			return tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&out.Duplicates)
-		}},
 		{"the payments that wait for their user", func() error {
 			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown)
 			return err

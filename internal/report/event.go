@@ -79,26 +79,26 @@ func (e Event) object() any {
 		copies = []Duplicate{}
 	}
 	return struct {
-		Event       row          `json:"event"`
-		Why         string       `json:"why"`
-		Copies      []Duplicate  `json:"copies"`
-		More        int64        `json:"earlier_copies"`
-		Payment     row          `json:"payment"`
-		Others      part         `json:"other_events_of_payment"`
-		Ledger      lines        `json:"credit_ledger"`
-		Reversals   []any        `json:"reversals"`
-		Before      int64        `json:"earlier_reversals"`
-		Credits     row          `json:"credits"`
-		State       row          `json:"subscription_state"`
-		Shown       row          `json:"subscription"`
-		License     row          `json:"pro_license"`
-		OutOfOrder  []OutOfOrder `json:"disorder"`
-		Quarantined *Quarantined `json:"poison"`
+		Event       row                              `json:"event"`
+		Why         string                           `json:"why"`
+		Copies      []Duplicate                      `json:"copies"`
+		More        int64                            `json:"earlier_copies"`
+		Payment     row                              `json:"payment"`
+		Others      Part[projections.ProcessedEvent] `json:"other_events_of_payment"`
+		Ledger      Lines                            `json:"credit_ledger"`
+		Reversals   []any                            `json:"reversals"`
+		Before      int64                            `json:"earlier_reversals"`
+		Credits     row                              `json:"credits"`
+		State       row                              `json:"subscription_state"`
+		Shown       row                              `json:"subscription"`
+		License     row                              `json:"pro_license"`
+		OutOfOrder  []OutOfOrder                     `json:"disorder"`
+		Quarantined *Quarantined                     `json:"poison"`
 	}{
 		row{e.EventRows.Event},
 		Why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
 		row{e.EventRows.Payment},
-		partOf(e.Others), linesOf(e.Ledger), rowsOf(e.EventRows.Reversals.Items), e.EventRows.Reversals.Earlier,
+		e.Others, e.Ledger, rowsOf(e.EventRows.Reversals.Items), e.EventRows.Reversals.Earlier,
 		row{e.EventRows.Credits},
 		row{e.EventRows.Subscription},
 		row{e.Shown},

@@ -99,7 +99,7 @@ func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int)
 		if err != nil {
 			return err
 		}
-		duplicates, err := newestOf(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
+		duplicates, err := Newest(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int)
 // events, reversals and ledger lines.
 func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	e := o.Event
-	o.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, e.EventID)
+	o.Ledger, err = NewestLines(ctx, tx, "event_id = $1", limit, e.EventID)
 	if err != nil || e.ProviderPaymentID == "" {
 		return err
 	}
@@ -140,24 +140,36 @@ func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err 
 		}
 	}
 	if p := o.Payment; p != nil {
-		names = append(names, p.ProviderPaymentID, p.TransactionID)
-		if p.FirstOfOrder || p.MergedID != "" {
-			names = append(names, p.OrderID, p.MergedID)
-		}
-		o.Reversals, err = newestOf(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
+		names = append(names, PaymentNames(*p)...)
+		o.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}
 		if p.UserID != "" {
-			o.Ledger, err = newestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit, []string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
-			if err != nil {
+			if o.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
 				return err
 			}
 		}
 	}
-	o.Others, err = newestOf(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
+	o.Others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
 		"stream_seq desc", limit, names, e.EventID)
 	return err
+}
+
+// PaymentNames lists the names that events and reversals may have for the payment. Some may be
+// empty.
+func PaymentNames(p projections.Payment) []string {
+	names := []string{p.ProviderPaymentID, p.TransactionID}
+	if p.FirstOfOrder || p.MergedID != "" {
+		names = append(names, p.OrderID, p.MergedID)
+	}
+	return names
+}
+
+// LedgerOfPayment reads the newest ledger lines of a payment, of both users where it had two.
+func LedgerOfPayment(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (Lines, error) {
+	return NewestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit,
+		[]string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
 }
 
 // readUser reads what the user of the event has now: the subscription, credits or licence

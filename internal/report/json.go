@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
@@ -9,13 +10,16 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// row is a row of a table as a JSON object of its columns; an empty text and the
-// zero time are null, as in the table.
-type row struct{ value any }
+// Row is a row of a table, or a pointer to one. In JSON it is an object of the table's columns;
+// an empty text and the zero time are null there, as in the table, and so is a nil pointer.
+type Row[R any] struct{ Columns R }
+
+// row is a Row of any table.
+type row = Row[any]
 
 // MarshalJSON implements json.Marshaler.
-func (r row) MarshalJSON() ([]byte, error) {
-	value := reflect.Indirect(reflect.ValueOf(r.value))
+func (r Row[R]) MarshalJSON() ([]byte, error) {
+	value := reflect.Indirect(reflect.ValueOf(r.Columns))
 	if !value.IsValid() {
 		return []byte("null"), nil
 	}
@@ -58,19 +62,23 @@ func rowsOf[R any](list []R) []any {
 	out := make([]any, len(list))
 	for i := range list {
 		out[i] = row{list[i]}
+		if own, has := any(list[i]).(json.Marshaler); has {
+			out[i] = own
+		}
 	}
 	return out
 }
 
 func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier} }
 
-// lines is a bounded ledger in JSON: earlier_sum and the items' deltas come to sum.
-type lines struct {
-	part
-	EarlierSum int64 `json:"earlier_sum"`
-	Sum        int64 `json:"sum"`
-}
+// MarshalJSON implements json.Marshaler.
+func (p Part[T]) MarshalJSON() ([]byte, error) { return page.Marshal(partOf(p)) }
 
-func linesOf(ledger Lines) lines {
-	return lines{partOf(ledger.Part), ledger.EarlierSum, ledger.Sum}
+// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas come to sum.
+func (l Lines) MarshalJSON() ([]byte, error) {
+	return page.Marshal(struct {
+		part
+		EarlierSum int64 `json:"earlier_sum"`
+		Sum        int64 `json:"sum"`
+	}{partOf(l.Part), l.EarlierSum, l.Sum})
 }

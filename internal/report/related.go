@@ -94,9 +94,9 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	return out, err
 }
 
-// newestOf reads the newest rows of a table that the condition where selects; args are its
+// Newest reads the newest rows of a table that the condition where selects; args are its
 // arguments.
-func newestOf[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
+func Newest[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
 	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
 	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
 		return out, err
@@ -112,9 +112,9 @@ func newestOf[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], whe
 	return out, nil
 }
 
-// newestLines reads the newest lines of the ledger that the condition where selects.
-func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
-	out.Part, err = newestOf(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
+// NewestLines reads the newest lines of the ledger that the condition where selects.
+func NewestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
+	out.Part, err = Newest(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
 	if err != nil {
 		return out, err
 	}

@@ -65,6 +65,12 @@ func ReadStatus(ctx context.Context, log Log, tables func(ctx context.Context, w
 	return status, fault
 }
 
+// WithLog joins the state of the database with that of the log, which it queries now: events
+// that arrive after the database was read count as lag.
+func WithLog(ctx context.Context, log Log, database DatabaseStatus) Status {
+	return newStatus(ctx, log, database, nil)
+}
+
 // newStatus joins the state of the database, or its fault, with the state of the log. It
 // queries the log after the database, so that events that arrive in between count as lag.
 func newStatus(ctx context.Context, log Log, database DatabaseStatus, fault error) Status {

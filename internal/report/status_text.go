@@ -126,6 +126,9 @@ func partitionRow(p Partition, last int) []string {
 }
 
 func outcomesText(p *page.Page, s *DatabaseStatus) {
+	if s.EventCounts == nil {
+		return
+	}
 	p.Section("EVENTS")
 	var total int64
 	var rows [][]string

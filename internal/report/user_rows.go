@@ -72,14 +72,14 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
-	if o.Events, err = newestOf(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
+	if o.Events, err = Newest(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
 		return err
 	}
-	if o.Payments, err = newestOf(ctx, tx, tables.Payments, "provider_payment_id in ("+userPayments+")",
+	if o.Payments, err = Newest(ctx, tx, tables.Payments, "provider_payment_id in ("+userPayments+")",
 		"stream_seq desc, provider_payment_id", limit, o.User); err != nil {
 		return err
 	}
-	if o.Subscriptions, err = newestOf(ctx, tx, tables.SubscriptionStates, "user_id = $1",
+	if o.Subscriptions, err = Newest(ctx, tx, tables.SubscriptionStates, "user_id = $1",
 		"stream_seq desc, subscription_id", limit, o.User); err != nil {
 		return err
 	}
@@ -103,10 +103,10 @@ func (o *UserRows) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err e
 	if o.Credits, err = tables.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
-	if o.Packs, err = newestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {
+	if o.Packs, err = NewestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindOneTime); err != nil {
 		return err
 	}
-	if o.Grants, err = newestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindSubscription); err != nil {
+	if o.Grants, err = NewestLines(ctx, tx, "user_id = $1 and kind = $2", limit, o.User, projections.KindSubscription); err != nil {
 		return err
 	}
 	now := &o.Subscription

@@ -23,7 +23,7 @@ func pageAt(second int, applied int64, lag uint64) report.Status {
 	return report.Status{
 		Log: &report.LogStatus{Head: uint64(applied) + lag},
 		Database: &report.DatabaseStatus{
-			At: noon.Add(time.Duration(second) * time.Second), Duplicates: 1, Outcomes: []report.OutcomeCount{{Outcome: "applied", Events: applied - 1}},
+			At: noon.Add(time.Duration(second) * time.Second), EventCounts: &report.EventCounts{Duplicates: 1, Outcomes: []report.OutcomeCount{{Outcome: "applied", Events: applied - 1}}},
 		},
 		Lag: &report.Lag{Events: lag, Oldest: &noon},
 	}

@@ -1,0 +1,71 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Filter selects events. An empty field selects all. The zero Filter lists the newest events.
+type Filter struct {
+	Type         string // exact, or with * at its end: what begins so
+	Outcome      string
+	Reason       string
+	Kind         string
+	User         string // whom the rules found for the event when it was applied
+	Payment      string // any of its names
+	Subscription string
+
+	From, To time.Time // received at From or later, and before To
+
+	Before int64 // events that are older in the log than this sequence; 0: all
+}
+
+// EventList is a page of a list of events, the newest in the log first.
+type EventList struct {
+	Moment
+	Items []report.Explained `json:"items"`
+
+	// Next is Filter.Before for the next page; nil if this is the last one. Events that are
+	// applied later do not move the pages that follow: they are before the first one, except
+	// those of a partition that was behind.
+	Next *int64 `json:"next_before"`
+
+	// SearchedTo is the sequence down to which the list has every event that was asked for. If
+	// Complete is false, the page ends there because it looked at as many events as a page may.
+	// Then it can have few items, or none, although there are more.
+	SearchedTo int64 `json:"searched_to"`
+	Complete   bool  `json:"complete"`
+}
+
+// Events returns a page of at most limit events.
+func Events(ctx context.Context, db *store.Store, f Filter, limit int) (EventList, error) {
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out EventList, err error) {
+		s, err := newSearch(ctx, tx, f)
+		if err != nil {
+			return out, err
+		}
+		found, err := s.page(ctx, tx, limit)
+		if err != nil {
+			return out, fmt.Errorf("list events: %w", err)
+		}
+		out = EventList{Moment: now, Next: found.next, SearchedTo: found.searchedTo, Complete: found.complete}
+		out.Items, err = explainedAt(ctx, tx, found.seqs)
+		return out, err
+	})
+}
+
+// explainedAt reads and explains the events at these sequences, the newest first.
+func explainedAt(ctx context.Context, tx pgx.Tx, seqs []int64) ([]report.Explained, error) {
+	events, err := tables.ProcessedEvents.Rows(ctx, tx, "where stream_seq = any($1) order by stream_seq desc", seqs)
+	if err != nil {
+		return nil, err
+	}
+	return report.ExplainEvents(ctx, tx, events)
+}

@@ -1,0 +1,160 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Kinds of a Hit.
+const (
+	HitEvent        = "event"
+	HitUser         = "user"
+	HitPayment      = "payment"
+	HitSubscription = "subscription"
+)
+
+// Hit is something that has the name which was searched for.
+type Hit struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	Text string `json:"text"` // what of it has that name
+}
+
+// maxHits bounds a search.
+const maxHits = 20
+
+// Search looks for an id as the provider wrote it or as the tables have it: of an event, user,
+// payment, transaction, order or subscription; for a sequence of the log; and for a GitHub user.
+// It finds whole names only: the indexes are ordered by the language of the database, which does
+// not keep names with the same beginning together.
+func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
+	text = storable(strings.TrimSpace(text))
+	if text == "" {
+		return []Hit{}, nil
+	}
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Hit, error) {
+		found := hits{}
+		for _, look := range []func(context.Context, pgx.Tx, string) error{
+			found.events, found.messages, found.payments, found.subscriptions, found.users, found.gitHubUsers,
+		} {
+			if err := look(ctx, tx, text); err != nil {
+				return nil, fmt.Errorf("search: %w", err)
+			}
+		}
+		return found[:min(len(found), maxHits)], nil
+	})
+}
+
+// hits are in the order in which they were found, each thing once.
+type hits []Hit
+
+func (h *hits) add(kind, id, text string) {
+	for _, known := range *h {
+		if known.Kind == kind && known.ID == id {
+			return
+		}
+	}
+	*h = append(*h, Hit{kind, id, text})
+}
+
+func (h *hits) events(ctx context.Context, tx pgx.Tx, id string) error {
+	found, err := tables.ProcessedEvents.Rows(ctx, tx, "where event_id = any($1)", events.PossibleIDs(id))
+	h.addEvents(found)
+	return err
+}
+
+func (h *hits) addEvents(found []projections.ProcessedEvent) {
+	for _, e := range found {
+		h.add(HitEvent, e.EventID, fmt.Sprintf("%s, seq %d", cmp.Or(e.EventType, "event"), e.StreamSeq))
+	}
+}
+
+func (h *hits) messages(ctx context.Context, tx pgx.Tx, seq string) error {
+	n, err := strconv.ParseInt(seq, 10, 64)
+	if err != nil {
+		return nil
+	}
+	found, err := tables.ProcessedEvents.Rows(ctx, tx, "where stream_seq = $1", n)
+	h.addEvents(found)
+	if err != nil {
+		return err
+	}
+	duplicates, err := tables.DuplicateEvents.Rows(ctx, tx, "where stream_seq = $1", n)
+	for _, d := range duplicates {
+		h.add(HitEvent, d.EventID, fmt.Sprintf("duplicate at seq %d", n))
+	}
+	return err
+}
+
+func (h *hits) payments(ctx context.Context, tx pgx.Tx, name string) error {
+	found, err := tables.PaymentsNamed(ctx, tx, []string{name})
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		h.add(HitPayment, p.ProviderPaymentID, paymentName(p, name))
+	}
+	if len(found) > 0 {
+		return nil
+	}
+	return h.namedBy(ctx, tx, HitPayment, "provider_payment_id", name)
+}
+
+func paymentName(p projections.Payment, name string) string {
+	switch name {
+	case p.TransactionID:
+		return "transaction"
+	case p.OrderID:
+		return "order"
+	}
+	return "payment"
+}
+
+func (h *hits) subscriptions(ctx context.Context, tx pgx.Tx, id string) error {
+	found, err := tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", id)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		h.add(HitSubscription, id, found.Status)
+		return nil
+	}
+	return h.namedBy(ctx, tx, HitSubscription, "subscription_id", id)
+}
+
+func (h *hits) users(ctx context.Context, tx pgx.Tx, user string) error {
+	return h.namedBy(ctx, tx, HitUser, "user_id", user)
+}
+
+// namedBy adds what an event names.
+func (h *hits) namedBy(ctx context.Context, tx pgx.Tx, kind, column, name string) error {
+	event, err := tables.ProcessedEvents.Row(ctx, tx, "where "+column+" = $1 order by stream_seq desc limit 1", name)
+	if err == nil && event != nil {
+		h.add(kind, name, fmt.Sprintf("named by %s", event.EventID))
+	}
+	return err
+}
+
+// gitHubUsers adds the users whose purchases invite a GitHub user. GitHub ignores case.
+func (h *hits) gitHubUsers(ctx context.Context, tx pgx.Tx, name string) error {
+	found, err := tables.Payments.Rows(ctx, tx, "where github_username is not null and lower(github_username) = lower($1) limit $2", name, maxHits)
+	for _, p := range found {
+		switch user := p.UserID; {
+		case user != "":
+			h.add(HitUser, user, "GitHub user "+p.GitHubUsername)
+		default:
+			h.add(HitPayment, p.ProviderPaymentID, "GitHub user "+p.GitHubUsername)
+		}
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Moment says which moment of which tables an answer shows.
+type Moment struct {
+	At       time.Time `json:"at"` // by the database's clock
+	Schema   string    `json:"schema"`
+	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: they follow the log
+	Position int64     `json:"position"`  // every message up to it is applied
+}
+
+// ErrNotIndexed means that tables which a rebuild fills cannot be read event by event: the
+// indexes for that are made at the end of a rebuild with --until, and by a promotion.
+var ErrNotIndexed = errors.New("these tables have no index of their events")
+
+// view calls read in one store.View, with indexes preferred: the statistics of Postgres may be
+// older than most of the rows.
+func view[T any](ctx context.Context, db *store.Store, read func(context.Context, pgx.Tx, Moment) (T, error)) (out T, err error) {
+	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
+			return err
+		}
+		now, err := readMoment(ctx, tx, db.Schema())
+		if err != nil {
+			return err
+		}
+		out, err = read(ctx, tx, now)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return out, nil
+}
+
+// viewEvents is view for tables whose events have indexes, otherwise ErrNotIndexed.
+func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.Context, pgx.Tx, Moment) (T, error)) (T, error) {
+	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (none T, err error) {
+		var indexed bool
+		if err := tx.QueryRow(ctx, "select to_regclass('processed_event_stream_seq') is not null").Scan(&indexed); err != nil {
+			return none, err
+		}
+		if !indexed {
+			return none, fmt.Errorf("schema %s: %w", now.Schema, ErrNotIndexed)
+		}
+		return read(ctx, tx, now)
+	})
+}
+
+func readMoment(ctx context.Context, tx pgx.Tx, schema string) (Moment, error) {
+	out := Moment{Schema: schema}
+	err := tx.QueryRow(ctx, `select now(), until_seq, (select coalesce(min(position), 0) from checkpoint)
+		from payfold.schema_state where schema_name = $1`, schema).Scan(&out.At, &out.Until, &out.Position)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Moment{}, store.NoSchema(schema)
+	}
+	if err != nil {
+		return Moment{}, fmt.Errorf("read the moment: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,108 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// PaymentAnswer shows one payment, and what belongs to it. Its lists have the newest items in
+// the order of the log.
+type PaymentAnswer struct {
+	Moment
+	Names       []string                            `json:"names"`   // under which events may have it
+	Payment     *report.Row[projections.Payment]    `json:"payment"` // nil if only events name it, all of them without effect
+	Events      report.Part[report.Explained]       `json:"events"`  // also those that were rejected
+	Ledger      report.Lines                        `json:"credit_ledger"`
+	Reversals   report.Part[projections.Reversal]   `json:"reversals"`
+	License     *report.Row[projections.ProLicense] `json:"pro_license"` // of its user, where it is of kind pro
+	Invitations []invitations.Invitation            `json:"invitations"` // that it was made for, as they are now
+}
+
+// Payment looks for the payment with that name: its key, a transaction, or an order. Lists have
+// at most limit items. The error is store.ErrUnknown where no event names it.
+func Payment(ctx context.Context, db *store.Store, name string, limit int) (PaymentAnswer, error) {
+	name = storable(name)
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (PaymentAnswer, error) {
+		out := PaymentAnswer{Moment: now, Invitations: []invitations.Invitation{}}
+		if err := out.read(ctx, tx, name, limit); err != nil {
+			return out, fmt.Errorf("read payment %s: %w", name, err)
+		}
+		if out.Payment == nil && len(out.Events.Items) == 0 {
+			return out, store.ErrUnknown
+		}
+		return out, nil
+	})
+}
+
+func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit int) error {
+	payments, err := tables.PaymentsNamed(ctx, tx, []string{name})
+	if err != nil {
+		return err
+	}
+	a.Names = []string{name}
+	for _, p := range payments {
+		if a.Payment == nil || p.ProviderPaymentID == name {
+			a.Payment = &report.Row[projections.Payment]{Columns: p}
+		}
+	}
+	if a.Payment != nil {
+		a.Names = append(a.Names, report.PaymentNames(a.Payment.Columns)...)
+	}
+	a.Names = cleanNames(a.Names)
+	if a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names); err != nil {
+		return err
+	}
+	if a.Reversals, err = report.Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, a.Names); err != nil {
+		return err
+	}
+	if a.Payment == nil {
+		return nil
+	}
+	return a.readUser(ctx, tx, a.Payment.Columns, limit)
+}
+
+func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {
+	if a.Ledger, err = report.LedgerOfPayment(ctx, tx, p, limit); err != nil || p.Kind != projections.KindPro {
+		return err
+	}
+	license, err := tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID)
+	if err != nil {
+		return err
+	}
+	if license != nil {
+		a.License = &report.Row[projections.ProLicense]{Columns: *license}
+	}
+	all, err := invitations.OfUser(ctx, tx, p.UserID)
+	for _, one := range all {
+		if slices.Contains(a.Names, one.PaymentID) {
+			a.Invitations = append(a.Invitations, one)
+		}
+	}
+	return err
+}
+
+// explainedPart reads the newest events that a condition selects.
+func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out report.Part[report.Explained], err error) {
+	events, err := report.Newest(ctx, tx, tables.ProcessedEvents, where, "stream_seq desc", limit, args...)
+	if err != nil {
+		return out, err
+	}
+	out.Earlier = events.Earlier
+	out.Items, err = report.ExplainEvents(ctx, tx, events.Items)
+	return out, err
+}
+
+// cleanNames sorts the names, each once, without the empty one.
+func cleanNames(names []string) []string {
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}

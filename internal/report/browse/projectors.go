@@ -1,0 +1,30 @@
+package browse
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// ProjectorsAnswer shows how the work on the live tables stands. It counts no events: its
+// Database.EventCounts is nil.
+type ProjectorsAnswer struct {
+	Moment
+	report.Status
+}
+
+// Projectors reads the state of the work on the store's tables, and that of the log.
+func Projectors(ctx context.Context, log report.Log, db *store.Store) (ProjectorsAnswer, error) {
+	var database report.DatabaseStatus
+	now, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
+		database, err = report.ReadDatabase(ctx, tx, db.Schema())
+		return now, err
+	})
+	if err != nil {
+		return ProjectorsAnswer{}, err
+	}
+	return ProjectorsAnswer{now, report.WithLog(ctx, log, database)}, nil
+}

@@ -1,0 +1,86 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// SubscriptionAnswer shows one subscription, and what belongs to it. Its lists have the newest
+// items in the order of the log.
+type SubscriptionAnswer struct {
+	Moment
+	ID       string                                     `json:"subscription_id"`
+	State    *report.Row[projections.SubscriptionState] `json:"subscription_state"` // nil if only rejected events and payments name it
+	Current  *report.Row[projections.Subscription]      `json:"subscription"`       // the one that its user is shown; nil if none
+	Shown    bool                                       `json:"shown"`              // whether that is this one
+	Payments report.Part[projections.Payment]           `json:"payments"`
+	Events   report.Part[report.Explained]              `json:"events"`
+}
+
+// Subscription looks for the subscription of that id; an implicit one is "implicit:" and its
+// user. Lists have at most limit items. The error is store.ErrUnknown where no event names it.
+func Subscription(ctx context.Context, db *store.Store, id string, limit int) (SubscriptionAnswer, error) {
+	id = storable(id)
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (SubscriptionAnswer, error) {
+		out := SubscriptionAnswer{Moment: now, ID: id}
+		if err := out.read(ctx, tx, limit); err != nil {
+			return out, fmt.Errorf("read subscription %s: %w", id, err)
+		}
+		if out.State == nil && len(out.Events.Items) == 0 && len(out.Payments.Items) == 0 {
+			return out, store.ErrUnknown
+		}
+		return out, nil
+	})
+}
+
+func (a *SubscriptionAnswer) read(ctx context.Context, tx pgx.Tx, limit int) error {
+	if err := a.readState(ctx, tx); err != nil {
+		return err
+	}
+	events, payments, of := "subscription_id = $1", "subscription_id = $1", a.ID
+	if user, implicit := strings.CutPrefix(a.ID, projections.ImplicitSubscription("")); implicit {
+		events, payments, of = implicitEvents, implicitPayments, user
+	}
+	var err error
+	if a.Payments, err = report.Newest(ctx, tx, tables.Payments, payments, "stream_seq desc, provider_payment_id", limit, of); err != nil {
+		return err
+	}
+	a.Events, err = explainedPart(ctx, tx, events, limit, of)
+	return err
+}
+
+// What belongs to the implicit subscription of a user; see projections.ProcessedEvent.Subscription.
+// Payments are found by their events because they have no index by user.
+const (
+	implicitEvents = `user_id = $1 and subscription_id is null and kind = 'subscription'
+		and event_type not in ('refund.created', 'dispute.created')`
+	implicitPayments = `subscription_id is null and user_id = $1 and kind = 'subscription' and provider_payment_id in (
+		select provider_payment_id from processed_event where user_id = $1 and subscription_id is null and kind = 'subscription')`
+)
+
+func (a *SubscriptionAnswer) readState(ctx context.Context, tx pgx.Tx) error {
+	state, err := tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", a.ID)
+	if err != nil || state == nil {
+		return err
+	}
+	a.State = &report.Row[projections.SubscriptionState]{Columns: *state}
+	current, err := tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", state.UserID)
+	if err != nil || current == nil {
+		return err
+	}
+	a.Current = &report.Row[projections.Subscription]{Columns: *current}
+	shown := current.SubscriptionID
+	if shown == "" {
+		shown = projections.ImplicitSubscription(current.UserID)
+	}
+	a.Shown = shown == a.ID
+	return nil
+}
