@@ -4,29 +4,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
-	"strings"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 type verifyCommand struct {
 	sourceFlags
 	rulesFlags
 	extrasFlag
-	cli.SecretFlags
-	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with retired signing secrets, one a line."`
-	Schema      string `name:"schema" default:"portal" help:"The schema to verify."`
+	signerFlags
+	Schema string `name:"schema" default:"portal" help:"The schema to verify."`
 	checkpointFlags
 	Strict bool `name:"strict" help:"Count a message that no given secret verifies as wrong."`
 	JSON   bool `name:"json" help:"Findings as one JSON object a line, the verdict last."`
-
-	signers []verify.Signer
 }
 
 // Check implements cli.Checked.
@@ -38,21 +32,7 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 	if c.Schema != store.LiveSchema && c.Schema != store.PreviousSchema {
 		faults.Add(store.CheckName(c.Schema))
 	}
-	current, previous := c.Take(faults)
-	secrets := []string{current, previous}
-	if c.RetiredFile != "" {
-		text, err := os.ReadFile(c.RetiredFile)
-		if err != nil {
-			faults.Addf("PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE: %w", err)
-		}
-		secrets = append(secrets, strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")...)
-	}
-	c.signers = nil
-	for _, secret := range secrets {
-		if secret != "" {
-			c.signers = append(c.signers, webhook.NewSecret(secret))
-		}
-	}
+	c.signerFlags.Check(faults)
 	if c.Strict && len(c.signers) == 0 {
 		faults.Addf("--strict: no secret is given, so every message would count as wrong; set %s or PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", cli.SecretName)
 	}

@@ -10,10 +10,13 @@
 --
 --   \password payfold_projector
 --   \password payfold_portal
+--   \password payfold_console
 --
 -- payfold_projector  DATABASE_URL of the projector. Owns portal and payfold, and
 --                    makes, renames and drops the schemas of a rebuild.
 -- payfold_portal     for programs that show the tables. Reads only portal.
+-- payfold_console    DATABASE_URL of projector console. Reads portal, payfold and
+--                    the schemas of rebuilds.
 
 begin;
 
@@ -25,6 +28,9 @@ begin
   if not exists (select from pg_roles where rolname = 'payfold_portal') then
     create role payfold_portal login;
   end if;
+  if not exists (select from pg_roles where rolname = 'payfold_console') then
+    create role payfold_console login;
+  end if;
   -- An administrator who is no superuser (managed servers) may act for the owner
   -- only as its member.
   if not (select rolsuper from pg_roles where rolname = current_user)
@@ -34,16 +40,17 @@ begin
 end
 $$;
 
--- The database: only these two come in, and only the projector makes schemas.
+-- The database: only these three come in, and only the projector makes schemas.
 do $$
 begin
   execute format('revoke all on database %I from public', current_database());
   execute format('grant connect, create, temporary on database %I to payfold_projector', current_database());
-  execute format('grant connect on database %I to payfold_portal', current_database());
+  execute format('grant connect on database %I to payfold_portal, payfold_console', current_database());
   execute format('alter role payfold_projector in database %I set search_path = portal', current_database());
   execute format('alter role payfold_portal in database %I set search_path = portal', current_database());
   -- Says early what the grants below enforce.
   execute format('alter role payfold_portal in database %I set default_transaction_read_only = on', current_database());
+  execute format('alter role payfold_console in database %I set default_transaction_read_only = on', current_database());
 end
 $$;
 revoke create on schema public from public;
@@ -59,6 +66,12 @@ revoke all on schema portal, payfold from public;
 grant usage on schema portal to payfold_portal;
 grant select on all tables in schema portal to payfold_portal;
 alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
+
+-- The console: also the schemas that a rebuild makes later.
+grant usage on schema portal, payfold to payfold_console;
+grant select on all tables in schema portal, payfold to payfold_console;
+alter default privileges for role payfold_projector grant usage on schemas to payfold_console;
+alter default privileges for role payfold_projector grant select on tables to payfold_console;
 
 -- Also after someone was more generous.
 revoke all on schema payfold from payfold_portal;

@@ -72,6 +72,9 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	if err != nil {
 		return fmt.Errorf("open the new server: %w", err)
 	}
+	if err := publishReader(ctx, at); err != nil {
+		return err
+	}
 	if err := durable.Replace(at.dsnFile, at.dsn(database)+"\n"); err != nil {
 		return err
 	}
@@ -81,10 +84,12 @@ func (s *Server) publish(ctx context.Context, at site) error {
 
 // dsn returns the connection string for one database. search_path is not a key of a libpq
 // URI, so it is passed in options.
-func (at site) dsn(name string) string {
+func (at site) dsn(name string) string { return at.dsnOf(superuser, at.password, name) }
+
+func (at site) dsnOf(role, password, name string) string {
 	// libpq does not decode "+", so a space would have to be %20. There are no spaces.
 	query := "host=" + url.QueryEscape(at.sockets) + "&port=" + port + "&options=-csearch_path%3Dportal"
-	target := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, at.password), Path: "/" + name, RawQuery: query}
+	target := url.URL{Scheme: "postgres", User: url.UserPassword(role, password), Path: "/" + name, RawQuery: query}
 	return target.String()
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -151,5 +152,36 @@ func TestKilledOwnerIsSucceededAtOnce(t *testing.T) {
 	require.Error(t, owner.Wait())
 	wait.Until(t, func() bool {
 		return query[time.Time](t, heir.dsn(t), "select pg_postmaster_start_time()").After(began)
+	})
+}
+
+func TestTheReaderChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	first := start(t, dir)
+	execute(t, first.dsn(t), "create schema portal", "create table note (body text)", "insert into note values ('kept')")
+	reader, err := ReaderDSN(dir)
+	require.NoError(t, err)
+	require.Equal(t, "payfold_console kept", query[string](t, reader, "select current_user || ' ' || body from portal.note"))
+	for _, change := range []string{"insert into portal.note values ('x')", "delete from portal.note", "create schema mine", "create role other"} {
+		require.ErrorContains(t, attempt(t, reader, "set transaction read write; "+change), "permission denied", change)
+	}
+	info, err := os.Stat(filepath.Join(dir, "postgres.console.dsn"))
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+
+	require.NoError(t, first.stop())
+	start(t, dir).dsn(t)
+	again, err := ReaderDSN(dir)
+	require.NoError(t, err)
+	require.Equal(t, reader, again, "a console goes on after a restart")
+}
+
+// attempt returns the error of statements in one transaction.
+func attempt(t *testing.T, dsn, statements string) error {
+	t.Helper()
+	return connect(t.Context(), dsn, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(t.Context(), statements)
+		return err
 	})
 }

@@ -11,7 +11,7 @@ type site struct {
 	logFile  string
 }
 
-// The only role of a new cluster, and its database.
+// The role that owns a new cluster, and its database.
 const (
 	superuser = "payfold"
 	database  = "payfold"

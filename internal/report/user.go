@@ -33,7 +33,7 @@ func (u User) object() any {
 		Payments      Part[projections.Payment]           `json:"payments"`
 		Events        Part[Explained]                     `json:"events"`
 	}{
-		u.UserRows.User, u.At, u.spendable(),
+		u.UserRows.User, u.At, u.Spendable(),
 		row{u.Credits},
 		u.Packs, u.Subscription, u.Grants,
 		row{u.Shown},
@@ -45,5 +45,5 @@ func (u User) object() any {
 	}
 }
 
-// spendable equals the balance in the view credit_balance.
-func (u User) spendable() int64 { return u.Packs.Sum + u.Subscription.Now }
+// Spendable equals the balance in the view credit_balance.
+func (u User) Spendable() int64 { return u.Packs.Sum + u.Subscription.Now }

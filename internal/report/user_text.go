@@ -4,7 +4,7 @@ import "github.com/payfold/payfold/internal/report/page"
 
 func (u User) text(p *page.Page) {
 	p.Section("User %s", name(u.UserRows.User))
-	p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
+	p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.Spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
 	p.Section("CREDIT PACKS")
 	if u.Credits == nil {
 		p.Line("  none")

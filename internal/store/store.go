@@ -37,6 +37,11 @@ type Config struct {
 	// for a lock half as long, and a transaction be idle for four fifths. 0: no such limits.
 	LeaseTime time.Duration
 
+	// StatementTimeout bounds each statement. 0: calls that need a bound set a deadline; a rebuild
+	// has none.
+	StatementTimeout time.Duration
+	Connections      int32 // maximum; 0: as many as any program of payfold needs
+
 	ConnectTimeout time.Duration // 0: two seconds with a LeaseTime, because a projector soon tries again, otherwise 30
 }
 
@@ -70,8 +75,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// expires.
 		"lock_timeout":                        Milliseconds(c.LeaseTime / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(c.LeaseTime * 4 / 5),
-		// Calls that need a timeout set a deadline; a rebuild has none.
-		"statement_timeout": "0",
+		"statement_timeout":                   Milliseconds(c.StatementTimeout),
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
 		// A batch looks for a thousand keys in pages that are mostly in memory. With the
@@ -80,8 +84,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < poolSize {
-		config.MaxConns = poolSize
+	needed := cmp.Or(c.Connections, poolSize)
+	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < needed || c.Connections > 0 {
+		config.MaxConns = needed
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{

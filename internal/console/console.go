@@ -1,0 +1,86 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/telemetry"
+	"github.com/payfold/payfold/internal/verify"
+)
+
+// Guard decides who may look.
+type Guard interface {
+	// Protect serves those who may look with pages, and all others with a refusal.
+	Protect(pages http.Handler) http.Handler
+}
+
+// Config says what a Console shows and to whom.
+type Config struct {
+	Log     report.Log
+	Tables  *store.Store // of the live schema; its role should have no right to write
+	Guard   Guard
+	Signers []verify.Signer // with which pages check signatures again; may be empty
+	// ShowPersonalData shows names and whole bodies. Otherwise they are masked.
+	ShowPersonalData bool
+	Version          string
+	Logger           *slog.Logger
+}
+
+// Console serves the pages. It is for concurrent use.
+type Console struct {
+	Config
+	schemas *schemas
+	news    *news
+}
+
+// New returns a Console that serves nothing yet.
+func New(config Config) *Console {
+	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config)}
+}
+
+// drain is how long requests in flight may take after the end.
+const drain = 2 * time.Second
+
+// Run serves listener until ctx ends, and closes it.
+func (c *Console) Run(ctx context.Context, listener net.Listener) error {
+	defer c.schemas.close()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.news.run(ctx) })
+	group.Go(func() error {
+		server := &http.Server{
+			Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+			MaxHeaderBytes: 32 << 10,
+			BaseContext:    func(net.Listener) context.Context { return ctx }, // so that /live ends
+			ErrorLog:       slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		}
+		return telemetry.Serve(ctx, server, listener, drain)
+	})
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	return nil
+}
+
+// Handler serves all routes. Those of /static are for everybody: they are the same in every
+// console.
+func (c *Console) Handler() http.Handler {
+	pages := http.NewServeMux()
+	c.route(pages, "/events/{id}", c.event)
+	c.route(pages, "/users/{id}", c.user)
+	c.route(pages, "/projectors", c.projectors)
+	pages.HandleFunc("GET /events/{id}/body", c.body)
+	pages.HandleFunc("GET /live", c.live)
+	c.route(pages, "/", func(*http.Request, query) (view, error) { return view{}, errNoPage })
+	all := http.NewServeMux()
+	all.Handle("GET /static/", static())
+	all.Handle("/", c.Guard.Protect(pages))
+	return withHeaders(all)
+}

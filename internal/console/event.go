@@ -1,0 +1,173 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Lists show so many of their newest items, or as many as ?limit= says up to the maximum.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// limit returns the number of items that the address asks for.
+func (q query) limit() (int, error) {
+	text := q.Get("limit")
+	if text == "" {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, fmt.Errorf("%w: limit is a number from 1 to %d", errBadValue, maxLimit)
+	}
+	return n, nil
+}
+
+// eventPage is an event with its message in the log.
+type eventPage struct {
+	report.Event
+	Message arrived
+}
+
+// arrived is what the log has of an event.
+type arrived struct {
+	Fault     string // why the log cannot tell; empty if it can
+	Seq       uint64
+	Bytes     int
+	Partition int
+	Body      []string // the lines of the body, indented; empty where it is masked
+	Signature string   // what checking the signature again found
+	Wrong     bool     // the signature is not that of any given secret, although its key is given
+}
+
+func (c *Console) event(r *http.Request, asked query) (out view, err error) {
+	id := r.PathValue("id")
+	answer, err := c.explain(r.Context(), asked, report.Question{EventID: id})
+	if err != nil {
+		return view{}, err
+	}
+	switch found := answer.(type) {
+	case report.Event:
+		e := found.EventRows.Event
+		shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
+		return view{"event.html", "Event " + page.Clean(e.EventID), found.At, shown, answer}, nil
+	case report.Pending:
+		return view{template: "pending.html", title: "Event " + page.Clean(found.EventID), data: found, json: answer}, nil
+	}
+	return view{}, errNoPage
+}
+
+func (c *Console) explain(ctx context.Context, asked query, about report.Question) (answer report.Answer, err error) {
+	if about.Limit, err = asked.limit(); err != nil {
+		return nil, err
+	}
+	err = c.schemas.named(ctx, asked.schema, func(tables *store.Store) error {
+		answer, err = report.Explain(ctx, c.Log, tables, about)
+		return err
+	})
+	return answer, err
+}
+
+var errForeignLog = errors.New("the log that is connected is not the one that these tables were folded from")
+
+// message reads a message of the log with that id.
+func (c *Console) message(ctx context.Context, logID string, seq uint64) (events.Message, error) {
+	info, err := c.Log.Info(ctx)
+	if err != nil {
+		return events.Message{}, err
+	}
+	if info.LogID != logID {
+		return events.Message{}, errForeignLog
+	}
+	return c.Log.Message(ctx, seq)
+}
+
+func (c *Console) arrived(ctx context.Context, logID string, seq uint64) arrived {
+	message, err := c.message(ctx, logID, seq)
+	if err != nil {
+		return arrived{Seq: seq, Fault: sentence(err)}
+	}
+	out := arrived{Seq: seq, Bytes: len(message.Body), Partition: message.Partition}
+	out.Signature, out.Wrong = c.checkSignature(message)
+	if c.ShowPersonalData {
+		out.Body = indented(message.Body)
+	}
+	return out
+}
+
+// checkSignature checks the signature of a message now, with the secrets that the console has.
+func (c *Console) checkSignature(m events.Message) (said string, wrong bool) {
+	if m.Lost() {
+		return "This message stands for one that was lost; it has no signature.", false
+	}
+	for _, signer := range c.Signers {
+		if signer.Fingerprint() != m.KeyFingerprint {
+			continue
+		}
+		if signer.Signed(m.Body, m.Signature) {
+			return "The signature was checked just now: it is that of this body.", false
+		}
+		return "The signature was checked just now: it is NOT that of this body. Run projector verify.", true
+	}
+	return "The signature cannot be checked here: the console does not have the secret with the fingerprint " + page.Clean(m.KeyFingerprint) + ".", false
+}
+
+// maxShownBody bounds what a page shows of a body.
+const maxShownBody = 256 << 10
+
+// indented returns a body in lines: numbers, texts, keys that are given twice and their order as
+// they are. A body that is no JSON is one line.
+func indented(body []byte) (lines []string) {
+	var out bytes.Buffer
+	if json.Indent(&out, body, "", "  ") != nil {
+		out.Reset()
+		out.Write(body)
+	}
+	text := out.Bytes()
+	if len(text) > maxShownBody {
+		text = append(text[:maxShownBody:maxShownBody], "\n… the rest is in the download"...)
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		lines = append(lines, page.Clean(line))
+	}
+	return lines
+}
+
+// body serves the exact bytes of an event's body. A browser saves them, and shows nothing.
+func (c *Console) body(w http.ResponseWriter, r *http.Request) {
+	asked := query{r.URL.Query(), r.URL.Query().Get("schema")}
+	if !c.ShowPersonalData {
+		http.Error(w, "Bodies are not shown: CONSOLE_SHOW_PERSONAL_DATA is not true.", http.StatusForbidden)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	answer, err := c.explain(ctx, asked, report.Question{EventID: r.PathValue("id")})
+	var message events.Message
+	if found, ok := answer.(report.Event); err == nil && ok {
+		message, err = c.message(ctx, found.LogID, uint64(found.EventRows.Event.StreamSeq))
+	} else if err == nil {
+		err = errNoPage
+	}
+	if err != nil {
+		c.refuse(w, r, asked, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("event-%d.json", message.Seq)}))
+	w.Header().Set("Content-Length", strconv.Itoa(len(message.Body)))
+	_, _ = w.Write(message.Body)
+}

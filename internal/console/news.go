@@ -1,0 +1,129 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// news tells the pages that are open when the tables or the log have changed. One loop asks for all
+// of them, and only while somebody looks.
+type news struct {
+	Config
+
+	mu       sync.Mutex
+	watchers map[chan struct{}]bool
+}
+
+const (
+	newsInterval = time.Second
+	heartbeat    = 15 * time.Second // keeps proxies from closing a silent connection
+	maxWatchers  = 200
+)
+
+func newNews(config Config) *news {
+	return &news{Config: config, watchers: map[chan struct{}]bool{}}
+}
+
+// run looks for changes until ctx ends.
+func (n *news) run(ctx context.Context) error {
+	ticker := time.NewTicker(newsInterval)
+	defer ticker.Stop()
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if !n.watched() {
+			continue
+		}
+		if now := n.state(ctx); now != last {
+			last = now
+			n.tell()
+		}
+	}
+}
+
+func (n *news) watched() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.watchers) > 0
+}
+
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for watcher := range n.watchers {
+		select {
+		case watcher <- struct{}{}:
+		default: // it has not read the last one yet
+		}
+	}
+}
+
+// state is a text that is another one when something has changed. What cannot be reached is part of
+// it, so that pages say so.
+func (n *news) state(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var positions, tables int64
+	err := n.Tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "select sum(position), 'checkpoint'::regclass::oid::bigint from checkpoint").Scan(&positions, &tables)
+	})
+	info, fault := n.Log.Info(ctx)
+	return fmt.Sprint(positions, tables, err != nil, info.Last, fault != nil)
+}
+
+func (n *news) join() (watcher chan struct{}, leave func(), ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.watchers) == maxWatchers {
+		return nil, nil, false
+	}
+	watcher = make(chan struct{}, 1)
+	n.watchers[watcher] = true
+	return watcher, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.watchers, watcher)
+	}, true
+}
+
+// live is a stream of server-sent events: changed, when a page should be read again.
+func (c *Console) live(w http.ResponseWriter, r *http.Request) {
+	watcher, leave, ok := c.news.join()
+	if !ok {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "Too many pages follow the tables.", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy would keep the events back
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	text := "retry: 3000\n\n"
+	for {
+		if err := out.SetWriteDeadline(time.Now().Add(heartbeat)); err != nil {
+			return
+		}
+		if _, err := w.Write([]byte(text)); err != nil || out.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-watcher:
+			text = "event: changed\ndata:\n\n"
+		case <-beat.C:
+			text = ": still here\n\n"
+		}
+	}
+}

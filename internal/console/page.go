@@ -1,0 +1,125 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// view is what one page shows.
+type view struct {
+	template string
+	title    string
+	at       time.Time // the moment that it shows, by the database's clock; zero: none
+	data     any       // for the template
+	json     report.Answer
+}
+
+// object is an Answer that is written as JSON alone.
+type object struct{ value any }
+
+func (o object) Write(w io.Writer, _ bool) error { return page.JSON(w, o.value) }
+
+// query has what every page is asked for.
+type query struct {
+	url.Values
+	schema string // empty: the live one
+}
+
+// pageTimeout bounds all that one page asks of database and log.
+const pageTimeout = 15 * time.Second
+
+var (
+	errNoPage   = errors.New("there is no such page")
+	errBadValue = errors.New("the address has a value that cannot be read")
+)
+
+// route serves a page at a path.
+func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+		defer cancel()
+		asked := query{r.URL.Query(), r.URL.Query().Get("schema")}
+		shown, err := read(r.WithContext(ctx), asked)
+		if err != nil {
+			c.refuse(w, r, asked, err)
+			return
+		}
+		c.write(w, r, asked, http.StatusOK, shown)
+	})
+}
+
+func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, status int, shown view) {
+	var body bytes.Buffer
+	var err error
+	w.Header().Set("Vary", "Accept")
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", "application/json")
+		err = shown.json.Write(&body, true)
+	} else {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		err = pages.ExecuteTemplate(&body, shown.template, c.frame(r, asked, shown))
+	}
+	if err != nil {
+		c.Logger.ErrorContext(r.Context(), "a page of the console cannot be written", "page", shown.template, "error", err)
+		http.Error(w, "This page cannot be shown. The log of the console says why.", http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w)
+}
+
+// wantsJSON reports whether the request prefers JSON; browsers name text/html.
+func wantsJSON(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
+}
+
+// refusal is a page that says why there is no other.
+type refusal struct {
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+}
+
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, err error) {
+	said := refusal{Detail: sentence(err)}
+	switch {
+	case errors.Is(err, errNoPage):
+		said.Status, said.Title, said.Detail = http.StatusNotFound, "There is no such page", "The menu above has all pages."
+	case errors.As(err, new(report.UnknownError)), errors.Is(err, store.ErrUnknown):
+		said.Status, said.Title = http.StatusNotFound, "Nothing is known of it"
+	case errors.Is(err, store.ErrNoSchema):
+		said.Status, said.Title = http.StatusNotFound, "There is no such schema"
+	case errors.Is(err, errBadValue):
+		said.Status, said.Title = http.StatusBadRequest, "The address cannot be read"
+	case errors.Is(err, context.Canceled):
+		return // nobody waits for the answer
+	case errors.Is(err, store.ErrReplaced):
+		said.Status, said.Title = http.StatusServiceUnavailable, "The tables were replaced meanwhile"
+	case errors.Is(err, store.ErrNotPrepared):
+		said.Status, said.Title = http.StatusServiceUnavailable, "There are no tables yet"
+	default:
+		said.Status, said.Title = http.StatusServiceUnavailable, "The database does not answer"
+		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
+	}
+	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "refusal.html", title: said.Title, data: said, json: object{said}})
+}
+
+// sentence is an error as a sentence for people.
+func sentence(err error) string {
+	text := page.Clean(err.Error())
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+//go:embed templates
+var sources embed.FS
+
+// pages has one template for each page, and those that they share.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"at":       at,
+	"clean":    page.Clean,
+	"digits":   digits,
+	"signed":   func(n int64) string { return fmt.Sprintf("%+d", n) },
+	"money":    money,
+	"why":      report.Why,
+	"ago":      ago,
+	"seconds":  func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
+	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
+	"mask":     mask,
+	"balances": balances,
+}).ParseFS(sources, "templates/*.html"))
+
+// at formats a time; the zero time is a dash.
+func at(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// digits formats a whole number, or a pointer to one, in plain digits; nil is a dash.
+func digits(n any) string {
+	value := reflect.ValueOf(n)
+	if value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return "–"
+		}
+		value = value.Elem()
+	}
+	return fmt.Sprint(value.Interface())
+}
+
+// money formats an amount in the currency's minor unit, as the provider sends it.
+func money(amount *int64, currency string) string {
+	if amount == nil {
+		return "–"
+	}
+	return strings.TrimSpace(strconv.FormatInt(*amount, 10) + " " + page.Clean(currency))
+}
+
+// ago says how long before now a time is, roughly.
+func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return duration(now.Sub(t)) + " ago"
+}
+
+// duration is a time in the largest unit that is at least 1.
+func duration(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// mask leaves the first character of a name.
+func mask(show bool, text string) string {
+	text = page.Clean(text)
+	if show || text == "" {
+		return text
+	}
+	return string([]rune(text)[:1]) + "•••"
+}
+
+// balanceLine is a ledger line with the sum of all lines up to it.
+type balanceLine struct {
+	projections.LedgerLine
+	Sum int64
+}
+
+// balances adds the sums.
+func balances(l report.Lines) (out []balanceLine) {
+	sum := l.EarlierSum
+	for _, line := range l.Items {
+		sum += line.Delta
+		out = append(out, balanceLine{line, sum})
+	}
+	return out
+}
