@@ -73,8 +73,12 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 // console.
 func (c *Console) Handler() http.Handler {
 	pages := http.NewServeMux()
+	c.route(pages, "/events", c.events)
 	c.route(pages, "/events/{id}", c.event)
 	c.route(pages, "/users/{id}", c.user)
+	c.route(pages, "/payments/{id}", c.payment)
+	c.route(pages, "/subscriptions/{id}", c.subscription)
+	c.route(pages, "/search", c.search)
 	c.route(pages, "/projectors", c.projectors)
 	pages.HandleFunc("GET /events/{id}/body", c.body)
 	pages.HandleFunc("GET /live", c.live)

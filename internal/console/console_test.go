@@ -1,10 +1,12 @@
 package console_test
 
 import (
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -55,7 +57,7 @@ func get(t *testing.T, server *httptest.Server, path string, headers ...string) 
 
 func TestEveryPageHasAStrictPolicy(t *testing.T) {
 	server, _ := serve(t, nil)
-	for _, path := range []string{"/projectors", "/nothing", "/events/unknown", "/static/style.css", "/static/console.js"} {
+	for _, path := range []string{"/projectors", "/events", "/nothing", "/events/unknown", "/static/style.css", "/static/console.js"} {
 		answer, text := get(t, server, path)
 		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", path)
 		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), path)
@@ -74,5 +76,98 @@ func TestNothingWrites(t *testing.T) {
 		require.NoError(t, err)
 		answer.Body.Close()
 		require.Equal(t, http.StatusMethodNotAllowed, answer.StatusCode, method)
+	}
+}
+
+// addresses has every page that there is something for in the shop's log.
+func addresses(t *testing.T, server *httptest.Server) []string {
+	t.Helper()
+	out := []string{"/projectors", "/events", "/events?outcome=applied&type=checkout.*&from=2000-01-01&limit=3", "/search?q=nothing", "/search"}
+	_, text := get(t, server, "/events?limit=1000", "Accept", "application/json")
+	var list struct {
+		Items []map[string]any `json:"items"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &list))
+	require.NotEmpty(t, list.Items)
+	seen := map[string]int{}
+	for _, e := range list.Items {
+		for column, path := range map[string]string{
+			"event_id": "/events/", "user_id": "/users/", "provider_payment_id": "/payments/", "subscription_id": "/subscriptions/",
+		} {
+			if id, _ := e[column].(string); id != "" && seen[path] < 20 {
+				seen[path]++
+				out = append(out, path+url.PathEscape(id))
+			}
+		}
+	}
+	require.Len(t, seen, 4, "the shop has all of them")
+	return out
+}
+
+func TestEveryPageIsWhole(t *testing.T) {
+	server, _ := serve(t, nil)
+	for _, path := range addresses(t, server) {
+		answer, text := get(t, server, path)
+		require.Equal(t, http.StatusOK, answer.StatusCode, path+text)
+		require.Equal(t, 1, strings.Count(text, "<h1>"), path)
+		require.Contains(t, text, "</html>", path)
+		for _, fault := range []string{"%!", "&lt;nil&gt;", "0x", "map[", "ZgotmplZ", "0001-01-01"} {
+			require.NotContains(t, text, fault, path)
+		}
+		answer, text = get(t, server, path, "Accept", "application/json")
+		require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
+		require.True(t, json.Valid([]byte(text)), path)
+	}
+}
+
+func TestWhatIsUnknownIsSaid(t *testing.T) {
+	server, _ := serve(t, nil)
+	for path, want := range map[string]int{
+		"/nothing": http.StatusNotFound, "/events/evt_unknown": http.StatusNotFound, "/users/nobody": http.StatusNotFound,
+		"/payments/none": http.StatusNotFound, "/subscriptions/none": http.StatusNotFound, "/events?schema=none": http.StatusNotFound,
+		"/events?from=yesterday": http.StatusBadRequest, "/events?before=x": http.StatusBadRequest, "/events?limit=100000": http.StatusBadRequest,
+	} {
+		answer, text := get(t, server, path)
+		require.Equal(t, want, answer.StatusCode, path)
+		require.Contains(t, text, "</html>", path)
+		answer, text = get(t, server, path, "Accept", "application/json")
+		require.Equal(t, want, answer.StatusCode, path)
+		require.True(t, json.Valid([]byte(text)), path)
+	}
+}
+
+func TestASearchGoesToTheOnlyHit(t *testing.T) {
+	server, _ := serve(t, nil)
+	_, text := get(t, server, "/events?limit=1", "Accept", "application/json")
+	var list struct {
+		Items []struct {
+			ID string `json:"event_id"`
+		} `json:"items"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &list))
+	answer, text := get(t, server, "/search?q="+url.QueryEscape(list.Items[0].ID))
+	require.Equal(t, "/events/"+url.PathEscape(list.Items[0].ID), answer.Request.URL.EscapedPath())
+	require.Contains(t, text, "What arrived")
+}
+
+func TestNamesAndBodiesAreMasked(t *testing.T) {
+	for _, personal := range []bool{false, true} {
+		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
+		var event, user, name string
+		require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id, user_id, github_username from portal.payment where github_username is not null and user_id is not null limit 1").
+			Scan(&event, &user, &name))
+		for _, path := range []string{"/events/" + event, "/users/" + url.PathEscape(user)} {
+			for _, accept := range []string{"text/html", "application/json"} {
+				_, text := get(t, server, path, "Accept", accept)
+				require.Equal(t, personal, strings.Contains(text, name), path+" "+accept+text)
+			}
+		}
+		answer, body := get(t, server, "/events/"+event+"/body")
+		if !personal {
+			require.Equal(t, http.StatusForbidden, answer.StatusCode)
+			continue
+		}
+		require.Contains(t, answer.Header.Get("Content-Disposition"), "attachment")
+		require.True(t, json.Valid([]byte(body)))
 	}
 }

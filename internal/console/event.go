@@ -63,7 +63,7 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	case report.Event:
 		e := found.EventRows.Event
 		shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
-		return view{"event.html", "Event " + page.Clean(e.EventID), found.At, shown, answer}, nil
+		return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, answer, nil}, nil
 	case report.Pending:
 		return view{template: "pending.html", title: "Event " + page.Clean(found.EventID), data: found, json: answer}, nil
 	}

@@ -3,14 +3,15 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/payfold/payfold/internal/report/browse"
 )
 
 // frame is what templates are given: the page's own data, and what all pages have.
 type frame struct {
 	Title    string
-	At       time.Time // zero: the page shows no moment
-	Schema   string    // of an address like ?schema=NAME; empty: the live one
+	Moment   browse.Moment
+	Schema   string // of an address like ?schema=NAME; empty: the live one
 	Path     string
 	Search   string
 	Version  string
@@ -29,8 +30,8 @@ type menuItem struct {
 
 func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	out := frame{
-		Title: shown.title, At: shown.at, Schema: asked.schema, Path: r.URL.Path, Search: asked.Get("q"), Version: c.Version,
-		Personal: c.ShowPersonalData, Live: !shown.at.IsZero() && asked.Get("before") == "", Data: shown.data, query: asked.Values,
+		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.Path, Search: asked.Get("q"), Version: c.Version,
+		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data, query: asked.Values,
 	}
 	for _, item := range []menuItem{
 		{Path: "/", Name: "Overview"},

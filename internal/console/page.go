@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -19,9 +21,10 @@ import (
 type view struct {
 	template string
 	title    string
-	at       time.Time // the moment that it shows, by the database's clock; zero: none
-	data     any       // for the template
+	moment   browse.Moment // that it shows; zero: none
+	data     any           // for the template
 	json     report.Answer
+	onlyHit  *browse.Hit // a browser is sent to its page
 }
 
 // object is an Answer that is written as JSON alone.
@@ -62,10 +65,16 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, sta
 	var body bytes.Buffer
 	var err error
 	w.Header().Set("Vary", "Accept")
-	if wantsJSON(r) {
+	switch {
+	case wantsJSON(r):
 		w.Header().Set("Content-Type", "application/json")
-		err = shown.json.Write(&body, true)
-	} else {
+		if err = shown.json.Write(&body, true); !c.ShowPersonalData {
+			body = *bytes.NewBuffer(maskNames(body.Bytes()))
+		}
+	case shown.onlyHit != nil:
+		http.Redirect(w, r, frame{Schema: asked.schema}.Link(shown.onlyHit.Kind+"s", shown.onlyHit.ID), http.StatusSeeOther)
+		return
+	default:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		err = pages.ExecuteTemplate(&body, shown.template, c.frame(r, asked, shown))
 	}
@@ -104,6 +113,8 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusBadRequest, "The address cannot be read"
 	case errors.Is(err, context.Canceled):
 		return // nobody waits for the answer
+	case errors.Is(err, browse.ErrNotIndexed):
+		said.Status, said.Title = http.StatusConflict, "These tables cannot be looked through yet"
 	case errors.Is(err, store.ErrReplaced):
 		said.Status, said.Title = http.StatusServiceUnavailable, "The tables were replaced meanwhile"
 	case errors.Is(err, store.ErrNotPrepared):
@@ -122,4 +133,9 @@ func sentence(err error) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// momentOf is the moment of an answer that has only its time.
+func (c *Console) momentOf(asked query, at time.Time) browse.Moment {
+	return browse.Moment{At: at, Schema: cmp.Or(asked.schema, c.Tables.Schema())}
 }

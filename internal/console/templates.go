@@ -2,9 +2,12 @@ package console
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +22,15 @@ var sources embed.FS
 
 // pages has one template for each page, and those that they share.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"at":       at,
-	"clean":    page.Clean,
-	"digits":   digits,
-	"signed":   func(n int64) string { return fmt.Sprintf("%+d", n) },
-	"money":    money,
-	"why":      report.Why,
+	"at":     at,
+	"clean":  page.Clean,
+	"digits": digits,
+	"signed": func(n int64) string { return fmt.Sprintf("%+d", n) },
+	"money":  money,
+	"why":    report.Why,
+	"explain": func(e projections.ProcessedEvent, why string) report.Explained {
+		return report.Explained{ProcessedEvent: e, Why: why}
+	},
 	"ago":      ago,
 	"seconds":  func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
@@ -106,4 +112,20 @@ func balances(l report.Lines) (out []balanceLine) {
 		out = append(out, balanceLine{line, sum})
 	}
 	return out
+}
+
+// gitHubNames are where JSON has the names of people.
+var gitHubNames = regexp.MustCompile(`("(?:sold_)?github_username":")((?:[^"\\]|\\.)*)(")`)
+
+// maskNames is mask for JSON.
+func maskNames(text []byte) []byte {
+	return gitHubNames.ReplaceAllFunc(text, func(found []byte) []byte {
+		parts := gitHubNames.FindSubmatch(found)
+		var name string
+		if json.Unmarshal(slices.Concat([]byte(`"`), parts[2], parts[3]), &name) != nil {
+			name = "?" // it is masked all the same
+		}
+		masked, _ := page.Marshal(mask(false, name)) // any text can be written
+		return slices.Concat(parts[1][:len(parts[1])-1], masked)
+	})
 }

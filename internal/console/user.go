@@ -17,5 +17,5 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if !ok {
 		return view{}, errNoPage
 	}
-	return view{"user.html", "Customer " + page.Clean(id), user.At, user, answer}, nil
+	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), user, answer, nil}, nil
 }

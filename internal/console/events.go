@@ -1,0 +1,83 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// eventsPage is a list of events, with the filter that its form shows.
+type eventsPage struct {
+	browse.EventList
+	Filter   browse.Filter
+	From, To string // as they were typed
+	Outcomes []projections.Outcome
+	Reasons  []projections.Reason
+	Kinds    []string
+}
+
+// outcomes are what the filter offers.
+var outcomes = []projections.Outcome{
+	projections.Applied, projections.DuplicatePayment, projections.Stale, projections.Ignored, projections.Rejected,
+}
+
+var kinds = []string{projections.KindSubscription, projections.KindOneTime, projections.KindPro}
+
+func (c *Console) events(r *http.Request, asked query) (view, error) {
+	filter, err := asked.filter()
+	if err != nil {
+		return view{}, err
+	}
+	limit, err := asked.limit()
+	if err != nil {
+		return view{}, err
+	}
+	var list browse.EventList
+	err = c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) error {
+		list, err = browse.Events(r.Context(), tables, filter, limit)
+		return err
+	})
+	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
+	return view{"events.html", "Events", list.Moment, shown, object{list}, nil}, err
+}
+
+// filter reads the filter of a list of events.
+func (q query) filter() (f browse.Filter, err error) {
+	f = browse.Filter{
+		Type: q.Get("type"), Outcome: q.Get("outcome"), Reason: q.Get("reason"), Kind: q.Get("kind"),
+		User: q.Get("user"), Payment: q.Get("payment"), Subscription: q.Get("subscription"),
+	}
+	if f.From, err = q.time("from"); err != nil {
+		return f, err
+	}
+	if f.To, err = q.time("to"); err != nil {
+		return f, err
+	}
+	if before := q.Get("before"); before != "" {
+		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil || f.Before < 1 {
+			return f, fmt.Errorf("%w: before is a place in the log, a number from 1", errBadValue)
+		}
+	}
+	return f, nil
+}
+
+// layouts are how people and browsers write a time. All are UTC.
+var layouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+
+func (q query) time(name string) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%w: %s is a time such as 2026-01-31 or 2026-01-31T12:00:00Z", errBadValue, name)
+}
