@@ -87,6 +87,7 @@ func (n *news) join() (watcher chan struct{}, leave func(), ok bool) {
 		return nil, nil, false
 	}
 	watcher = make(chan struct{}, 1)
+	watcher <- struct{}{} // something may have changed since the page was read
 	n.watchers[watcher] = true
 	return watcher, func() {
 		n.mu.Lock()

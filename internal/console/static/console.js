@@ -11,15 +11,19 @@
   });
   if (!("live" in document.body.dataset)) return;
 
-  const following = document.getElementById("following");
+  const main = document.getElementById("main");
   const button = document.getElementById("pause");
   const state = document.getElementById("follow-state");
   let paused = false, missed = false, reading = false;
-  following.hidden = false;
+  document.getElementById("following").hidden = false;
+
+  // busy: somebody types or selects something, which a new page would take away.
+  const busy = () => !getSelection().isCollapsed ||
+    main.contains(document.activeElement) && document.activeElement.matches("input, select, textarea");
 
   // A request for a document is parsed by the browser without a string that becomes markup.
   const read = () => {
-    if (reading) { missed = true; return; }
+    if (reading || paused || document.hidden || busy()) { missed = true; return; }
     reading = true;
     missed = false;
     const request = new XMLHttpRequest();
@@ -28,42 +32,48 @@
     request.setRequestHeader("Accept", "text/html");
     request.onloadend = () => {
       reading = false;
-      if (paused) { missed = true; return; }
-      if (request.status === 200 && request.response) show(request.response);
+      if (paused || busy()) { missed = true; return; }
+      const answered = request.status === 200 && request.response;
+      if (answered) show(request.response);
+      state.textContent = answered ? "The page follows the tables." : "The page cannot be read again; it shows what it had.";
       if (missed) read();
     };
     request.send();
   };
+  const readMissed = () => { if (missed) read(); };
 
-  // show keeps what somebody is doing: the place on the page, the focus, what is typed or selected.
+  // parts are what a new page keeps: what has the focus, what is scrolled, what is open.
+  const parts = (tags) => [...main.querySelectorAll(tags)];
+  const sameAs = (part) => (other) => other.localName === part.localName && other.textContent === part.textContent &&
+    ["href", "aria-label"].every((name) => other.getAttribute(name) === part.getAttribute(name));
+
   const show = (page) => {
-    const main = document.getElementById("main"), focused = document.activeElement;
-    if (main.contains(focused) && focused.matches("input, select, textarea")) { missed = false; return; }
-    if (!getSelection().isCollapsed) return;
-    const found = page.getElementById("main"), moment = page.querySelector("#moment time");
+    const found = page.getElementById("main"), time = document.querySelector("#moment time"), moment = page.querySelector("#moment time");
     if (!found) return;
-    const href = main.contains(focused) && focused.getAttribute("href");
-    const places = [...main.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
-    const open = [...main.querySelectorAll("details")].map((part) => part.open);
-    main.replaceChildren(...[...found.childNodes].map((node) => document.importNode(node, true)));
-    main.querySelectorAll(".scroll").forEach((part, i) => { part.scrollLeft = places[i] || 0; });
-    main.querySelectorAll("details").forEach((part, i) => { if (i < open.length) part.open = open[i]; });
-    if (href) [...main.querySelectorAll("a")].find((link) => link.getAttribute("href") === href)?.focus({ preventScroll: true });
-    const time = document.querySelector("#moment time");
     if (moment && time) { time.textContent = moment.textContent; time.dateTime = moment.dateTime; }
+    if (found.isEqualNode(main)) return;
+    const focused = main.contains(document.activeElement) && document.activeElement;
+    const which = focused && parts(focused.localName).filter(sameAs(focused)).indexOf(focused);
+    const places = parts(".scroll, pre").map((part) => [part.scrollLeft, part.scrollTop]);
+    const open = parts("details").map((part) => part.open);
+    main.replaceChildren(...[...found.childNodes].map((node) => document.importNode(node, true)));
+    parts(".scroll, pre").forEach((part, i) => { if (i < places.length) [part.scrollLeft, part.scrollTop] = places[i]; });
+    parts("details").forEach((part, i) => { if (i < open.length) part.open = open[i]; });
+    if (focused) parts(focused.localName).filter(sameAs(focused))[which]?.focus({ preventScroll: true });
   };
 
   button.addEventListener("click", () => {
     paused = !paused;
-    button.setAttribute("aria-pressed", String(paused));
     button.textContent = paused ? "Go on" : "Pause";
     state.textContent = paused ? "The page stands still." : "The page follows the tables.";
-    if (!paused && missed) read();
+    readMissed();
   });
 
   const source = new EventSource("/live");
-  source.addEventListener("changed", () => { if (paused || document.hidden) missed = true; else read(); });
+  source.addEventListener("changed", read);
   source.addEventListener("error", () => { if (!paused) state.textContent = "The console does not answer; the page shows what it had."; });
   source.addEventListener("open", () => { if (!paused) state.textContent = "The page follows the tables."; });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && missed && !paused) read(); });
+  document.addEventListener("visibilitychange", readMissed);
+  document.addEventListener("selectionchange", readMissed);
+  main.addEventListener("focusout", readMissed);
 })();
