@@ -46,9 +46,13 @@ func (r records) endPause(ctx context.Context, repository, cause string) error {
 	return nil
 }
 
-// readPauses lists the pauses in force.
 func readPauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, error) {
-	rows, err := tables.Pool().Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
+	return Pauses(ctx, tables.Pool(), now)
+}
+
+// Pauses lists the pauses in force.
+func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, error) {
+	rows, err := from.Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
 		where paused_until > $1 order by 1`, now)
 	if err != nil {
 		return nil, fmt.Errorf("list the pauses: %w", err)

@@ -23,8 +23,7 @@ const (
 	Withdrawn    = "withdrawn"    // the purchase was refunded; final
 )
 
-// Invitation is the state of one purchase's invitation to one repository. Its
-// key is (UserID, Repository, PaymentID).
+// Invitation is the state of one purchase's invitation to one repository.
 type Invitation struct {
 	UserID       string     `json:"user_id" db:"user_id"`
 	Repository   string     `json:"repository" db:"repository"`
@@ -41,6 +40,16 @@ type Invitation struct {
 	DueAt        time.Time  `json:"due_at" db:"due_at"`
 	ChangedAt    time.Time  `json:"changed_at" db:"changed_at"`
 }
+
+// Key identifies an invitation. The invitations are in the order of their keys' columns.
+type Key struct {
+	UserID     string `json:"user_id"`
+	Repository string `json:"repository"`
+	PaymentID  string `json:"provider_payment_id"`
+}
+
+// Key returns the invitation's key.
+func (i Invitation) Key() Key { return Key{i.UserID, i.Repository, i.PaymentID} }
 
 //go:embed follow_renamed.sql
 var followRenamed string
@@ -112,7 +121,7 @@ type Listing struct {
 // List returns all invitations and pauses. The error is store.ErrNotPrepared where no projector
 // has made their tables yet.
 func List(ctx context.Context, tables *store.Store, now time.Time) (out Listing, err error) {
-	if out.Invitations, err = list(ctx, tables.Pool(), "true"); err != nil {
+	if out.Invitations, err = list(ctx, tables.Pool(), "true", oldestFirst); err != nil {
 		return Listing{}, orNotPrepared(err)
 	}
 	out.Pauses, err = readPauses(ctx, tables, now)
@@ -128,13 +137,21 @@ func orNotPrepared(err error) error {
 
 // OfUser returns a user's invitations, the oldest purchase first.
 func OfUser(ctx context.Context, tx pgx.Tx, user string) ([]Invitation, error) {
-	return list(ctx, tx, "user_id = $1", user)
+	return list(ctx, tx, "user_id = $1", oldestFirst, user)
 }
 
-func list(ctx context.Context, from store.Querier, where string, args ...any) ([]Invitation, error) {
+// Page returns at most limit invitations with a status (empty: any) whose keys come after a key.
+func Page(ctx context.Context, tx pgx.Tx, after Key, status string, limit int) ([]Invitation, error) {
+	return list(ctx, tx, "(user_id, repository, provider_payment_id) > ($1, $2, $3) and ($4 = '' or status = $4)",
+		"user_id, repository, provider_payment_id limit $5", after.UserID, after.Repository, after.PaymentID, status, limit)
+}
+
+const oldestFirst = "activated_at, user_id, repository, provider_payment_id"
+
+func list(ctx context.Context, from store.Querier, where, order string, args ...any) ([]Invitation, error) {
 	rows, err := from.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
-		from payfold.invitation where `+where+` order by activated_at, user_id, repository, provider_payment_id`, args...)
+		from payfold.invitation where `+where+` order by `+order, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations: %w", err)
 	}

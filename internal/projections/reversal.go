@@ -63,6 +63,18 @@ func (t *taken) add(r Reversal) {
 	}
 }
 
+// TakenBack returns how much each of a payment's reversals has raised its RefundedAmount, in the
+// order of the log. Only reversals that count may be given. The sum is RefundedAmount.
+func TakenBack(reversals []Reversal, p Payment) []int64 {
+	out, before := make([]int64, len(reversals)), int64(0)
+	for i := range reversals {
+		soFar := takenBy(reversals[:i+1], p)
+		total := amountOf(soFar.amount())
+		out[i], before = total-before, total
+	}
+	return out
+}
+
 func saturated(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -20,7 +20,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 	if asJSON {
 		for _, one := range all.Invitations {
 			if one.Reason == nil && one.Status == invitations.Pending {
-				waits := invitationReason(one)
+				waits := InvitationReason(one)
 				one.Reason = &waits
 			}
 			if err := page.JSON(w, one); err != nil {
@@ -33,7 +33,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 	for _, one := range all.Invitations {
 		rows = append(rows, []string{
 			one.UserID, cmp.Or(optional(one.GitHubUser), "-"), cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
-			one.ChangedAt.UTC().Format(time.RFC3339), invitationReason(one),
+			one.ChangedAt.UTC().Format(time.RFC3339), InvitationReason(one),
 		})
 	}
 	return page.Table(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
@@ -61,15 +61,15 @@ func (u User) invitationsText(p *page.Page) {
 	var rows [][]string
 	for _, one := range u.Invitations {
 		rows = append(rows, []string{
-			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), invitationReason(one),
+			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), InvitationReason(one),
 		})
 	}
 	p.Table("payment,GitHub user,repository,status,since,reason", rows)
 }
 
-// invitationReason is the recorded reason. For a pending invitation without one, it says
+// InvitationReason is the recorded reason. For a pending invitation without one, it says
 // what the invitation waits for.
-func invitationReason(one invitations.Invitation) string {
+func InvitationReason(one invitations.Invitation) string {
 	switch {
 	case optional(one.Reason) != "":
 		return *one.Reason

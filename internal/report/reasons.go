@@ -22,12 +22,19 @@ var countsStill = map[projections.Reason]bool{
 	projections.UnknownKind: true, projections.MissingUser: true, projections.UnknownProduct: true, projections.MissingCredits: true,
 }
 
-// rejection explains a reason. It shows a reason that this build does not know as it is.
+// Meaning explains a reason in one or two sentences. It shows a reason that this build does not
+// know as it is.
+func Meaning(reason string) string {
+	if text, known := reasons[projections.Reason(reason)]; known {
+		return text
+	}
+	return "Rejected as " + reason + "."
+}
+
+// rejection explains a reason, and what became of the event.
 func rejection(reason string, namesPayment bool) string {
-	text, known := reasons[projections.Reason(reason)]
+	text := Meaning(reason)
 	switch {
-	case !known:
-		return "Rejected as " + reason + ". It changed nothing."
 	case namesPayment && countsStill[projections.Reason(reason)]:
 		return text + " It claimed and granted nothing. When a later event completes the payment, what this event says of it counts."
 	}

@@ -1,0 +1,95 @@
+package browse
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Counter counts what takes too long for a page: all events, and the revenue of all days. It does so
+// in the background and only for pages that were asked for, and remembers the result. Until it
+// has one, the answers say so. It is safe for concurrent use.
+type Counter struct {
+	logger *slog.Logger
+	work   chan func(context.Context) error
+
+	mu      sync.Mutex
+	schemas map[string]*counted
+}
+
+// counted is what a Counter knows of one schema.
+type counted struct {
+	tally   tally
+	revenue revenue
+	busy    [jobs]bool // queued or under way
+}
+
+// The jobs of one schema, of which each is queued once.
+const (
+	countEvents = iota
+	addRevenue
+	jobs
+)
+
+// maxQueued bounds the jobs that wait. A page asks again.
+const maxQueued = 16
+
+// NewCounter returns a Counter that knows nothing yet.
+func NewCounter(logger *slog.Logger) *Counter {
+	return &Counter{logger: logger, work: make(chan func(context.Context) error, maxQueued), schemas: map[string]*counted{}}
+}
+
+// Run counts until ctx ends, one thing at a time.
+func (c *Counter) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case job := <-c.work:
+			if err := job(ctx); err != nil && ctx.Err() == nil {
+				c.logger.WarnContext(ctx, "cannot count in the background", "error", err)
+			}
+		}
+	}
+}
+
+// start queues a job of the schema unless it is queued or under way.
+func (c *Counter) start(schema string, job int, run func(context.Context) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.schema(schema)
+	if of.busy[job] {
+		return
+	}
+	done := func(ctx context.Context) error {
+		err := run(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.schema(schema).busy[job] = false
+		return err
+	}
+	select {
+	case c.work <- done:
+		of.busy[job] = true
+	default:
+	}
+}
+
+// schema must be called with the mutex.
+func (c *Counter) schema(name string) *counted {
+	if c.schemas[name] == nil {
+		c.schemas[name] = &counted{}
+	}
+	return c.schemas[name]
+}
+
+// rest waits as long as some work took, so that the database is idle half of the time.
+func rest(ctx context.Context, since time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Since(since)):
+		return nil
+	}
+}

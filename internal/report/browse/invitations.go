@@ -1,0 +1,48 @@
+package browse
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// InvitationList is a page of the invitations, ordered by user, repository and payment. They are
+// the present ones, also where the tables are as of a message.
+type InvitationList struct {
+	Moment
+	Items  []Invitation        `json:"items"`
+	Next   *invitations.Key    `json:"next_after"` // for the next page; nil: this is the last one
+	Pauses []invitations.Pause `json:"pauses"`     // in force
+}
+
+// Invitation is an invitation and what it waits for.
+type Invitation struct {
+	invitations.Invitation
+	Waits string `json:"waits"` // its reason, or what a pending one waits for; "-": nothing
+}
+
+// Invitations returns a page of at most limit invitations after a key; the zero Key is before
+// all. A status limits the list to the invitations that have it.
+func Invitations(ctx context.Context, db *store.Store, after invitations.Key, status string, limit int) (InvitationList, error) {
+	after.UserID = storable(after.UserID)
+	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (InvitationList, error) {
+		out := InvitationList{Moment: now, Items: []Invitation{}}
+		found, err := invitations.Page(ctx, tx, after, storable(status), limit+1)
+		if err != nil {
+			return out, err
+		}
+		for _, one := range found[:min(len(found), limit)] {
+			out.Items = append(out.Items, Invitation{one, report.InvitationReason(one)})
+		}
+		if len(found) > limit {
+			key := found[limit-1].Key()
+			out.Next = &key
+		}
+		out.Pauses, err = invitations.Pauses(ctx, tx, now.At)
+		return out, err
+	})
+}

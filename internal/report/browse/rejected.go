@@ -1,0 +1,82 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// RejectedAnswer shows what somebody has to look at: events that the rules or the database have
+// refused, and payments that nobody has got anything for yet.
+type RejectedAnswer struct {
+	Moment
+	Groups      []RejectedGroup                    `json:"groups"`     // the one with the newest event first; nil: they are still being counted
+	CountedTo   int64                              `json:"counted_to"` // the sequence up to which they are counted
+	Quarantined report.Counted[report.Quarantined] `json:"poison"`
+	Waiting     report.WaitingStatus               `json:"waiting_for_user"`
+}
+
+// RejectedGroup has the rejected events of one reason and type.
+type RejectedGroup struct {
+	Reason  string             `json:"reason"`
+	Type    string             `json:"event_type"`
+	Meaning string             `json:"meaning"` // of the reason
+	Advice  string             `json:"advice"`  // what to do
+	Events  int64              `json:"events"`
+	Oldest  report.Explained   `json:"oldest"`
+	Newest  []report.Explained `json:"newest"` // some, the newest first
+}
+
+// Rejected groups all rejected events; for when they are not counted yet see Totals.
+func (c *Counter) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
+	return counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out RejectedAnswer, err error) {
+		out = RejectedAnswer{Moment: now, CountedTo: all.position}
+		if complete {
+			if out.Groups, err = rejectedGroups(ctx, tx, all.groups); err != nil {
+				return out, err
+			}
+		}
+		status, err := report.ReadDatabase(ctx, tx, db.Schema())
+		out.Quarantined, out.Waiting = status.Quarantined, status.Waiting
+		return out, err
+	})
+}
+
+func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount) ([]RejectedGroup, error) {
+	var seqs []int64
+	for _, count := range counts {
+		if len(count.newest) > 0 {
+			seqs = append(append(seqs, count.oldest), count.newest...)
+		}
+	}
+	events, err := explainedAt(ctx, tx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	bySeq := map[int64]report.Explained{}
+	for _, e := range events {
+		bySeq[e.StreamSeq] = e
+	}
+	groups := []RejectedGroup{}
+	for of, count := range counts {
+		if of.outcome != string(projections.Rejected) {
+			continue
+		}
+		g := RejectedGroup{
+			Reason: of.reason, Type: of.eventType, Meaning: report.Meaning(of.reason), Advice: advice(of.reason),
+			Events: count.events, Oldest: bySeq[count.oldest],
+		}
+		for _, seq := range count.newest {
+			g.Newest = append(g.Newest, bySeq[seq])
+		}
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(a, b RejectedGroup) int { return cmp.Compare(b.Newest[0].StreamSeq, a.Newest[0].StreamSeq) })
+	return groups, nil
+}

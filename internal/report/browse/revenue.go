@@ -1,0 +1,218 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
+// its own day and a reversal on its own.
+//
+// Payments and Gross are those of table revenue_daily. Refunded is, too, if the payment was known
+// when it was reversed. Otherwise the table has the day, currency and kind as they were known
+// then, and RevenueDay as they are known now. The sum of all days is the same. The table's columns
+// of rejected events are not here: the amounts of these events are only in the log.
+type RevenueDay struct {
+	Day      time.Time `json:"day"` // its start, UTC
+	Currency string    `json:"currency"`
+	Kind     string    `json:"kind"`
+	Payments int64     `json:"payments"`
+	Gross    int64     `json:"gross"`
+	Refunded int64     `json:"refunded"`
+	Net      int64     `json:"net"`
+}
+
+// RevenueAnswer has the revenue of some days. Its moment is that at which it was computed.
+type RevenueAnswer struct {
+	Moment
+	Days []RevenueDay `json:"days"` // the newest first; nil: they are still being added up
+	// Fault says why they cannot be added up. Days are then those of an earlier moment, if any.
+	Fault string `json:"fault,omitempty"`
+}
+
+// revenue is what a Counter has added up.
+type revenue struct {
+	RevenueAnswer
+	tables store.TablesID
+	tried  time.Time // by the database's clock
+	took   time.Duration
+}
+
+const (
+	// revenueTimeout limits the time for which all payments are read. A promotion waits for five
+	// seconds for older readers, and then gives up.
+	revenueTimeout = 4 * time.Second
+	// Revenue is added up again after revenueAge, and after so many times as long as it took.
+	revenueAge   = 30 * time.Second
+	revenuePause = 20
+)
+
+// Revenue returns the revenue of the last days, the present one included. All payments are read
+// for that, in the background, so the answer may be some time old. The tables of a shop for which that
+// takes more than four seconds are too large: projector rebuild --with revenue_daily is for them.
+func (c *Counter) Revenue(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
+	var tables store.TablesID
+	now, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
+		tables, err = db.FindTables(ctx, tx)
+		return now, err
+	})
+	if err != nil {
+		return RevenueAnswer{}, err
+	}
+	c.mu.Lock()
+	known := c.schema(db.Schema()).revenue
+	c.mu.Unlock()
+	if known.tables != tables {
+		known = revenue{}
+	}
+	if now.At.Sub(known.tried) >= max(revenueAge, revenuePause*known.took) {
+		c.start(db.Schema(), addRevenue, func(ctx context.Context) error { return c.addUp(ctx, db) })
+	}
+	if known.Days == nil {
+		known.Moment = now
+	}
+	return known.last(days), nil
+}
+
+func (r revenue) last(days int) RevenueAnswer {
+	out := r.RevenueAnswer
+	if out.Days == nil {
+		return out
+	}
+	first := out.At.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
+	end, _ := slices.BinarySearchFunc(out.Days, first, func(d RevenueDay, first time.Time) int {
+		if d.Day.Before(first) {
+			return 1
+		}
+		return -1
+	})
+	out.Days = out.Days[:end:end]
+	return out
+}
+
+// addUp replaces what the Counter knows. After an error it keeps the days of the same tables.
+func (c *Counter) addUp(ctx context.Context, db *store.Store) error {
+	began := time.Now()
+	var sum revenue
+	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		sum = revenue{}
+		if _, err := tx.Exec(ctx, "select set_config('statement_timeout', $1, true)", store.Milliseconds(revenueTimeout)); err != nil {
+			return err
+		}
+		if sum.Moment, err = readMoment(ctx, tx, db.Schema()); err != nil {
+			return err
+		}
+		sum.tried = sum.At
+		if sum.tables, err = db.FindTables(ctx, tx); err != nil {
+			return err
+		}
+		sum.Days, err = readRevenue(ctx, tx)
+		return err
+	})
+	sum.took = time.Since(began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := &c.schema(db.Schema()).revenue
+	if err != nil {
+		sum.Fault = fmt.Sprintf("it cannot be added up within %s: %v", revenueTimeout, err)
+		if of.tables == sum.tables {
+			sum.Moment, sum.Days = of.Moment, of.Days
+		}
+	}
+	if sum.tables != 0 {
+		*of = sum
+	}
+	return err
+}
+
+//go:embed revenue_paid.sql
+var revenuePaidSQL string
+
+func readRevenue(ctx context.Context, tx pgx.Tx) ([]RevenueDay, error) {
+	days := revenueDays{}
+	rows, err := tx.Query(ctx, revenuePaidSQL)
+	if err != nil {
+		return nil, err
+	}
+	var d RevenueDay
+	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &d.Gross}, func() error {
+		*days.at(d.Day, d.Currency, d.Kind) = d
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := days.subtractReversals(ctx, tx); err != nil {
+		return nil, err
+	}
+	return days.list(), nil
+}
+
+type revenueKey struct {
+	day            int64
+	currency, kind string
+}
+
+type revenueDays map[revenueKey]*RevenueDay
+
+func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay {
+	day := moment.UTC().Truncate(24 * time.Hour)
+	key := revenueKey{day.Unix(), cmp.Or(currency, "unknown"), cmp.Or(kind, "unknown")}
+	if days[key] == nil {
+		days[key] = &RevenueDay{Day: day, Currency: key.currency, Kind: key.kind}
+	}
+	return days[key]
+}
+
+// subtractReversals adds what each reversal has taken back on its day.
+func (days revenueDays) subtractReversals(ctx context.Context, tx pgx.Tx) error {
+	reversals, err := tables.Reversals.Rows(ctx, tx, "where status is null or status = 'succeeded' order by stream_seq")
+	if err != nil {
+		return err
+	}
+	byName := map[string][]projections.Reversal{}
+	for _, r := range reversals {
+		byName[r.ProviderPaymentID] = append(byName[r.ProviderPaymentID], r)
+	}
+	payments, err := tables.Payments.Rows(ctx, tx, "where refunded_amount is not null")
+	if err != nil {
+		return err
+	}
+	for _, p := range payments {
+		own := byName[p.ProviderPaymentID]
+		if p.MergedID != "" {
+			own = append(slices.Clone(own), byName[p.MergedID]...)
+			slices.SortFunc(own, func(a, b projections.Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
+		}
+		for i, amount := range projections.TakenBack(own, p) {
+			days.at(own[i].OccurredAt, p.Currency, p.Kind).Refunded += amount
+		}
+	}
+	return nil
+}
+
+// list returns the days, the newest first.
+func (days revenueDays) list() []RevenueDay {
+	out := make([]RevenueDay, 0, len(days))
+	for _, d := range days {
+		if d.Payments == 0 && d.Gross == 0 && d.Refunded == 0 {
+			continue
+		}
+		d.Net = d.Gross - d.Refunded
+		out = append(out, *d)
+	}
+	slices.SortFunc(out, func(a, b RevenueDay) int {
+		return cmp.Or(b.Day.Compare(a.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Kind, b.Kind))
+	})
+	return out
+}

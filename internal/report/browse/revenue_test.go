@@ -1,0 +1,167 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+var createdAt = regexp.MustCompile(`"created_at":(\d+),"object"`)
+
+// movedBy returns the body with its provider's time moved.
+func movedBy(t *testing.T, body string, by time.Duration) string {
+	t.Helper()
+	found := createdAt.FindStringSubmatch(body)
+	require.NotNil(t, found, body)
+	at, err := strconv.ParseInt(found[1], 10, 64)
+	require.NoError(t, err)
+	return createdAt.ReplaceAllString(body, fmt.Sprintf(`"created_at":%d,"object"`, at+by.Milliseconds()))
+}
+
+// fold applies a log to the tables, and returns revenue_daily of it.
+func fold(ctx context.Context, t *testing.T, s *store.Store, bodies []string) []RevenueDay {
+	t.Helper()
+	log, whole := fixture.OneFold(t, fixture.WithRevenue, bodies)
+	const batch = 1000
+	for begin := 0; begin < len(log); begin += batch {
+		part := log[begin:min(begin+batch, len(log))]
+		_, err := live.Apply(ctx, s, fixture.AnyMode, part, advance(part, uint64(begin)))
+		require.NoError(t, err)
+	}
+	days := revenueDays{}
+	for _, d := range whole.Revenue.Rows() {
+		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, d.Gross, d.Refunded, d.Net}
+	}
+	return days.list()
+}
+
+func advance(part []events.Event, after uint64) store.Advance {
+	from := map[int]uint64{}
+	for partition := range fixture.Partitions {
+		from[partition] = after
+	}
+	return store.Advance{LogID: "log-1", From: from, To: part[len(part)-1].Seq}
+}
+
+func revenueOf(ctx context.Context, t require.TestingT, s *store.Store) (days []RevenueDay) {
+	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		days, err = readRevenue(ctx, tx)
+		return err
+	}))
+	return days
+}
+
+// A shop's log, over some weeks, with refunds of payments that were known.
+func TestRevenueIsThatOfRevenueDaily(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	const count = 4000
+	var bodies []string
+	for i := range count {
+		bodies = append(bodies, movedBy(t, testenv.ShopEvent(i), -time.Duration(count-i)*10*time.Minute))
+	}
+	want := fold(ctx, t, s, bodies)
+	require.Equal(t, want, revenueOf(ctx, t, s))
+	refunded := map[time.Time]bool{}
+	for _, d := range want {
+		if d.Refunded > 0 {
+			refunded[d.Day] = true
+		}
+	}
+	require.Greater(t, len(refunded), 5, "refunds of many days")
+}
+
+// In any order of arrival, with payments that turn out to be one, payments and gross are those of
+// revenue_daily, and so is the sum of what was taken back.
+func TestRevenueOfAnyLogHasTheSumsOfRevenueDaily(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	rapid.Check(t, func(r *rapid.T) {
+		fixture.Reset(ctx, t, s, fixture.AnyMode)
+		bodies := fixture.Bodies(r)
+		for i := range bodies {
+			bodies[i] = movedBy(t, bodies[i], -24*time.Hour*time.Duration(rapid.IntRange(0, 3).Draw(r, "days")))
+		}
+		want, wantRefunded := withoutRefunds(fold(ctx, t, s, bodies))
+		got, refunded := withoutRefunds(revenueOf(ctx, r, s))
+		require.Equal(r, want, got)
+		require.Equal(r, wantRefunded, refunded)
+	})
+}
+
+func withoutRefunds(days []RevenueDay) (paid []RevenueDay, refunded int64) {
+	for _, d := range days {
+		refunded += d.Refunded
+		if d.Refunded, d.Net = 0, 0; d.Payments != 0 || d.Gross != 0 {
+			paid = append(paid, d)
+		}
+	}
+	return paid, refunded
+}
+
+func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	const day = 24 * time.Hour
+	today := time.Now().UTC().Truncate(day)
+	for i := range 5 {
+		_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
+			values ($1, 'pro', 100, 'EUR', 'e', now(), 1, false, $2, 16)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
+		require.NoError(t, err)
+	}
+	c := counter(ctx, t)
+	var got RevenueAnswer
+	wait.Until(t, func() bool {
+		var err error
+		got, err = c.Revenue(ctx, s, 2)
+		require.NoError(t, err)
+		return got.Days != nil
+	})
+	require.Len(t, got.Days, 2)
+	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: 100, Net: 100}, got.Days[0])
+	require.Empty(t, got.Fault)
+
+	_, err := s.Pool().Exec(ctx, "delete from payment")
+	require.NoError(t, err)
+	again, err := c.Revenue(ctx, s, 100)
+	require.NoError(t, err)
+	require.Len(t, again.Days, 5, "it is not older than 30 seconds")
+	require.Equal(t, got.At, again.At)
+	c.mu.Lock()
+	c.schema(store.LiveSchema).revenue.tried = time.Time{}
+	c.mu.Unlock()
+	wait.Until(t, func() bool {
+		again, err = c.Revenue(ctx, s, 100)
+		require.NoError(t, err)
+		return len(again.Days) == 0
+	})
+	require.NotNil(t, again.Days)
+}
+
+func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.Pool().Exec(ctx, "alter table payment rename column ranks to rank")
+	require.NoError(t, err)
+	c := counter(ctx, t)
+	wait.Until(t, func() bool {
+		got, err := c.Revenue(ctx, s, 1)
+		require.NoError(t, err)
+		require.Nil(t, got.Days)
+		return got.Fault != ""
+	})
+}
