@@ -30,7 +30,7 @@ type sourceFlags struct {
 // Check implements cli.Checked.
 func (f *sourceFlags) Check(faults *cli.Faults) {
 	f.Common.Check(faults)
-	f.DatabaseURL = cli.URLText("DATABASE_URL", f.DatabaseURL, f.DatabaseURLFile, faults)
+	f.DatabaseURL = cli.GivenText("DATABASE_URL", f.DatabaseURL, f.DatabaseURLFile, faults)
 	f.CheckArchive(&f.Common, faults)
 }
 

@@ -156,9 +156,9 @@ func SecretText(name, value, file string, faults *Faults) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }
 
-// URLText is SecretText for an address. An empty file is a fault: without an address the programs
-// would use a log or a database of their own.
-func URLText(name, value, file string, faults *Faults) string {
+// GivenText is SecretText for what means something else if it is empty, such as an address: without
+// one the programs use a log or a database of their own. So an empty file is a fault.
+func GivenText(name, value, file string, faults *Faults) string {
 	before := len(faults.list)
 	text := SecretText(name, value, file, faults)
 	if file != "" && text == "" && len(faults.list) == before {

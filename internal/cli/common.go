@@ -24,7 +24,7 @@ type Common struct {
 func (c *Common) Check(faults *Faults) {
 	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
-	c.NATSURL = URLText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
+	c.NATSURL = GivenText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
 	if c.NATSStream == "" {
 		faults.Addf("NATS_STREAM is empty")
 	}
