@@ -1,0 +1,48 @@
+package access
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// host is what a browser asks for: a name or an address, and a port where one is given.
+type host struct{ name, port string }
+
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)
+
+var errNoHost = errors.New("not a host")
+
+// parseHost reads the value of a Host header. It is strict: a browser writes a name in one way.
+func parseHost(text string) (host, error) {
+	text = strings.ToLower(text)
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Is6() {
+		text = "[" + text + "]" // as people write it in a list
+	}
+	u, err := url.Parse("//" + text)
+	if err != nil || u.Host != text || strings.HasSuffix(text, ":") {
+		return host{}, errNoHost
+	}
+	out := host{u.Hostname(), u.Port()}
+	if _, err := netip.ParseAddr(out.name); err != nil && !hostName.MatchString(out.name) {
+		return host{}, errNoHost
+	}
+	return out, nil
+}
+
+func (h host) isLoopback() bool {
+	addr, err := netip.ParseAddr(h.name)
+	return h.name == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// isOneOf reports whether the console is told to answer under this name. A site of the internet
+// whose name leads to this machine (DNS rebinding) is none of them. Loopback names have any port,
+// for tunnels and containers.
+func (h host) isOneOf(known []host) bool {
+	return h.isLoopback() || slices.ContainsFunc(known, func(k host) bool {
+		return k.name == h.name && (k.port == "" || k.port == h.port)
+	})
+}

@@ -1,0 +1,111 @@
+package access
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The addresses of a login. The issuer has to know CONSOLE_PUBLIC_URL + callbackPath.
+const (
+	loginPath    = "/login"
+	callbackPath = "/login/callback"
+)
+
+// loginTime is how long somebody may take at the issuer.
+const loginTime = 10 * time.Minute
+
+// login is one login under way. The browser keeps its state and where it leads to, in a sealed
+// cookie. Nonce and PKCE verifier are derived from the state, so that they never leave the process
+// before they are used.
+type login struct{ state, nonce, verifier, to string }
+
+func (g *Guard) loginOf(state, to string) login {
+	return login{state: state, nonce: g.seals.derived("nonce", state), verifier: g.seals.derived("verifier", state), to: local(to)}
+}
+
+// startLogin sends the browser to the issuer.
+func (g *Guard) startLogin(w http.ResponseWriter, r *http.Request) {
+	l := g.loginOf(rand.Text(), r.URL.Query().Get("to"))
+	address, err := g.issuer.loginURL(r.Context(), l)
+	if err != nil {
+		g.fail(w, r, issuerAway, err)
+		return
+	}
+	// The issuer sends the browser back from another site: Lax lets the cookie come along.
+	g.setCookie(w, r, loginCookie, l.state+" "+l.to, g.now().Add(loginTime), http.SameSiteLaxMode)
+	setHeaders(w)
+	w.Header().Set("Location", address)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+var (
+	errNoLogin   = errors.New("the browser has begun no login, or too long ago")
+	errState     = errors.New("the state is not that of the browser's login")
+	errSecondUse = errors.New("the login was used before")
+)
+
+// endLogin takes what the issuer sends by the browser.
+func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request) {
+	viewer, ends, to, err := g.finish(r)
+	g.deleteCookie(w, r, loginCookie, http.SameSiteLaxMode)
+	switch {
+	case errors.Is(err, errIssuerAway):
+		g.fail(w, r, issuerAway, err)
+	case errors.Is(err, errNotAllowed):
+		g.fail(w, r, notAllowed, err)
+	case err != nil:
+		g.fail(w, r, failedLogin, err)
+	default:
+		g.enter(w, r, viewer, ends, to)
+	}
+}
+
+func (g *Guard) finish(r *http.Request) (viewer string, ends time.Time, to string, err error) {
+	text, _, ok := g.cookie(r, loginCookie)
+	if !ok {
+		return "", time.Time{}, "", errNoLogin
+	}
+	state, to, _ := strings.Cut(text, " ")
+	query := r.URL.Query()
+	if !g.seals.equal(query.Get("state"), state) {
+		return "", time.Time{}, "", errState
+	}
+	if reason := query.Get("error"); reason != "" {
+		return "", time.Time{}, "", fmt.Errorf("the issuer refused: %q", reason)
+	}
+	viewer, ends, err = g.issuer.identify(r.Context(), query.Get("code"), g.loginOf(state, to))
+	if err == nil && !g.logins.use(state, g.now()) {
+		err = errSecondUse
+	}
+	return viewer, ends, to, err
+}
+
+// logins remembers the logins that succeeded, so that none counts twice. Its zero value is ready.
+type logins struct {
+	mu   sync.Mutex
+	used map[string]time.Time // by state
+}
+
+// use reports whether the state is used for the first time.
+func (l *logins) use(state string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used == nil {
+		l.used = map[string]time.Time{}
+	}
+	for old, at := range l.used {
+		if now.Sub(at) > loginTime { // its cookie has ended
+			delete(l.used, old)
+		}
+	}
+	_, again := l.used[state]
+	if !again {
+		l.used[state] = now
+	}
+	return !again
+}

@@ -1,0 +1,75 @@
+package access
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// tokenViewer is the Viewer of somebody who has the token.
+const tokenViewer = "token"
+
+var errWrongToken = errors.New("wrong token")
+
+// takeToken begins a session for somebody who opens the link.
+func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given string) {
+	if !g.seals.equal(given, g.token) {
+		g.fail(w, r, wrongToken, errWrongToken)
+		return
+	}
+	g.enter(w, r, tokenViewer, g.now().Add(sessionTime), "/")
+}
+
+// takeBearer serves a script. It gets no session.
+func (g *Guard) takeBearer(w http.ResponseWriter, r *http.Request, pages http.Handler) {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || !g.seals.equal(strings.TrimSpace(given), g.token) {
+		g.fail(w, r, wrongToken, errWrongToken)
+		return
+	}
+	g.show(w, r, pages, tokenViewer, g.now().Add(sessionTime))
+}
+
+// Failed attempts are logged and explained at this rate. Beyond it they are refused in a few words.
+const (
+	maxFailuresAtOnce = 10
+	failureInterval   = 6 * time.Second
+)
+
+// failures limits what failed attempts cost, and how much they write to the log. There is one
+// limit for all, and the right token is accepted whatever it says: behind a proxy, and on one
+// machine, strangers and operators have the same address. It is the token's length that makes
+// guessing hopeless.
+type failures struct {
+	limit    *rate.Limiter
+	unlogged atomic.Int64
+}
+
+// fail refuses a failed attempt.
+func (g *Guard) fail(w http.ResponseWriter, r *http.Request, answer answer, err error) {
+	switch {
+	case g.failures.limit.AllowN(g.now(), 1):
+		g.logger.WarnContext(r.Context(), "a login to the console failed", "peer", peerOf(r).String(), "error", shortened(err), "unlogged_before", g.failures.unlogged.Swap(0))
+	case answer.status == http.StatusUnauthorized:
+		answer = tooMany
+		fallthrough
+	default:
+		g.failures.unlogged.Add(1)
+	}
+	g.answer(w, r, answer)
+}
+
+// maxErrorBytes is enough for the beginning of what an issuer answers.
+const maxErrorBytes = 300
+
+func shortened(err error) string {
+	text := err.Error()
+	if len(text) <= maxErrorBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
+}
