@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	for _, pair := range os.Environ() { // the user who runs the tests may have set some
-		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "INVITE") {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "INVITE") || strings.HasPrefix(name, "CONSOLE") {
 			_ = os.Unsetenv(name)
 		}
 	}
