@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release release bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -51,6 +51,14 @@ test-units: ## the exposure of each unit of systemd is below 2.0, as systemd-ana
 		rating="$$(systemd-analyze security --offline=true --no-pager --threshold=19 "$$unit")" || { echo "$$rating"; exit 1; }; \
 		echo "$$rating" | tail -n 1; \
 	done
+
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+release: ## dist/: archives and packages of the commit for TARGETS (linux and darwin, amd64 and arm64), with SBOMs and SHA256SUMS
+	rm -rf dist
+	go run -C deploy/release . -repository "$(CURDIR)" -to "$(CURDIR)/dist" $(TARGETS)
+
+test-release: ## a release has what it should, runs, and is the same, byte by byte, when it is built again (needs dpkg-deb, rpm, systemd)
+	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
 EVENTS ?= 200000
 BACKLOG ?= 100000

@@ -50,7 +50,7 @@ func Open(root string) (*Repository, error) {
 			return err
 		}
 		switch {
-		case entry.IsDir() && (name == ".git" || name == "bin" || name == "data" || entry.Name() == "testdata"):
+		case entry.IsDir() && (name == ".git" || name == "bin" || name == "dist" || name == "data" || entry.Name() == "testdata"):
 			return fs.SkipDir
 		case !entry.Type().IsRegular():
 			return nil

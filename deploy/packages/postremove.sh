@@ -1,0 +1,7 @@
+#!/bin/sh
+# postremove.sh: forgets the units. The log in /var/lib/payfold stays, also after a purge: nobody else
+# may have it.
+set -e
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+fi
