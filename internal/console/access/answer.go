@@ -66,10 +66,13 @@ func (g *Guard) loggedOut(r *http.Request) answer {
 // here is the address of a request, as a link within the console.
 func here(r *http.Request) string { return local(r.URL.RequestURI()) }
 
+// maxLinkBytes: a login keeps a link in a cookie, and browsers take 4096 bytes.
+const maxLinkBytes = 1024
+
 // local returns the path of a link if it stays within the console, else "/".
 func local(to string) string {
 	u, err := url.Parse(to)
-	inside := err == nil && u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//")
+	inside := err == nil && len(to) <= maxLinkBytes && u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//")
 	if !inside || strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r > '~' }) {
 		return "/"
 	}

@@ -34,23 +34,16 @@ func New(ctx context.Context, config Config, logger *slog.Logger) (*Guard, error
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{token: config.Token, seals: newSeals(), logger: logger, now: config.Now}
+	g := &Guard{
+		token: config.Token, hosts: hostsOf(config), proxy: proxyOf(config), seals: newSeals(),
+		failures: failures{limit: rate.NewLimiter(rate.Every(failureInterval), maxFailuresAtOnce)}, logger: logger, now: config.Now,
+	}
 	if g.now == nil {
 		g.now = time.Now
-	}
-	g.failures.limit = rate.NewLimiter(rate.Every(failureInterval), maxFailuresAtOnce)
-	for _, text := range config.Hosts {
-		name, _ := parseHost(text)
-		g.hosts = append(g.hosts, name)
 	}
 	if config.PublicURL != "" {
 		g.public, _ = url.Parse(strings.ToLower(config.PublicURL))
 		g.hosts = append(g.hosts, host{name: g.public.Hostname()}) // what stands before the console may use another port
-	}
-	g.proxy.header = config.ProxyHeader
-	for _, text := range config.TrustedProxies {
-		prefix, _ := parsePrefix(text)
-		g.proxy.trusted = append(g.proxy.trusted, prefix)
 	}
 	if config.OIDC.Issuer != "" {
 		g.issuer = newIssuer(config, g.now)
@@ -135,20 +128,9 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler
 		g.startLogin(w, r)
 	case g.issuer != nil && path == callbackPath:
 		g.endLogin(w, r)
-	case g.token != "" && r.Header.Get("Authorization") != "":
-		g.takeBearer(w, r, pages)
 	default:
-		g.takeSession(w, r, pages)
+		g.takeCredentials(w, r, pages)
 	}
-}
-
-func (g *Guard) takeSession(w http.ResponseWriter, r *http.Request, pages http.Handler) {
-	viewer, ends, ok := g.cookie(r, sessionCookie)
-	if !ok {
-		g.answer(w, r, g.loggedOut(r))
-		return
-	}
-	g.show(w, r, pages, viewer, ends)
 }
 
 type viewerKey struct{}

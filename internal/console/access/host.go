@@ -33,6 +33,16 @@ func parseHost(text string) (host, error) {
 	return out, nil
 }
 
+// hostsOf returns the configured names.
+func hostsOf(config Config) []host {
+	var out []host
+	for _, text := range config.Hosts {
+		name, _ := parseHost(text)
+		out = append(out, name)
+	}
+	return out
+}
+
 func (h host) isLoopback() bool {
 	addr, err := netip.ParseAddr(h.name)
 	return h.name == "localhost" || err == nil && addr.Unmap().IsLoopback()

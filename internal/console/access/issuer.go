@@ -26,8 +26,8 @@ type issuer struct {
 
 	mu      sync.Mutex
 	known   *endpoints // nil until the issuer has told them
-	asked   time.Time
 	failure error
+	failed  time.Time // at the end of the attempt, so that those who waited for it do not ask again
 }
 
 // endpoints are what an issuer says of itself.
@@ -66,13 +66,12 @@ var errIssuerAway = errors.New("the issuer does not answer")
 func (i *issuer) discover(ctx context.Context) (*endpoints, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := i.now()
-	if i.known != nil || i.failure != nil && now.Sub(i.asked) < discoveryInterval {
+	if i.known != nil || i.failure != nil && i.now().Sub(i.failed) < discoveryInterval {
 		return i.known, i.failure
 	}
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), i.client), i.Issuer)
 	if err != nil {
-		i.asked, i.failure = now, fmt.Errorf("%w: %w", errIssuerAway, err)
+		i.failed, i.failure = i.now(), fmt.Errorf("%w: %w", errIssuerAway, err)
 		return nil, i.failure
 	}
 	i.failure = nil

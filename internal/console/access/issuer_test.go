@@ -38,14 +38,15 @@ type issuer struct {
 	ec     *ecdsa.PrivateKey
 	clock  func() time.Time
 
-	mu      sync.Mutex
-	away    bool
-	asked   int                   // for its endpoints
-	codes   map[string]url.Values // the query of each login, by its code
-	claims  map[string]any        // instead of the usual ones
-	sign    func(claims map[string]any) string
-	refusal string         // an error code instead of a code
-	info    map[string]any // nil: no user info
+	mu        sync.Mutex
+	away      bool
+	meanwhile func()                // before it tells its endpoints
+	asked     int                   // for its endpoints
+	codes     map[string]url.Values // the query of each login, by its code
+	claims    map[string]any        // instead of the usual ones
+	sign      func(claims map[string]any) string
+	refusal   string         // an error code instead of a code
+	info      map[string]any // nil: no user info
 }
 
 // rsaKey takes long to make, so all issuers have the same.
@@ -61,7 +62,7 @@ func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	i := &issuer{t: t, key: rsaKey(), ec: ec, codes: map[string]url.Values{}}
+	i := &issuer{t: t, key: rsaKey(), ec: ec, codes: map[string]url.Values{}, meanwhile: func() {}}
 	i.sign = func(claims map[string]any) string { return i.rs256(i.key, claims) }
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.discovery)
@@ -89,6 +90,7 @@ func (i *issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.asked++
+	i.meanwhile()
 	if i.away {
 		http.Error(w, "down for repair", http.StatusBadGateway)
 		return

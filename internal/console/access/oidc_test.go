@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -290,7 +291,7 @@ func TestTheIssuersRefusalIsLogged(t *testing.T) {
 
 func TestALoginLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"https://evil.example/", "//evil.example/", `/\evil.example/`, "/\t/evil.example", "javascript:alert(1)", "evil", "", "/a\r\nSet-Cookie: a=b"} {
+	for _, page := range []string{"https://evil.example/", "//evil.example/", `/\evil.example/`, "/\t/evil.example", "javascript:alert(1)", "evil", "", "/a\r\nSet-Cookie: a=b", "/" + strings.Repeat("a", 5000)} {
 		b := newIssuer(t).console(nil).browser(consoleHost)
 		out, address := b.open(consoleURL+"/login?to="+url.QueryEscape(page), samePage)
 		require.Equal(t, http.StatusOK, out.StatusCode)
@@ -311,6 +312,12 @@ func TestTheConsoleStartsWhileTheIssuerIsAway(t *testing.T) {
 	w.clock.Advance(time.Second)
 	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
 	require.Equal(t, 2, issuer.asked)
+
+	issuer.meanwhile = func() { w.clock.Advance(5 * time.Second) }
+	w.clock.Advance(time.Second)
+	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
+	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
+	require.Equal(t, 3, issuer.asked, "those who waited for a slow answer do not ask again")
 
 	issuer.away = false
 	w.clock.Advance(time.Second)

@@ -15,6 +15,15 @@ type proxy struct {
 	trusted []netip.Prefix
 }
 
+func proxyOf(config Config) proxy {
+	out := proxy{header: config.ProxyHeader}
+	for _, text := range config.TrustedProxies {
+		prefix, _ := parsePrefix(text)
+		out.trusted = append(out.trusted, prefix)
+	}
+	return out
+}
+
 func (p proxy) isSet() bool { return p.header != "" }
 
 // trusts reports whether the sender of a request may name its user. Only the connection counts,

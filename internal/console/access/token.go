@@ -24,14 +24,22 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given string) 
 	g.enter(w, r, tokenViewer, g.now().Add(sessionTime), "/")
 }
 
-// takeBearer serves a script. It gets no session.
-func (g *Guard) takeBearer(w http.ResponseWriter, r *http.Request, pages http.Handler) {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || !g.seals.equal(strings.TrimSpace(given), g.token) {
-		g.fail(w, r, wrongToken, errWrongToken)
+// takeCredentials serves who has a session or, as a script, the token. Other credentials do not
+// count: a proxy may pass on those that it was given itself.
+func (g *Guard) takeCredentials(w http.ResponseWriter, r *http.Request, pages http.Handler) {
+	if viewer, ends, ok := g.cookie(r, sessionCookie); ok {
+		g.show(w, r, pages, viewer, ends)
 		return
 	}
-	g.show(w, r, pages, tokenViewer, g.now().Add(sessionTime))
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch {
+	case g.token == "" || !strings.EqualFold(scheme, "Bearer"):
+		g.answer(w, r, g.loggedOut(r))
+	case !g.seals.equal(strings.TrimSpace(given), g.token):
+		g.fail(w, r, wrongToken, errWrongToken)
+	default:
+		g.show(w, r, pages, tokenViewer, g.now().Add(sessionTime))
+	}
 }
 
 // Failed attempts are logged and explained at this rate. Beyond it they are refused in a few words.

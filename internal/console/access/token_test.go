@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"crypto/tls"
 	"encoding/base64"
 	"net/http"
 	"strings"
@@ -86,6 +87,7 @@ func TestOverTLSTheCookieStaysThere(t *testing.T) {
 	require.Equal(t, "__Host-payfold-console", session.Name)
 	require.Equal(t, "token", w.viewer("/", to("console.example.com"), cookie(session)))
 	require.False(t, w.session().Secure, "a tunnel to the machine has no TLS")
+	require.True(t, w.session(func(r *http.Request) { r.TLS = &tls.ConnectionState{} }).Secure)
 }
 
 func TestConsolesOnTwoPortsHaveTwoCookies(t *testing.T) {
@@ -102,6 +104,16 @@ func TestAScriptSendsTheTokenWithEachRequest(t *testing.T) {
 	require.Empty(t, out.Result().Cookies())
 	require.Equal(t, "token", access.Viewer(w.seen.Context()))
 	require.Empty(t, w.seen.Header.Get("Authorization"), "the pages do not get the token")
+}
+
+func TestCredentialsOfAProxyHideNoSession(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{Token: token})
+	session := w.session()
+	for _, header := range []string{"Basic YTpi", "Bearer of-the-proxy"} {
+		require.Equal(t, "token", w.viewer("/", cookie(session), with("Authorization", header)))
+		require.Empty(t, w.seen.Header.Get("Authorization"))
+	}
 }
 
 func TestTheFirstClickWorksFromEverywhere(t *testing.T) {
