@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release release bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -59,6 +59,9 @@ release: ## dist/: archives and packages of the commit for TARGETS (linux and da
 
 test-release: ## a release has what it should, runs, and is the same, byte by byte, when it is built again (needs dpkg-deb, rpm, systemd)
 	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
+
+test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, and the programs as it starts them
+	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 ./...
 
 EVENTS ?= 200000
 BACKLOG ?= 100000

@@ -1,0 +1,25 @@
+{{- define "payfold.name" -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{- end -}}
+{{- end }}
+
+{{/* Of every object. */}}
+{{- define "payfold.labels" -}}
+{{ include "payfold.selector" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* Of all pods of the release. Those of one kind have app.kubernetes.io/component, too. */}}
+{{- define "payfold.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* The component whose pods run a program: in single mode one pod runs both. */}}
+{{- define "payfold.component" -}}
+{{ ternary "node" .program (eq .root.Values.mode "single") }}
+{{- end }}

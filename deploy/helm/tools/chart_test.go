@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// everySecret names each secret that is not required in a mode.
+var everySecret = values{
+	"secrets.providerSecretPrevious.name": "rotation", "secrets.providerSecretsRetired.name": "rotation",
+	"secrets.awsCredentials.name": "store", "secrets.githubToken.name": "github", "secrets.otlpHeaders.name": "collector",
+}
+
+// everything is each mode with all that it can have.
+func everything(mode values) values {
+	all := mode.with(everySecret).with(values{
+		"config": map[string]any{
+			"LOG_LEVEL": "debug", "ARCHIVE_URL": "s3://bucket/shop", "ARCHIVE_S3_ENDPOINT": "https://store.example",
+			"AWS_REGION": "eu-1", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example",
+		},
+		"ingest.config": map[string]any{"STREAM_PARTITIONS": "32", "LOG_KEEP": "720h", "LOG_LEVEL": "info"},
+		"projector.config": map[string]any{
+			"LEASE_TIME": "20s", "PROVIDER_MODE": "live", "INVITE_REPOSITORY": "shop/pro",
+		},
+		"projector.catalogue":           "version: 1\nproducts:\n  pack: {kind: one_time, credits: 200}\n",
+		"projector.checksSignatures":    true,
+		"trustedCertificates.configMap": "authority",
+		"image.digest":                  "sha256:" + strings.Repeat("0", 64), "image.pullSecrets": []any{"registry"},
+		"ingress.enabled": true, "ingress.host": "pay.example", "ingress.tlsSecret": "certificate", "ingress.className": "nginx",
+		"networkPolicy.deliveriesFrom":      []any{map[string]any{"namespaceSelector": map[string]any{}}},
+		"networkPolicy.metricsFrom":         []any{map[string]any{"namespaceSelector": map[string]any{}}},
+		"networkPolicy.egress":              []any{map[string]any{"ports": []any{map[string]any{"port": 443}}}},
+		"monitoring.serviceMonitor.enabled": true, "monitoring.serviceMonitor.labels": map[string]any{"release": "prometheus"},
+		"monitoring.prometheusRule.enabled": true, "monitoring.prometheusRule.labels": map[string]any{"release": "prometheus"},
+		"persistence.storageClass": "fast", "service.annotations": map[string]any{"a": "b"},
+		"serviceAccount.annotations": map[string]any{"role": "payfold"},
+		"podAnnotations":             map[string]any{"a": "b"}, "podLabels": map[string]any{"team": "payments"},
+		"nodeSelector": map[string]any{"disk": "ssd"}, "priorityClassName": "high",
+		"tolerations": []any{map[string]any{"key": "payments", "operator": "Exists"}},
+		"affinity":    map[string]any{"nodeAffinity": map[string]any{}},
+	})
+	if mode["mode"] != "cluster" {
+		return all
+	}
+	return all.with(values{
+		"createStream": true, "secrets.natsURLAdmin.name": "admin", "secrets.natsCredsAdmin.name": "admin",
+		"secrets.natsCredsIngest.name": "ingest", "secrets.natsCredsProjector.name": "projector",
+		"projector.autoscaling.enabled": true,
+	})
+}
+
+func TestTheChartRendersWhatTheGoldenFilesHave(t *testing.T) {
+	t.Parallel()
+	loaded := loadChart(t)
+	for name, given := range map[string]values{
+		"single": single, "cluster": cluster, "single-everything": everything(single), "cluster-everything": everything(cluster),
+	} {
+		// The rules have a test of their own.
+		texts, err := render(loaded, given.with(values{"monitoring.prometheusRule.enabled": false}))
+		require.NoError(t, err, name)
+		got := strings.Join(documents(texts), "---\n")
+		file := "testdata/" + name + ".yaml"
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, file)
+	}
+}
+
+// choices are values of which each release has the first or the second. What belongs to one object alone is
+// chosen together.
+var choices = [][2]values{
+	{{}, everySecret},
+	{{}, {"projector.catalogue": "version: 1\n", "projector.checksSignatures": true}},
+	{{}, {
+		"trustedCertificates.configMap": "authority", "podLabels": map[string]any{"a": "b"},
+		"image.tag": "", "image.digest": "sha256:" + strings.Repeat("0", 64),
+	}},
+	{{}, {
+		"ingress.enabled": true, "ingress.host": "pay.example", "service.type": "LoadBalancer",
+		"monitoring.serviceMonitor.enabled": true, "monitoring.prometheusRule.enabled": true,
+	}},
+	{
+		{"networkPolicy.enabled": false},
+		{"networkPolicy.metricsFrom": []any{map[string]any{"podSelector": map[string]any{}}}},
+	},
+}
+
+// ofClusters are those of the mode cluster alone.
+var ofClusters = [][2]values{
+	{{}, {"createStream": true, "secrets.natsURLAdmin.name": "admin"}},
+	{{}, {"ingest.autoscaling.enabled": false}},
+	{{}, {"projector.autoscaling.enabled": true}},
+	{{}, {"secrets.natsCredsIngest.name": "nats", "secrets.natsCredsProjector.name": "nats"}},
+}
+
+func TestEveryCombinationOfTheValuesGivesObjectsThatKubernetesKnows(t *testing.T) {
+	t.Parallel()
+	loaded, known := loadChart(t), openKEDA(t)
+	requirePod := restrictedPods(t)
+	all := combinations(single, choices)
+	all = append(all, combinations(cluster, append(ofClusters, choices...))...)
+	for _, given := range all {
+		where := fmt.Sprint(given)
+		o := requireObjects(t, loaded, known, given, where)
+		o.requireWhole(t, where)
+		for _, p := range o.pods() {
+			requirePod(t, p, where)
+		}
+	}
+}
+
+// combinations returns every way to choose, added to what is needed anyway.
+func combinations(needed values, choices [][2]values) []values {
+	all := []values{needed}
+	for _, choice := range choices {
+		var longer []values
+		for _, one := range all {
+			longer = append(longer, one.with(choice[0]), one.with(choice[1]))
+		}
+		all = longer
+	}
+	return all
+}
