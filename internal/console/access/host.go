@@ -23,7 +23,7 @@ func parseHost(text string) (host, error) {
 		text = "[" + text + "]" // as people write it in a list
 	}
 	u, err := url.Parse("//" + text)
-	if err != nil || u.Host != text || strings.HasSuffix(text, ":") {
+	if err != nil || u.Host != text {
 		return host{}, errNoHost
 	}
 	out := host{u.Hostname(), u.Port()}

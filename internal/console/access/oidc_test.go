@@ -291,7 +291,7 @@ func TestTheIssuersRefusalIsLogged(t *testing.T) {
 
 func TestALoginLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"https://evil.example/", "//evil.example/", `/\evil.example/`, "/\t/evil.example", "javascript:alert(1)", "evil", "", "/a\r\nSet-Cookie: a=b", "/" + strings.Repeat("a", 5000)} {
+	for _, page := range []string{"https://evil.example/", "//evil.example/", "///evil.example/", `/\evil.example/`, "/\t/evil.example", "javascript:alert(1)", "evil", "", "/a\r\nSet-Cookie: a=b", "/" + strings.Repeat("a", 5000)} {
 		b := newIssuer(t).console(nil).browser(consoleHost)
 		out, address := b.open(consoleURL+"/login?to="+url.QueryEscape(page), samePage)
 		require.Equal(t, http.StatusOK, out.StatusCode)
@@ -321,6 +321,7 @@ func TestTheConsoleStartsWhileTheIssuerIsAway(t *testing.T) {
 
 	issuer.away = false
 	w.clock.Advance(time.Second)
+	require.Equal(t, http.StatusSeeOther, w.ask("/login", to(consoleHost), hungUp).Code, "nor does somebody who hangs up end the question")
 	out, _ := w.browser(consoleHost).login("/")
 	require.Equal(t, "seen by Anna@example.com", body(t, out))
 }

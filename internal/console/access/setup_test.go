@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -57,6 +58,13 @@ func to(host string) change             { return func(r *http.Request) { r.Host 
 func by(method string) change           { return func(r *http.Request) { r.Method = method } }
 func with(name, value string) change    { return func(r *http.Request) { r.Header.Add(name, value) } }
 func cookie(cookie *http.Cookie) change { return func(r *http.Request) { r.AddCookie(cookie) } }
+
+// hungUp is a request whose sender has gone.
+func hungUp(r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	*r = *r.WithContext(ctx)
+}
 
 // fetched has the headers of a browser's fetch metadata.
 func fetched(site, mode, dest string) change {
