@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh: runs ingest with its embedded log and a projector with a private
-# Postgres, until Ctrl-C (or SIGTERM, SIGHUP), which stops both. Exits 0 then;
-# else, when one of them ended by itself, stops the other and exits 1.
+# run.sh: runs ingest with its embedded log, a projector with a private Postgres
+# and the console, until Ctrl-C (or SIGTERM, SIGHUP), which stops all. Exits 0
+# then; else, when one of them ended by itself, stops the others and exits 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,10 +23,19 @@ if [ -z "${DATABASE_URL:-}" ]; then
 	export PG_BIN
 fi
 
+# The console's role must only read. A role of its own is made for the private
+# Postgres; for another database it is CONSOLE_DATABASE_URL.
+console=''
+if [ -z "${DATABASE_URL:-}" ] || [ -n "${CONSOLE_DATABASE_URL:-}" ]; then
+	console="${CONSOLE_ADDR:-127.0.0.1:8083}"
+	CONSOLE_TOKEN="${CONSOLE_TOKEN:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')}"
+	export CONSOLE_TOKEN CONSOLE_ADDR="$console"
+fi
+
 # A program that already listens there would be mistaken for one of payfold's.
-for address in "$ingest_admin" "$projector_admin"; do
+for address in "$ingest_admin" "$projector_admin" ${console/#:/127.0.0.1:}; do
 	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
-		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR and PROJECTOR_ADMIN_ADDR" >&2
+		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR, PROJECTOR_ADMIN_ADDR and CONSOLE_ADDR" >&2
 		exit 1
 	fi
 done
@@ -47,7 +56,10 @@ ADMIN_ADDR="$projector_admin" bin/projector &
 programs+=("$!")
 set +m
 
-alive() { kill -0 "${programs[0]}" 2>/dev/null && kill -0 "${programs[1]}" 2>/dev/null; }
+alive() {
+	local program
+	for program in "${programs[@]}"; do kill -0 "$program" 2>/dev/null || return 1; done
+}
 # ready HOST:PORT: whether GET /readyz there answers 200.
 ready() {
 	local code
@@ -62,7 +74,21 @@ until ready "$ingest_admin" && ready "$projector_admin"; do
 	sleep 0.2
 done 2>/dev/null
 
+# The console needs the tables, which the projector has made by now.
+if alive && [ -n "$console" ]; then
+	set -m
+	DATABASE_URL="${CONSOLE_DATABASE_URL:-}" bin/projector console >/dev/null &
+	programs+=("$!")
+	set +m
+	until (exec 3<>"/dev/tcp/127.0.0.1/${console##*:}") 2>/dev/null; do
+		alive || break
+		sleep 0.2
+	done
+fi
+
 if alive; then
+	look="not started: CONSOLE_DATABASE_URL is not set"
+	[ -z "$console" ] || look="http://${console/#:/127.0.0.1:}/?token=$CONSOLE_TOKEN"
 	host="${listen%:*}"
 	url="http://${host:-127.0.0.1}:${listen##*:}/api/payments/provider/webhook"
 	[ "$url" = http://127.0.0.1:8080/api/payments/provider/webhook ] || send="$send --url $url"
@@ -76,6 +102,7 @@ if alive; then
 		payfold is running. Ctrl-C stops it; what it stored stays in $DATA_DIR.
 
 		  deliveries     POST $url
+		  console        $look
 		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
 		  log            ${NATS_URL:-embedded; its readers come through $DATA_DIR/nats/socket}
 
@@ -88,6 +115,6 @@ if alive; then
 fi
 
 while alive; do sleep 0.5; done
-echo 'run.sh: one of the programs ended; stopping the other' >&2
+echo 'run.sh: one of the programs ended; stopping the others' >&2
 stop
 exit 1

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/verify"
@@ -39,11 +40,12 @@ type Console struct {
 	Config
 	schemas *schemas
 	news    *news
+	counter *browse.Counter
 }
 
 // New returns a Console that serves nothing yet.
 func New(config Config) *Console {
-	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config)}
+	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config), counter: browse.NewCounter(config.Logger)}
 }
 
 // drain is how long requests in flight may take after the end.
@@ -54,6 +56,7 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	defer c.schemas.close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.news.run(ctx) })
+	group.Go(func() error { return c.counter.Run(ctx) })
 	group.Go(func() error {
 		server := &http.Server{
 			Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -73,13 +76,18 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 // console.
 func (c *Console) Handler() http.Handler {
 	pages := http.NewServeMux()
+	c.route(pages, "/{$}", c.overview)
 	c.route(pages, "/events", c.events)
 	c.route(pages, "/events/{id}", c.event)
 	c.route(pages, "/users/{id}", c.user)
 	c.route(pages, "/payments/{id}", c.payment)
 	c.route(pages, "/subscriptions/{id}", c.subscription)
 	c.route(pages, "/search", c.search)
+	c.route(pages, "/rejected", c.rejected)
+	c.route(pages, "/revenue", c.revenue)
 	c.route(pages, "/projectors", c.projectors)
+	c.route(pages, "/schemas", c.listSchemas)
+	c.route(pages, "/invitations", c.listInvitations)
 	pages.HandleFunc("GET /events/{id}/body", c.body)
 	pages.HandleFunc("GET /live", c.live)
 	c.route(pages, "/", func(*http.Request, query) (view, error) { return view{}, errNoPage })

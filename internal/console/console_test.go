@@ -1,11 +1,13 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -26,28 +29,35 @@ type everybody struct{}
 func (everybody) Protect(pages http.Handler) http.Handler { return pages }
 
 // serve returns a console over the log of a shop, all of which is applied.
-func serve(t *testing.T, change func(*console.Config)) (*httptest.Server, *world.World) {
+func serve(t *testing.T, change func(*console.Config)) (url string, w *world.World) {
 	t.Helper()
 	ctx, w := world.New(t)
 	stop := w.Project(ctx, t, 100)
 	t.Cleanup(func() { require.NoError(t, stop()) })
-	config := console.Config{Log: w.Log, Tables: w.Open(ctx, t, "portal"), Guard: everybody{}, Version: "test", Logger: slog.New(slog.DiscardHandler)}
+	config := console.Config{Log: w.Log, Tables: w.Open(ctx, t, "portal"), Guard: everybody{}, Version: "test", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	if change != nil {
 		change(&config)
 	}
-	server := httptest.NewServer(console.New(config).Handler())
-	t.Cleanup(server.Close)
-	return server, w
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	running, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- console.New(config).Run(running, listener) }()
+	t.Cleanup(func() {
+		end()
+		require.NoError(t, <-ended)
+	})
+	return "http://" + listener.Addr().String(), w
 }
 
-func get(t *testing.T, server *httptest.Server, path string, headers ...string) (*http.Response, string) {
+func get(t *testing.T, server string, path string, headers ...string) (*http.Response, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+path, nil)
 	require.NoError(t, err)
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := server.Client().Do(request)
+	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
@@ -70,9 +80,9 @@ func TestEveryPageHasAStrictPolicy(t *testing.T) {
 func TestNothingWrites(t *testing.T) {
 	server, _ := serve(t, nil)
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/projectors", strings.NewReader("x"))
+		request, err := http.NewRequestWithContext(t.Context(), method, server+"/projectors", strings.NewReader("x"))
 		require.NoError(t, err)
-		answer, err := server.Client().Do(request)
+		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		answer.Body.Close()
 		require.Equal(t, http.StatusMethodNotAllowed, answer.StatusCode, method)
@@ -80,9 +90,11 @@ func TestNothingWrites(t *testing.T) {
 }
 
 // addresses has every page that there is something for in the shop's log.
-func addresses(t *testing.T, server *httptest.Server) []string {
+func addresses(t *testing.T, server string) []string {
 	t.Helper()
-	out := []string{"/projectors", "/events", "/events?outcome=applied&type=checkout.*&from=2000-01-01&limit=3", "/search?q=nothing", "/search"}
+	out := []string{
+		"/", "/rejected", "/revenue", "/revenue?days=366", "/invitations", "/invitations?status=pending", "/schemas", "/projectors", "/events", "/events?outcome=applied&type=checkout.*&from=2000-01-01&limit=3", "/search?q=nothing", "/search",
+	}
 	_, text := get(t, server, "/events?limit=1000", "Accept", "application/json")
 	var list struct {
 		Items []map[string]any `json:"items"`
@@ -118,6 +130,25 @@ func TestEveryPageIsWhole(t *testing.T) {
 		require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
 		require.True(t, json.Valid([]byte(text)), path)
 	}
+}
+
+func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
+	server, w := serve(t, nil)
+	var applied int64
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select count(*) from portal.processed_event where outcome = 'applied'").Scan(&applied))
+	require.Positive(t, applied)
+	wait.Until(t, func() bool {
+		_, text := get(t, server, "/")
+		return strings.Contains(text, fmt.Sprintf("applied</a><b>%d</b>", applied)) && strings.Contains(text, "<svg")
+	})
+	wait.Until(t, func() bool {
+		_, text := get(t, server, "/rejected")
+		return strings.Contains(text, "What to do:") || strings.Contains(text, "No event was rejected.")
+	})
+	wait.Until(t, func() bool {
+		_, text := get(t, server, "/revenue?days=366", "Accept", "application/json")
+		return !strings.Contains(text, `"days":null`)
+	})
 }
 
 func TestWhatIsUnknownIsSaid(t *testing.T) {

@@ -36,7 +36,11 @@ func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	for _, item := range []menuItem{
 		{Path: "/", Name: "Overview"},
 		{Path: "/events", Name: "Events"},
+		{Path: "/rejected", Name: "Rejected"},
+		{Path: "/revenue", Name: "Revenue"},
 		{Path: "/projectors", Name: "Projectors"},
+		{Path: "/invitations", Name: "Invitations"},
+		{Path: "/schemas", Name: "Schemas"},
 	} {
 		item.Here = item.Path == r.URL.Path
 		out.Menu = append(out.Menu, item)
@@ -54,12 +58,25 @@ func (f frame) Link(parts ...string) string {
 	return f.In(out)
 }
 
-// In is a path in the same schema.
-func (f frame) In(path string) string {
-	if f.Schema == "" {
+// In is a path in the same schema, with pairs of a name and a value.
+func (f frame) In(path string, pairs ...string) string {
+	values := url.Values{}
+	if f.Schema != "" {
+		values.Set("schema", f.Schema)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return address(path, values)
+}
+
+func address(path string, values url.Values) string {
+	if len(values) == 0 {
 		return path
 	}
-	return path + "?schema=" + url.QueryEscape(f.Schema)
+	return path + "?" + values.Encode()
 }
 
 // With is this address with another value; empty: without the value. A filter that changes begins
@@ -77,10 +94,7 @@ func (f frame) With(name, value string) string {
 	if values.Del(name); value != "" {
 		values.Set(name, value)
 	}
-	if len(values) == 0 {
-		return f.Path
-	}
-	return f.Path + "?" + values.Encode()
+	return address(f.Path, values)
 }
 
 // Sub is the frame with other data, for a template within the page.

@@ -3,10 +3,35 @@ package console
 import (
 	"net/http"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report/browse"
 )
 
 func (c *Console) projectors(r *http.Request, _ query) (view, error) {
 	status, err := browse.Projectors(r.Context(), c.Log, c.Tables)
 	return view{"projectors.html", "Projectors", status.Moment, status, object{status}, nil}, err
+}
+
+func (c *Console) listSchemas(r *http.Request, _ query) (view, error) {
+	list, err := browse.Schemas(r.Context(), c.Log, c.Tables)
+	return view{"schemas.html", "Schemas", list.Moment, list, object{list}, nil}, err
+}
+
+// invitationsPage is a page of the invitations, with the status that is asked for.
+type invitationsPage struct {
+	browse.InvitationList
+	Status   string
+	Statuses []string
+}
+
+var invitationStatuses = []string{"pending", "invited", "collaborator", "failed", "expired", "declined", "withdrawn"}
+
+func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
+	limit, err := asked.limit()
+	if err != nil {
+		return view{}, err
+	}
+	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
+	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), limit)
+	return view{"invitations.html", "Invitations", list.Moment, invitationsPage{list, asked.Get("status"), invitationStatuses}, object{list}, nil}, err
 }

@@ -36,6 +36,17 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":     mask,
 	"balances": balances,
+	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"next":     func(day time.Time) time.Time { return day.AddDate(0, 0, 1) },
+	"counting": func(list any) bool { return reflect.ValueOf(list).IsNil() },
+	"rejections": func(list []report.OutcomeCount) (sum int64) {
+		for _, count := range list {
+			if count.Reason != "" {
+				sum += count.Events
+			}
+		}
+		return sum
+	},
 }).ParseFS(sources, "templates/*.html"))
 
 // at formats a time; the zero time is a dash.

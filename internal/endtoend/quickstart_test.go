@@ -2,8 +2,11 @@ package endtoend
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,19 +32,19 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 
 	// No timeout: without a build cache this takes long.
 	shell(t, dir, "make build")
-	listen, ingestAdmin, projectorAdmin := ports.Free(t), ports.Free(t), ports.Free(t)
+	listen, ingestAdmin, projectorAdmin, console := ports.Free(t), ports.Free(t), ports.Free(t), ports.Free(t)
 	makeRun := exec.Command("make", "run")
 	makeRun.Dir = dir
 	running := testenv.StartCommand(t, makeRun, append(withoutPayfold(os.Environ()),
-		"LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin))
+		"LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin, "CONSOLE_ADDR="+console))
 	running.WaitFor(t, "payfold is running")
 	require.Contains(t, running.Output(), "PROVIDER_WEBHOOK_SECRET=whsec_local_development bin/ingest send")
 	for _, admin := range []string{ingestAdmin, projectorAdmin} {
 		wait.Until(t, func() bool { return statusOf(t, "http://"+admin+"/readyz") == http.StatusOK })
 	}
 
-	url := "http://" + listen + "/api/payments/provider/webhook"
-	otherPorts := strings.NewReplacer("ingest send", "ingest send --url "+url, "http://127.0.0.1:8080/api/payments/provider/webhook", url)
+	address := "http://" + listen + "/api/payments/provider/webhook"
+	otherPorts := strings.NewReplacer("ingest send", "ingest send --url "+address, "http://127.0.0.1:8080/api/payments/provider/webhook", address)
 	first := shell(t, dir, otherPorts.Replace(commands[1]))
 	require.Contains(t, first, `200 {"status":"accepted","id":"evt_first_1"}`)
 	second := shell(t, dir, "PROVIDER_WEBHOOK_SECRET=whsec_local_development\n"+otherPorts.Replace(commands[2]))
@@ -55,14 +58,36 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 
 	require.Contains(t, shell(t, dir, commands[3]), "evt_first_1: applied")
 
+	link := regexp.MustCompile(`http://` + regexp.QuoteMeta(console) + `/\?token=\S+`).FindString(running.Output())
+	require.Contains(t, follow(t, link, "/events/evt_first_1"), "It granted 200 credits.", "the link that is printed opens the console")
+
 	running.SignalGroup(syscall.SIGINT) // Ctrl-C
 	running.Exit(t)
-	for _, address := range []string{listen, ingestAdmin, projectorAdmin} {
+	for _, address := range []string{listen, ingestAdmin, projectorAdmin, console} {
 		_, err := net.Dial("tcp", address)
 		require.Error(t, err, "no process is left")
 	}
 	_, err := query[int](t, database, "select 1")
 	require.Error(t, err, "no process is left")
+}
+
+// follow opens a link as a browser does, then a page, and returns its text.
+func follow(t *testing.T, link, path string) string {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := http.Client{Jar: jar}
+	opened, err := url.Parse(link)
+	require.NoError(t, err)
+	var text []byte
+	for _, address := range []string{link, opened.Scheme + "://" + opened.Host + path} {
+		answer, err := browser.Get(address)
+		require.NoError(t, err)
+		text, err = io.ReadAll(answer.Body)
+		answer.Body.Close()
+		require.NoError(t, err)
+	}
+	return string(text)
 }
 
 // copySources copies the files in git, and those that git would add.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/console"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/store"
+)
+
+type consoleCommand struct {
+	sourceFlags
+	signerFlags
+	accessFlags
+	Addr             string `name:"console-addr" env:"CONSOLE_ADDR" default:"127.0.0.1:8083" help:"Where the console listens."`
+	ShowPersonalData bool   `name:"console-show-personal-data" env:"CONSOLE_SHOW_PERSONAL_DATA" help:"Show names and whole bodies, which are masked otherwise."`
+}
+
+// Check implements cli.Checked.
+func (c *consoleCommand) Check(faults *cli.Faults) {
+	c.sourceFlags.Check(faults)
+	c.signerFlags.Check(faults)
+	c.accessFlags.Check(faults)
+	cli.CheckAddress("CONSOLE_ADDR", c.Addr, faults)
+}
+
+// Limits of what the console takes of the database that projectors write.
+const (
+	consoleConnections = 4
+	consoleStatement   = 5 * time.Second
+)
+
+// Run serves the console until ctx ends.
+func (c *consoleCommand) Run(ctx context.Context, streams cli.Streams) error {
+	logger := c.Logger(streams.Err)
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return fmt.Errorf("listen for the console: %w", err)
+	}
+	defer listener.Close()
+	log, err := c.connect(logger)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	err = c.withReader(ctx, logger, func(ctx context.Context, tables *store.Store) error {
+		return c.serve(ctx, listener, log, tables, streams, logger)
+	})
+	if ctx.Err() != nil {
+		return nil // a normal stop
+	}
+	return err
+}
+
+func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *eventlog.Log, tables *store.Store, streams cli.Streams, logger *slog.Logger) error {
+	guard, err := c.guard(ctx, listener.Addr(), logger)
+	if err != nil {
+		return err
+	}
+	serving := console.New(console.Config{
+		Log: log, Tables: tables, Guard: guard, Signers: c.signers, ShowPersonalData: c.ShowPersonalData,
+		Version: cli.Build().Version, Logger: logger,
+	})
+	fmt.Fprintf(streams.Out, "console: %s\n", guard.Link("http://"+listener.Addr().String()))
+	return serving.Run(ctx, listener)
+}
+
+// withReader calls work with the live tables, under a role that can change nothing. Without a
+// DATABASE_URL that is the reader of the private Postgres.
+func (c *consoleCommand) withReader(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
+	if err := c.expectDatabase(); err != nil {
+		return err
+	}
+	return c.withPostgres(ctx, logger, func(ctx context.Context, dsn string) (err error) {
+		if c.DatabaseURL == "" {
+			if dsn, err = localpg.ReaderDSN(c.DataDir); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the private postgres was started by an older payfold: restart its projector: %w", err)
+			} else if err != nil {
+				return err
+			}
+		}
+		tables, err := store.Open(ctx, store.Config{
+			DSN: dsn, Owner: ownerName(), LeaseTime: readTimeout, StatementTimeout: consoleStatement, Connections: consoleConnections,
+		})
+		if err != nil {
+			return err
+		}
+		defer tables.Close()
+		if err := tables.CheckReadOnly(ctx); err != nil {
+			return err
+		}
+		return work(ctx, tables)
+	})
+}

@@ -1,0 +1,97 @@
+package console
+
+import (
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/report/browse"
+)
+
+// moneyChart shows what came in on each day in one currency, in its minor unit, and what was taken
+// back. Days without money have a place, too.
+type moneyChart struct {
+	Currency string
+	Gross    int64 // of all days
+	Refunded int64
+	Payments int64
+	Bars     []moneyBar
+	First    time.Time
+	Last     time.Time
+}
+
+// moneyBar is one day. Places and heights are in units of the drawing, which is 100 high and
+// barWidth wide for each day.
+type moneyBar struct {
+	Day             time.Time
+	Gross, Refunded int64
+	X               int
+	GrossHeight     int
+	RefundedHeight  int
+}
+
+const (
+	chartHeight = 100
+	barWidth    = 20
+)
+
+// GrossY is the upper edge of the bar.
+func (b moneyBar) GrossY() int { return chartHeight - b.GrossHeight }
+
+// RefundedY is the upper edge of the part that was taken back.
+func (b moneyBar) RefundedY() int { return chartHeight - b.RefundedHeight }
+
+// Width is that of the drawing.
+func (c moneyChart) Width() int { return barWidth * len(c.Bars) }
+
+// charts draws each currency, the one with the most payments first.
+func charts(revenue browse.RevenueAnswer, days int) []moneyChart {
+	last := revenue.At.UTC().Truncate(24 * time.Hour)
+	first := last.AddDate(0, 0, 1-days)
+	var out []moneyChart
+	for _, day := range revenue.Days {
+		i := slices.IndexFunc(out, func(c moneyChart) bool { return c.Currency == day.Currency })
+		if i < 0 {
+			i = len(out)
+			out = append(out, emptyChart(day.Currency, first, days))
+		}
+		if at := int(day.Day.Sub(first).Hours() / 24); at >= 0 && at < days {
+			out[i].add(at, day)
+		}
+	}
+	for _, c := range out {
+		c.scale()
+	}
+	slices.SortStableFunc(out, func(a, b moneyChart) int { return int(b.Payments - a.Payments) })
+	return out
+}
+
+func emptyChart(currency string, first time.Time, days int) moneyChart {
+	out := moneyChart{Currency: currency, First: first, Last: first.AddDate(0, 0, days-1), Bars: make([]moneyBar, days)}
+	for i := range out.Bars {
+		out.Bars[i].Day, out.Bars[i].X = first.AddDate(0, 0, i), i*barWidth
+	}
+	return out
+}
+
+func (c *moneyChart) add(at int, day browse.RevenueDay) {
+	c.Gross, c.Refunded, c.Payments = c.Gross+day.Gross, c.Refunded+day.Refunded, c.Payments+day.Payments
+	c.Bars[at].Gross += day.Gross
+	c.Bars[at].Refunded += day.Refunded
+}
+
+// scale makes the largest bar as high as the drawing. Money that is there is always seen.
+func (c moneyChart) scale() {
+	highest := int64(1)
+	for _, b := range c.Bars {
+		highest = max(highest, b.Gross, b.Refunded)
+	}
+	height := func(n int64) int {
+		if n <= 0 {
+			return 0
+		}
+		return max(1, int(float64(n)/float64(highest)*chartHeight))
+	}
+	for i := range c.Bars {
+		c.Bars[i].GrossHeight, c.Bars[i].RefundedHeight = height(c.Bars[i].Gross), height(c.Bars[i].Refunded)
+	}
+}

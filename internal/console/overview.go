@@ -1,0 +1,108 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// overviewPage shows whether everything is well. Its parts are read one after the other; Moment is
+// that of the projectors, the others name theirs.
+type overviewPage struct {
+	browse.ProjectorsAnswer
+	Concerns []concern        `json:"concerns"`
+	Totals   browse.Totals    `json:"totals"`
+	Newest   browse.EventList `json:"newest"`
+	Revenue  []moneyChart     `json:"-"`
+	Adding   bool             `json:"-"` // the revenue is still being added up
+}
+
+// concern is something that needs a person.
+type concern struct {
+	What string `json:"what"`
+	Path string `json:"path"` // of the page that tells more
+}
+
+const (
+	overviewEvents = 10
+	overviewDays   = 30
+)
+
+func (c *Console) overview(r *http.Request, asked query) (view, error) {
+	ctx := r.Context()
+	var out overviewPage
+	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) (err error) {
+		if out.ProjectorsAnswer, err = browse.Projectors(ctx, c.Log, tables); err != nil {
+			return err
+		}
+		if out.Totals, err = c.counter.Totals(ctx, tables); err != nil {
+			return err
+		}
+		if out.Newest, err = browse.Events(ctx, tables, browse.Filter{}, overviewEvents); err != nil {
+			return err
+		}
+		revenue, err := c.counter.Revenue(ctx, tables, overviewDays)
+		out.Revenue, out.Adding = charts(revenue, overviewDays), revenue.Days == nil && revenue.Fault == ""
+		return err
+	})
+	out.Concerns = concerns(out.Status)
+	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err
+}
+
+// Limits above which an age needs a person.
+const (
+	lateLag     = time.Minute
+	lateWaiting = time.Hour
+)
+
+// concerns lists what needs a person, the worst first.
+func concerns(s report.Status) []concern {
+	out := []concern{}
+	add := func(is bool, path, format string, args ...any) {
+		if is {
+			out = append(out, concern{fmt.Sprintf(format, args...), path})
+		}
+	}
+	add(s.LogFault != "", "/projectors", "The log: %s.", s.LogFault)
+	if s.Database == nil {
+		return out
+	}
+	database := s.Database
+	add(len(database.Members) == 0, "/projectors", "No projector runs. Events are stored, but do not reach the tables.")
+	if s.Lag != nil {
+		age := time.Duration(s.Lag.Seconds * float64(time.Second))
+		add(age > lateLag, "/projectors", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.", s.Lag.Events, duration(age))
+	}
+	add(database.Quarantined.Count > 0, "/rejected", "The database refused the rows of %s. Their customers got nothing.", counted(database.Quarantined.Count, "event"))
+	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To settle it: projector settle.", were(database.OutOfOrder.Count, "event"))
+	if len(database.Waiting.Oldest) > 0 {
+		age := database.At.Sub(database.Waiting.Oldest[0].OccurredAt)
+		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is of %s ago.", have(database.Waiting.Payments, "payment"), duration(age))
+	}
+	return out
+}
+
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func were(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " was"
+	}
+	return counted(n, thing) + " were"
+}
+
+func have(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " has"
+	}
+	return counted(n, thing) + " have"
+}
