@@ -37,5 +37,7 @@ type grammar struct {
 
 	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
 
+	Console consoleCommand `cmd:"" help:"Serve pages on which people look at events, customers and money."`
+
 	Completion kongcompletion.Completion `cmd:"" help:"Print how to complete commands and flags in bash, zsh or fish."`
 }

@@ -139,7 +139,7 @@ func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
 	require.Positive(t, applied)
 	wait.Until(t, func() bool {
 		_, text := get(t, server, "/")
-		return strings.Contains(text, fmt.Sprintf("applied</a><b>%d</b>", applied)) && strings.Contains(text, "<svg")
+		return strings.Contains(text, fmt.Sprintf("applied</a><b>%d</b>", applied))
 	})
 	wait.Until(t, func() bool {
 		_, text := get(t, server, "/rejected")
@@ -147,7 +147,7 @@ func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
 	})
 	wait.Until(t, func() bool {
 		_, text := get(t, server, "/revenue?days=366", "Accept", "application/json")
-		return !strings.Contains(text, `"days":null`)
+		return !strings.Contains(text, `"days":null`) && strings.Contains(text, `"gross":`)
 	})
 }
 
