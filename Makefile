@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -96,6 +96,11 @@ bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a d
 bench-strangers: ## how long signed deliveries wait while somebody without a secret attacks ingest
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkStrangers$$' -benchtime 1x -timeout 0 ./internal/endtoend
+
+CONSOLE_EVENTS ?= 1000000
+bench-console: ## each query of the console on tables of CONSOLE_EVENTS (1000000) events
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	EVENTS=$(CONSOLE_EVENTS) go test -run '^$$' -bench 'BenchmarkBrowse$$' -benchtime 1x -timeout 0 ./internal/report/browse
 
 # A number of executions: before Go 1.27 a duration ends, now and then, as a failure.
 FUZZTIME ?= 200000x

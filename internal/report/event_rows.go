@@ -152,7 +152,7 @@ func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err 
 		}
 	}
 	o.Others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
-		"stream_seq desc", limit, names, e.EventID)
+		NewestEvents, limit, names, e.EventID)
 	return err
 }
 

@@ -94,6 +94,10 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	return out, err
 }
 
+// NewestEvents is the order for Newest of events that an index finds. The sum keeps Postgres from
+// finding them by the index of stream_seq: it would read the whole table for a few of them.
+const NewestEvents = "stream_seq + 0 desc"
+
 // Newest reads the newest rows of a table that the condition where selects; args are its
 // arguments.
 func Newest[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {

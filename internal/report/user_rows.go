@@ -72,7 +72,7 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
-	if o.Events, err = Newest(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", "stream_seq desc", limit, o.User); err != nil {
+	if o.Events, err = Newest(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", NewestEvents, limit, o.User); err != nil {
 		return err
 	}
 	if o.Payments, err = Newest(ctx, tx, tables.Payments, "provider_payment_id in ("+userPayments+")",

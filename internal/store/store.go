@@ -78,6 +78,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
+		// A list of a thousand keys, or a setting such as enable_seqscan, makes a plan look
+		// expensive. To compile it would take a hundred times as long as to run it.
+		"jit": "off",
 		// A batch looks for a thousand keys in pages that are mostly in memory. With the
 		// default, which is for magnetic disks, Postgres would read whole tables.
 		"random_page_cost": "1.1",

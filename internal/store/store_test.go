@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // These modes answer in the text format, which scanRow cannot read.
@@ -23,4 +25,14 @@ func TestTheConnectionsOfAProgramAreBounded(t *testing.T) {
 		require.Equal(t, want, s.Pool().Config().MaxConns, asked)
 		s.Close()
 	}
+}
+
+func TestNoStatementIsCompiled(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " jit=on"})
+	require.NoError(t, err)
+	defer s.Close()
+	var jit string
+	require.NoError(t, s.Pool().QueryRow(t.Context(), "show jit").Scan(&jit))
+	require.Equal(t, "off", jit)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/tables"
 )
 
 // Moment says which moment of which tables an answer shows.
@@ -18,17 +17,23 @@ type Moment struct {
 	Schema   string    `json:"schema"`
 	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: they follow the log
 	Position int64     `json:"position"`  // every message up to it is applied
+
+	indexed bool // the events have an index by sequence
 }
 
 // ErrNotIndexed means that tables which a rebuild fills cannot be read event by event: the
 // indexes for that are made at the end of a rebuild with --until, and by a promotion.
 var ErrNotIndexed = errors.New("these tables have no index of their events")
 
-// view calls read in one store.View, with indexes preferred: the statistics of Postgres may be
-// older than most of the rows.
+// inOrderOfIndexes makes Postgres read lists from indexes, in their order, so that it ends when a
+// page is full. Its own choice depends on statistics, which may be older than most of the rows.
+const inOrderOfIndexes = `select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
+
+// view calls read in one store.View.
 func view[T any](ctx context.Context, db *store.Store, read func(context.Context, pgx.Tx, Moment) (T, error)) (out T, err error) {
 	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
+		if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
 			return err
 		}
 		now, err := readMoment(ctx, tx, db.Schema())
@@ -48,11 +53,7 @@ func view[T any](ctx context.Context, db *store.Store, read func(context.Context
 // viewEvents is view for tables whose events have indexes, otherwise ErrNotIndexed.
 func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.Context, pgx.Tx, Moment) (T, error)) (T, error) {
 	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (none T, err error) {
-		var indexed bool
-		if err := tx.QueryRow(ctx, "select to_regclass('processed_event_stream_seq') is not null").Scan(&indexed); err != nil {
-			return none, err
-		}
-		if !indexed {
+		if !now.indexed {
 			return none, fmt.Errorf("schema %s: %w", now.Schema, ErrNotIndexed)
 		}
 		return read(ctx, tx, now)
@@ -61,8 +62,9 @@ func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.C
 
 func readMoment(ctx context.Context, tx pgx.Tx, schema string) (Moment, error) {
 	out := Moment{Schema: schema}
-	err := tx.QueryRow(ctx, `select now(), until_seq, (select coalesce(min(position), 0) from checkpoint)
-		from payfold.schema_state where schema_name = $1`, schema).Scan(&out.At, &out.Until, &out.Position)
+	err := tx.QueryRow(ctx, `select now(), until_seq, (select coalesce(min(position), 0) from checkpoint),
+		to_regclass('processed_event_stream_seq') is not null
+		from payfold.schema_state where schema_name = $1`, schema).Scan(&out.At, &out.Until, &out.Position, &out.indexed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Moment{}, store.NoSchema(schema)
 	}

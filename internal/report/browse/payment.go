@@ -92,7 +92,7 @@ func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.P
 
 // explainedPart reads the newest events that a condition selects.
 func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out report.Part[report.Explained], err error) {
-	events, err := report.Newest(ctx, tx, tables.ProcessedEvents, where, "stream_seq desc", limit, args...)
+	events, err := report.Newest(ctx, tx, tables.ProcessedEvents, where, report.NewestEvents, limit, args...)
 	if err != nil {
 		return out, err
 	}
