@@ -19,7 +19,8 @@ import (
 
 // Guard decides who may look.
 type Guard interface {
-	// Protect serves those who may look with pages, and all others with a refusal.
+	// Protect serves those who may look with pages, and all others with a refusal. What is in
+	// /static is for everybody.
 	Protect(pages http.Handler) http.Handler
 }
 
@@ -72,8 +73,7 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// Handler serves all routes. Those of /static are for everybody: they are the same in every
-// console.
+// Handler serves all routes.
 func (c *Console) Handler() http.Handler {
 	pages := http.NewServeMux()
 	c.route(pages, "/{$}", c.overview)
@@ -91,8 +91,6 @@ func (c *Console) Handler() http.Handler {
 	pages.HandleFunc("GET /events/{id}/body", c.body)
 	pages.HandleFunc("GET /live", c.live)
 	c.route(pages, "/", func(*http.Request, query) (view, error) { return view{}, errNoPage })
-	all := http.NewServeMux()
-	all.Handle("GET /static/", static())
-	all.Handle("/", c.Guard.Protect(pages))
-	return withHeaders(all)
+	pages.Handle("GET /static/", static())
+	return withHeaders(c.Guard.Protect(pages))
 }

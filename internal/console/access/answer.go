@@ -93,7 +93,11 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, a answer) {
 	header.Set("Vary", "Accept")
 	if wantsJSON(r) {
 		header.Set("Content-Type", "application/problem+json")
-		err = json.NewEncoder(&body).Encode(map[string]any{"title": a.title, "status": a.status, "detail": a.detail})
+		err = json.NewEncoder(&body).Encode(struct {
+			Title  string `json:"title"`
+			Status int    `json:"status"`
+			Detail string `json:"detail"`
+		}{a.title, a.status, a.detail})
 	} else {
 		header.Set("Content-Type", "text/html; charset=utf-8")
 		err = page.Execute(&body, map[string]any{"Title": a.title, "Detail": a.detail, "Links": a.links})

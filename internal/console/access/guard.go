@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -77,8 +78,9 @@ func (g *Guard) Link(base string) string {
 	return link.String()
 }
 
-// Protect serves those who may look with pages, and all others with a refusal. What pages get
-// has neither the credentials of a script nor the header of the proxy; Viewer says who looks.
+// Protect serves those who may look with pages, and all others with a refusal. What is in /static
+// is for everybody: it is the same in every console. What pages get has neither the credentials of
+// a script nor the header of the proxy; Viewer says who looks.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.answer(w, r, otherSite) }))
@@ -88,6 +90,8 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 			g.answer(w, r, wrongMethod)
 		case isEmbedded(r):
 			g.answer(w, r, otherSite)
+		case isStatic(r.URL):
+			pages.ServeHTTP(w, r)
 		default:
 			g.admit(w, r, pages)
 		}
@@ -112,21 +116,26 @@ func isEmbedded(r *http.Request) bool {
 	}
 }
 
+// isStatic reports whether a URL is in /static, however the pages read it.
+func isStatic(u *url.URL) bool {
+	return strings.HasPrefix(u.EscapedPath(), "/static/") && path.Clean(u.Path) == u.Path
+}
+
 // admit finds out who asks. A trusted proxy always says it. Where there is one, nobody else may
 // ask over the network.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler) {
 	peer := peerOf(r)
-	path := r.URL.Path
+	asked := r.URL.Path
 	switch {
 	case g.proxy.trusts(peer):
 		g.takeUser(w, r, pages)
 	case g.proxy.isSet() && !peer.IsLoopback():
 		g.answer(w, r, throughProxy)
-	case g.token != "" && path == "/" && r.URL.Query().Has("token"):
+	case g.token != "" && asked == "/" && r.URL.Query().Has("token"):
 		g.takeToken(w, r, r.URL.Query().Get("token"))
-	case g.issuer != nil && path == loginPath:
+	case g.issuer != nil && asked == loginPath:
 		g.startLogin(w, r)
-	case g.issuer != nil && path == callbackPath:
+	case g.issuer != nil && asked == callbackPath:
 		g.endLogin(w, r)
 	default:
 		g.takeCredentials(w, r, pages)

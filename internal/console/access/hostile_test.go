@@ -57,6 +57,12 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		"a proxy's header":                 {http.StatusUnauthorized, "/", []change{with("Remote-User", "root"), with("X-Forwarded-User", "root")}},
 		"a login without an issuer":        {http.StatusUnauthorized, "/login", nil},
 		"a path with dots":                 {http.StatusUnauthorized, "/static/../events", nil},
+		"static, with an escaped slash":    {http.StatusUnauthorized, "/static%2fevents", nil},
+		"static, with escaped dots":        {http.StatusUnauthorized, "/static/%2e%2e/events", nil},
+		"static, and an escaped way out":   {http.StatusUnauthorized, "/static/..%2fevents", nil},
+		"static, under a wrong name":       {http.StatusMisdirectedRequest, "/static/style.css", []change{to("evil.example")}},
+		"static, on another site":          {http.StatusForbidden, "/static/style.css", []change{fetched("cross-site", "no-cors", "style")}},
+		"a name like static":               {http.StatusUnauthorized, "/statics", nil},
 		"a path of another host":           {http.StatusUnauthorized, "//evil.example/", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,6 +73,13 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 			require.NotContains(t, w.log.String(), token)
 		})
 	}
+}
+
+func TestWhatIsStaticIsForEverybody(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{Token: token})
+	require.Empty(t, w.viewer("/static/style.css"))
+	require.Empty(t, w.viewer("/static/a/b.js", fetched("same-origin", "no-cors", "script")))
 }
 
 func TestNamesOfTheConsole(t *testing.T) {
