@@ -119,6 +119,25 @@ func TestEveryCombinationOfTheValuesGivesObjectsThatKubernetesKnows(t *testing.T
 	}
 }
 
+func TestReleasesInOneNamespaceShareNothing(t *testing.T) {
+	t.Parallel()
+	loaded, known := loadChart(t), openKEDA(t)
+	seen := map[string]string{}
+	for _, release := range []string{"payfold", "shop", "shop-payfold-eu", "a-release-with-a-name-of-the-greatest-length-there-is"} {
+		texts, err := renderAs(release, loaded, everything(cluster))
+		require.NoError(t, err)
+		o, names := requireDecoded(t, known, texts, release)
+		for name, labels := range names {
+			require.NotContains(t, seen, name, release)
+			seen[name] = release
+			require.Equal(t, release, labels["app.kubernetes.io/instance"])
+		}
+		for _, service := range o.services {
+			require.Equal(t, release, service.Spec.Selector["app.kubernetes.io/instance"])
+		}
+	}
+}
+
 // combinations returns every way to choose, added to what is needed anyway.
 func combinations(needed values, choices [][2]values) []values {
 	all := []values{needed}

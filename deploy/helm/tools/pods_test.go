@@ -18,18 +18,27 @@ func requireObjects(t *testing.T, loaded *chart.Chart, known *keda, given values
 	t.Helper()
 	texts, err := render(loaded, given)
 	require.NoError(t, err, where)
+	all, names := requireDecoded(t, known, texts, where)
+	for _, labels := range names {
+		require.Equal(t, "payfold", labels["app.kubernetes.io/instance"], where)
+	}
+	return all
+}
+
+// requireDecoded also returns the labels of each object, by its kind and name.
+func requireDecoded(t *testing.T, known *keda, texts map[string]string, where string) (objects, map[string]map[string]string) {
+	t.Helper()
 	var all objects
-	names := map[string]bool{}
+	names := map[string]map[string]string{}
 	for _, document := range documents(texts) {
 		object, err := all.decode(known, document)
 		require.NoError(t, err, "%s\n%s", where, document)
-		kind := kindOf(document)
-		require.False(t, names[kind+object.GetName()], "%s: two objects are the %s %s", where, kind, object.GetName())
-		names[kind+object.GetName()] = true
 		require.LessOrEqual(t, len(object.GetName()), 63, where)
-		require.Equal(t, "payfold", object.GetLabels()["app.kubernetes.io/instance"], where)
+		name := kindOf(document) + " " + object.GetName()
+		require.NotContains(t, names, name, where)
+		names[name] = object.GetLabels()
 	}
-	return all
+	return all, names
 }
 
 // pods returns the templates of all pods. Volumes of a stateful set are among the pod's own here.

@@ -68,9 +68,13 @@ func loadChart(t *testing.T) *chart.Chart {
 	return loaded
 }
 
-// render returns the text of every template that gives one, by its file, as helm install would.
+// render returns the text of every template that gives one, by its file, as helm install payfold would.
 func render(loaded *chart.Chart, given values) (map[string]string, error) {
-	options := chartutil.ReleaseOptions{Name: "payfold", Namespace: "shop", IsInstall: true, Revision: 1}
+	return renderAs("payfold", loaded, given)
+}
+
+func renderAs(release string, loaded *chart.Chart, given values) (map[string]string, error) {
+	options := chartutil.ReleaseOptions{Name: release, Namespace: "shop", IsInstall: true, Revision: 1}
 	all, err := chartutil.ToRenderValues(loaded, given.nested(), options, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err
