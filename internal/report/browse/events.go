@@ -47,11 +47,11 @@ type EventList struct {
 // Events returns a page of at most limit events.
 func Events(ctx context.Context, db *store.Store, f Filter, limit int) (EventList, error) {
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out EventList, err error) {
-		s, err := newSearch(ctx, tx, f)
+		list, err := newListing(ctx, tx, f)
 		if err != nil {
 			return out, err
 		}
-		found, err := s.page(ctx, tx, limit)
+		found, err := list.page(ctx, tx, limit)
 		if err != nil {
 			return out, fmt.Errorf("list events: %w", err)
 		}

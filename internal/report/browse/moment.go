@@ -23,7 +23,7 @@ type Moment struct {
 
 // ErrNotIndexed means that tables which a rebuild fills cannot be read event by event: the
 // indexes for that are made at the end of a rebuild with --until, and by a promotion.
-var ErrNotIndexed = errors.New("these tables have no index of their events")
+var ErrNotIndexed = errors.New("these tables have no index of their events; a promotion makes it, and a rebuild --until at its end")
 
 // inOrderOfIndexes makes Postgres read lists from indexes, in their order, so that it ends when a
 // page is full. Its own choice depends on statistics, which may be older than most of the rows.

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
 	"math"
@@ -28,8 +29,8 @@ const (
 	clockSlack = 10 * time.Minute
 )
 
-// search is a list of events that is read from an index in the order of the log.
-type search struct {
+// listing is a list of events that is read from an index in the order of the log.
+type listing struct {
 	column string // has one of @names; empty: the list is of all events
 
 	from, before int64 // the sequences that matter: from ≤ seq < before
@@ -38,66 +39,66 @@ type search struct {
 	args       pgx.NamedArgs
 }
 
-func newSearch(ctx context.Context, tx pgx.Tx, f Filter) (*search, error) {
-	s := &search{before: f.Before, args: pgx.NamedArgs{}}
-	if s.before == 0 {
-		s.before = math.MaxInt64
+func newListing(ctx context.Context, tx pgx.Tx, f Filter) (*listing, error) {
+	l := &listing{before: f.Before, args: pgx.NamedArgs{}}
+	if l.before == 0 {
+		l.before = math.MaxInt64
 	}
 	if f.Payment != "" {
 		names, err := paymentNames(ctx, tx, storable(f.Payment))
 		if err != nil {
 			return nil, err
 		}
-		s.by("provider_payment_id", names)
+		l.by("provider_payment_id", names)
 	}
 	if f.Subscription != "" {
-		s.by("subscription_id", []string{storable(f.Subscription)})
+		l.by("subscription_id", []string{storable(f.Subscription)})
 	}
 	if f.User != "" {
-		s.by("user_id", []string{storable(f.User)})
+		l.by("user_id", []string{storable(f.User)})
 	}
 	if prefix, wild := strings.CutSuffix(f.Type, "*"); wild {
-		s.require("starts_with(w.event_type, @event_type)", "event_type", storable(prefix))
+		l.require("starts_with(w.event_type, @event_type)", "event_type", storable(prefix))
 	} else if f.Type != "" {
-		s.require("w.event_type = @event_type", "event_type", storable(f.Type))
+		l.require("w.event_type = @event_type", "event_type", storable(f.Type))
 	}
 	for _, equal := range [][2]string{{"outcome", f.Outcome}, {"reason", f.Reason}, {"kind", f.Kind}} {
 		if column, value := equal[0], equal[1]; value != "" {
-			s.require("w."+column+" = @"+column, column, storable(value))
+			l.require("w."+column+" = @"+column, column, storable(value))
 		}
 	}
-	return s, s.limitTime(ctx, tx, f)
+	return l, l.limitTime(ctx, tx, f)
 }
 
 // by limits the list to names of a column. The first column that limits it gives the index.
-func (s *search) by(column string, names []string) {
-	if s.column == "" {
-		s.column, s.args["names"] = column, names
+func (l *listing) by(column string, names []string) {
+	if l.column == "" {
+		l.column, l.args["names"] = column, names
 		return
 	}
-	s.require("w."+column+" = any(@"+column+")", column, names)
+	l.require("w."+column+" = any(@"+column+")", column, names)
 }
 
-func (s *search) require(condition, name string, value any) {
-	s.conditions = append(s.conditions, condition)
-	s.args[name] = value
+func (l *listing) require(condition, name string, value any) {
+	l.conditions = append(l.conditions, condition)
+	l.args[name] = value
 }
 
 // limitTime finds the sequences between which the events were received in that time.
-func (s *search) limitTime(ctx context.Context, tx pgx.Tx, f Filter) (err error) {
+func (l *listing) limitTime(ctx context.Context, tx pgx.Tx, f Filter) (err error) {
 	if !f.From.IsZero() {
-		s.require("w.received_at >= @received_from", "received_from", f.From)
-		if s.from, err = seqAt(ctx, tx, f.From.Add(-clockSlack)); err != nil {
+		l.require("w.received_at >= @received_from", "received_from", f.From)
+		if l.from, err = seqAt(ctx, tx, f.From.Add(-clockSlack)); err != nil {
 			return err
 		}
 	}
 	if !f.To.IsZero() {
-		s.require("w.received_at < @received_to", "received_to", f.To)
+		l.require("w.received_at < @received_to", "received_to", f.To)
 		end, err := seqAt(ctx, tx, f.To.Add(clockSlack))
 		if err != nil {
 			return err
 		}
-		s.before = min(s.before, end)
+		l.before = min(l.before, end)
 	}
 	return nil
 }
@@ -110,12 +111,12 @@ type found struct {
 	complete   bool
 }
 
-func (s *search) page(ctx context.Context, tx pgx.Tx, limit int) (out found, err error) {
-	floor, err := s.floor(ctx, tx)
+func (l *listing) page(ctx context.Context, tx pgx.Tx, limit int) (out found, err error) {
+	floor, err := l.floor(ctx, tx)
 	if err != nil {
 		return out, err
 	}
-	if out.seqs, err = s.seqs(ctx, tx, floor, limit+1); err != nil {
+	if out.seqs, err = l.seqs(ctx, tx, floor, limit+1); err != nil {
 		return out, err
 	}
 	out.searchedTo, out.complete = floor, true
@@ -125,93 +126,82 @@ func (s *search) page(ctx context.Context, tx pgx.Tx, limit int) (out found, err
 		out.next = &out.searchedTo
 		return out, nil
 	}
-	if out.complete, err = s.endsAt(ctx, tx, floor); err == nil && !out.complete {
+	if out.complete, err = l.endsAt(ctx, tx, floor); err == nil && !out.complete {
 		out.next = &out.searchedTo
 	}
 	return out, err
 }
 
 // floor is the sequence down to which a page may look.
-func (s *search) floor(ctx context.Context, tx pgx.Tx) (floor int64, err error) {
+func (l *listing) floor(ctx context.Context, tx pgx.Tx) (floor int64, err error) {
 	sql := "select coalesce(max(stream_seq), 0) - @window + 1 from processed_event where stream_seq >= @from and stream_seq < @before"
 	switch {
-	case len(s.conditions) == 0:
-		return s.from, nil
-	case s.column != "":
+	case len(l.conditions) == 0:
+		return l.from, nil
+	case l.column != "":
 		sql = fmt.Sprintf(`select coalesce(max(w.stream_seq), 0) from unnest(@names::text[]) as n(name) cross join lateral (
 			select stream_seq from processed_event where %s = n.name and stream_seq >= @from and stream_seq < @before
-			order by stream_seq desc offset @window - 1 limit 1) w`, s.column)
+			order by stream_seq desc offset @window - 1 limit 1) w`, l.column)
 	}
-	err = tx.QueryRow(ctx, sql, s.with(s.from, s.window())).Scan(&floor)
-	return max(floor, s.from), err
+	err = tx.QueryRow(ctx, sql, l.with(l.from, l.window())).Scan(&floor)
+	return max(floor, l.from), err
 }
 
 // seqs returns the first sequences of the list, down to floor.
-func (s *search) seqs(ctx context.Context, tx pgx.Tx, floor int64, limit int) ([]int64, error) {
+func (l *listing) seqs(ctx context.Context, tx pgx.Tx, floor int64, limit int) ([]int64, error) {
 	list, looked := "(select * from processed_event where stream_seq >= @from and stream_seq < @before) w", limit
-	if s.column != "" {
+	if l.column != "" {
 		list = fmt.Sprintf(`unnest(@names::text[]) as n(name) cross join lateral (
 			select * from processed_event where %s = n.name and stream_seq >= @from and stream_seq < @before
-			order by stream_seq desc limit @window) w`, s.column)
+			order by stream_seq desc limit @window) w`, l.column)
 	}
-	if len(s.conditions) > 0 {
-		looked = s.window()
+	if len(l.conditions) > 0 {
+		looked = l.window()
 	}
 	sql := fmt.Sprintf("select w.stream_seq from %s where %s order by w.stream_seq desc limit %d",
-		list, strings.Join(append([]string{"true"}, s.conditions...), " and "), limit)
-	rows, err := tx.Query(ctx, sql, s.with(floor, looked))
+		list, strings.Join(append([]string{"true"}, l.conditions...), " and "), limit)
+	rows, err := tx.Query(ctx, sql, l.with(floor, looked))
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-func (s *search) window() int {
-	if s.column != "" {
+func (l *listing) window() int {
+	if l.column != "" {
 		return namedWindow
 	}
 	return window
 }
 
-func (s *search) with(from int64, window int) pgx.NamedArgs {
-	args := maps.Clone(s.args)
-	args["from"], args["before"], args["window"] = from, s.before, window
+func (l *listing) with(from int64, window int) pgx.NamedArgs {
+	args := maps.Clone(l.args)
+	args["from"], args["before"], args["window"] = from, l.before, window
 	return args
 }
 
 // endsAt reports whether the list has nothing before floor.
-func (s *search) endsAt(ctx context.Context, tx pgx.Tx, floor int64) (ends bool, err error) {
-	if floor <= s.from {
+func (l *listing) endsAt(ctx context.Context, tx pgx.Tx, floor int64) (ends bool, err error) {
+	if floor <= l.from {
 		return true, nil
 	}
-	if s.column != "" {
+	if l.column != "" {
 		return false, nil
 	}
-	err = tx.QueryRow(ctx, "select not exists (select from processed_event where stream_seq >= $1 and stream_seq < $2)", s.from, floor).Scan(&ends)
+	err = tx.QueryRow(ctx, "select not exists (select from processed_event where stream_seq >= $1 and stream_seq < $2)", l.from, floor).Scan(&ends)
 	return ends, err
 }
 
-// seqAt returns the first sequence from which on all events were received at a moment or later. It
-// bisects the index: received_at grows with the sequence, apart from clockSlack.
-func seqAt(ctx context.Context, tx pgx.Tx, at time.Time) (int64, error) {
-	var low, high int64
-	err := tx.QueryRow(ctx, "select coalesce(min(stream_seq), 0), coalesce(max(stream_seq) + 1, 0) from processed_event").Scan(&low, &high)
-	for err == nil && low < high {
-		middle := low + (high-low)/2
-		var seq int64
-		var received time.Time
-		err = tx.QueryRow(ctx, "select stream_seq, received_at from processed_event where stream_seq >= $1 order by stream_seq limit 1", middle).
-			Scan(&seq, &received)
-		if received.Before(at) {
-			low = seq + 1
-		} else {
-			high = middle
-		}
-	}
-	if err != nil {
+//go:embed seq_at.sql
+var seqAtSQL string
+
+// seqAt returns the first sequence from which on all events were received at a moment or later:
+// received_at grows with the sequence, apart from clockSlack.
+func seqAt(ctx context.Context, tx pgx.Tx, at time.Time) (seq int64, err error) {
+	if err := tx.QueryRow(ctx, seqAtSQL, at).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("look for the events at %s: %w", at.Format(time.RFC3339), err)
 	}
-	return low, nil
+	return seq, nil
 }
 
 // paymentNames returns the names under which events may have the payment. An event can name a

@@ -1,0 +1,98 @@
+package browse
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/world"
+	"github.com/payfold/payfold/internal/verify"
+)
+
+func TestTotalsAreExactThroughAPromotionUnderLoad(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Project(ctx, t, 200)
+	tables, c := w.Open(ctx, t, store.LiveSchema), counter(ctx, t)
+	requireCounts(ctx, t, c, tables)
+	var reading errgroup.Group
+	done := make(chan struct{})
+	reading.Go(func() error {
+		for {
+			got, err := c.Totals(ctx, tables)
+			if err != nil {
+				return err
+			}
+			messages := got.Counts.Duplicates
+			for _, o := range got.Counts.Outcomes {
+				messages += o.Events
+			}
+			if messages < got.Position || messages > got.CountedTo {
+				return fmt.Errorf("%d messages of %d to %d", messages, got.Position, got.CountedTo)
+			}
+			select {
+			case <-done:
+				return nil
+			default:
+			}
+		}
+	})
+	w.Log.Deliver(t, packs(100)...)
+	promotion := promote.Promotion{Rebuild: w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0), Live: w.Open(ctx, t, store.LiveSchema)}
+	require.NoError(t, promotion.Run(ctx))
+	w.WaitApplied(ctx, t)
+	close(done)
+	require.NoError(t, reading.Wait())
+	require.EqualValues(t, w.Head(ctx, t), requireCounts(ctx, t, c, tables).CountedTo)
+}
+
+// Two users name one payment, and the later event was applied first.
+func TestRejectedEventsAreThoseThatSettleLeaves(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	claim := func(id, user string) string {
+		return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"provider_payment_id":"t1","customer":"c_%[2]s",
+			"metadata":{"kind":"one_time","user_id":%[2]q,"credits":1}}}`, id, user)
+	}
+	w.Log.Deliver(t, claim("first", "u1"), claim("second", "u2"))
+	log, tables := w.Log.Reader(t), w.Open(ctx, t, store.LiveSchema)
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, tables.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode))
+	head, err := log.Message(ctx, 2)
+	require.NoError(t, err)
+	apply := func(from map[int]uint64, batch ...events.Event) {
+		_, err := live.Apply(ctx, tables, fixture.AnyMode, batch, store.Advance{LogID: info.LogID, From: from, To: 2, Digest: head.Digest()})
+		require.NoError(t, err)
+	}
+	others := map[int]uint64{}
+	for partition := range info.Partitions {
+		others[partition] = 0
+	}
+	for _, seq := range []uint64{2, 1} {
+		message, err := log.Message(ctx, seq)
+		require.NoError(t, err)
+		apply(fixture.From(message.Partition, 0), events.Decode(message))
+		delete(others, message.Partition)
+	}
+	apply(others)
+	c := counter(ctx, t)
+	rejected := func() []string {
+		got, err := c.Rejected(ctx, tables)
+		require.NoError(t, err)
+		require.Len(t, got.Groups, 1)
+		return ids(got.Groups[0].Newest)
+	}
+	require.Equal(t, []string{"first"}, rejected())
+	settled, err := (&verify.Settle{Log: log, Tables: tables, Rules: fixture.AnyMode}).Run(ctx)
+	require.NoError(t, err)
+	require.Positive(t, settled.OutOfOrder)
+	require.Equal(t, []string{"second"}, rejected())
+}
