@@ -21,7 +21,7 @@ func (b *built) writePackage(to, format string, packager nfpm.Packager) (string,
 	if err != nil {
 		return "", err
 	}
-	name := packager.ConventionalFileName(info)
+	name := b.name("." + format)
 	file, err := os.Create(filepath.Join(to, name))
 	if err != nil {
 		return "", err
