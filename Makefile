@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -45,6 +45,13 @@ test-monitoring: ## the alert rules with promtool, and every expression of rules
 	$(PROMTOOL) check rules ../rules.yaml && \
 	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
 	go test -count 1 ./...
+
+test-console: ## the console in a browser: the real programs, every page, every rule of WCAG 2.1 AA that a machine can check
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && \
+	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
+	AXE="$$(internal/console/browser/ensure.sh axe)" && \
+	export PG_BIN CHROMIUM AXE && \
+	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 30m ./...
 
 test-units: ## the exposure of each unit of systemd is below 2.0, as systemd-analyze rates it
 	@for unit in deploy/systemd/*.service; do \

@@ -44,8 +44,9 @@
 
   // parts are what a new page keeps: what has the focus, what is scrolled, what is open.
   const parts = (tags) => [...main.querySelectorAll(tags)];
-  const sameAs = (part) => (other) => other.localName === part.localName && other.textContent === part.textContent &&
-    ["href", "aria-label"].every((name) => other.getAttribute(name) === part.getAttribute(name));
+  const keyOf = (part) => [part.localName, part.getAttribute("href"), part.getAttribute("aria-label"),
+    part.closest("tr, li")?.querySelector("a")?.getAttribute("href")].join("\n");
+  const sameAs = (part) => (other) => keyOf(other) === keyOf(part);
 
   const show = (page) => {
     const found = page.getElementById("main"), time = document.querySelector("#moment time"), moment = page.querySelector("#moment time");

@@ -1,0 +1,52 @@
+#!/bin/sh
+# ensure.sh NAME: prints the path of what the browser tests need besides Go.
+#
+#   ensure.sh chromium   the browser; installed with apt-get where that needs no question
+#   ensure.sh axe        axe.min.js of axe-core; fetched with npm once, and kept in the user's cache
+#
+# Only the path goes to stdout. Exits 1, and says what to do, where it cannot be had.
+set -eu
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+install_chromium() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core
+}
+
+ensure_chromium() {
+	find_chromium && return
+	if command -v apt-get >/dev/null; then
+		say 'no chromium found, installing the package chromium'
+		install_chromium >&2 || { as_root apt-get update -q && install_chromium; } >&2 || say 'the installation failed'
+	fi
+	find_chromium || { say 'no chromium found; install it: sudo apt-get install -y chromium'; return 1; }
+}
+
+version=4.14.1
+sum=e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+
+ensure_axe() {
+	cache="${XDG_CACHE_HOME:-$HOME/.cache}/payfold/axe-core-$version"
+	package="$cache/axe-core-$version.tgz"
+	mkdir -p "$cache"
+	if ! intact "$package"; then
+		command -v npm >/dev/null || { say 'axe-core is fetched with npm, which is not there'; return 1; }
+		(cd "$cache" && npm pack --silent "axe-core@$version" >/dev/null)
+		intact "$package" || { say "$package is not the file with the SHA-256 $sum"; return 1; }
+	fi
+	tar -xzf "$package" -C "$cache" package/axe.min.js
+	printf '%s\n' "$cache/package/axe.min.js"
+}
+
+intact() { [ -f "$1" ] && echo "$sum  $1" | sha256sum -c --status; }
+
+case "${1:-}" in
+chromium | axe) "ensure_$1" ;;
+*) say 'usage: ensure.sh chromium|axe'; exit 1 ;;
+esac

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+func TestANewEventAppearsWithoutAReload(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	tab := w.console.newTab(t)
+	tab.look(narrow, "light")
+	tab.open("/events")
+	tab.awaitTrue(followsTheTables)
+	tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true;
+		document.querySelector("main .scroll").scrollLeft = 50;
+		[...document.querySelectorAll("main a")].find(a => a.textContent === "` + packEvent + `").focus();
+		scrollTo(0, 300)`))
+	scrolled := ask[float64](tab, `scrollY`)
+	require.Positive(t, scrolled)
+
+	w.deliver(pack("evt_live", buyer, 1))
+	tab.awaitTrue(has("evt_live"))
+	require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
+	require.Equal(t, packEvent, ask[string](tab, `document.activeElement.textContent`), "the focus")
+	require.Equal(t, scrolled, ask[float64](tab, `scrollY`))
+	require.EqualValues(t, 50, ask[float64](tab, `document.querySelector("main .scroll").scrollLeft`))
+	tab.requireNoFaults()
+}
+
+// has is whether the page has a text.
+func has(text string) string {
+	return fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text)
+}
+
+func TestPauseStopsThePageAndGoOnShowsWhatItMissed(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	paused, following := w.console.newTab(t), w.console.newTab(t)
+	for _, tab := range []*tab{paused, following} {
+		tab.open("/users/" + buyer)
+		tab.awaitTrue(followsTheTables)
+	}
+	paused.do(chromedp.Click(chromedp.CSS("#pause")))
+	require.Equal(t, "The page stands still.", ask[string](paused, `document.querySelector("#follow-state").textContent`))
+	w.deliver(pack("evt_1", buyer, 1), pack("evt_2", buyer, 1))
+	following.awaitTrue(has("Balance 102"))
+	require.Contains(t, paused.main(), "Balance 100")
+	paused.do(chromedp.Click(chromedp.CSS("#pause")))
+	paused.awaitTrue(has("Balance 102"))
+	paused.requireNoFaults()
+}
+
+// A page that is typed into or selected from waits until that ends.
+func TestAPageDoesNotChangeUnderSomebodyWhoTypes(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	typing, other := w.console.newTab(t), w.console.newTab(t)
+	for _, tab := range []*tab{typing, other} {
+		tab.open("/events")
+		tab.awaitTrue(followsTheTables)
+	}
+	typing.do(chromedp.SendKeys(chromedp.CSS("main [name=user]"), "half a na"))
+	w.deliver(pack("evt_live", buyer, 1))
+	other.awaitTrue(has("evt_live"))
+	require.Equal(t, "half a na", ask[string](typing, `document.querySelector("main [name=user]").value`))
+	require.NotContains(t, typing.main(), "evt_live")
+	typing.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	typing.awaitTrue(has("evt_live"))
+	typing.requireNoFaults()
+}

@@ -1,0 +1,189 @@
+package browser
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// pages are all pages of the console, in the shop, by the name of their picture.
+var pages = []struct {
+	name, path string
+	status     int
+	title      string // the heading, and what the title begins with
+}{
+	{"event", "/events/" + packEvent, 200, "Event " + packEvent},
+	{"event-rejected", "/events/evt_too_many", 200, "Event evt_too_many"},
+	{"event-hostile", "/events/" + hostileEvent, 200, "Event " + hostileEvent},
+	{"customer", "/users/" + buyer, 200, "Customer " + buyer},
+	{"customer-subscription", "/users/" + subscriber, 200, "Customer " + subscriber},
+	{"customer-licence", "/users/" + developer, 200, "Customer " + developer},
+	{"customer-hostile", "/users/" + url.PathEscape(hostileUser), 200, "Customer " + hostileUser},
+	{"overview", "/", 200, "Overview"},
+	{"events", "/events", 200, "Events"},
+	{"events-filtered", "/events?outcome=rejected&type=checkout.*", 200, "Events"},
+	{"events-none", "/events?type=nothing", 200, "Events"},
+	{"payment", "/payments/" + packPayment, 200, "Payment " + packPayment},
+	{"payment-hostile", "/payments/" + url.PathEscape(hostilePayment), 200, "Payment " + hostilePayment},
+	{"subscription", "/subscriptions/" + subscription, 200, "Subscription " + subscription},
+	{"rejected", "/rejected", 200, "Rejected"},
+	{"revenue", "/revenue", 200, "Revenue by day"},
+	{"schemas", "/schemas", 200, "Schemas"},
+	{"invitations", "/invitations", 200, "Invitations"},
+	{"projectors", "/projectors", 200, "Projectors"},
+	{"search", "/search", 200, "Search"},
+	{"search-nothing", "/search?q=nothing", 200, "Search"},
+	{"bad-filter", "/events?from=yesterday", 400, "The address cannot be read"},
+	{"no-page", "/nothing", 404, "There is no such page"},
+	{"unknown-event", "/events/evt_unknown", 404, "Nothing is known of it"},
+}
+
+var looks = []struct {
+	width  int64
+	scheme string
+}{{wide, "light"}, {wide, "dark"}, {narrow, "light"}, {narrow, "dark"}}
+
+func TestEveryPageCanBeReadByEverybody(t *testing.T) {
+	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
+	w.deliver(shop()...)
+	pictures := pictureFolder(t)
+	tab := w.console.newTab(t)
+	tab.awaitCounted()
+	for _, page := range pages {
+		for _, look := range looks {
+			name := fmt.Sprintf("%s-%d-%s", page.name, look.width, look.scheme)
+			t.Run(name, func(t *testing.T) {
+				tab := tab.in(t)
+				tab.look(look.width, look.scheme)
+				require.Equal(t, page.status, tab.open(page.path))
+				picture := tab.picture()
+				require.NoError(t, os.WriteFile(filepath.Join(pictures, name+".png"), picture, 0o644))
+
+				require.Equal(t, []string{page.title}, ask[[]string](tab, `[...document.querySelectorAll("h1")].map(h => h.textContent)`))
+				require.Equal(t, page.title+" · payfold", ask[string](tab, `document.title`))
+				require.Empty(t, wideElements(tab), "wider than the window, outside of a region that scrolls")
+				tab.requireAccessible()
+				tab.requireNoFaultsBut(page.status)
+			})
+		}
+	}
+}
+
+// wideElements are what makes the page wider than the window.
+func wideElements(b *tab) []string {
+	return ask[[]string](b, `(() => {
+		const width = document.documentElement.clientWidth;
+		if (document.documentElement.scrollWidth <= width) return [];
+		return [...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll")).map(e => e.outerHTML.slice(0, 200));
+	})()`)
+}
+
+func TestEveryPageWorksWithTheKeyboard(t *testing.T) {
+	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
+	w.deliver(shop()...)
+	tab := w.console.newTab(t)
+	tab.awaitCounted()
+	for _, page := range pages {
+		for _, width := range []int64{wide, narrow} {
+			t.Run(fmt.Sprint(page.name, width), func(t *testing.T) {
+				tab := tab.in(t)
+				tab.look(width, "light")
+				require.Equal(t, page.status, tab.open(page.path))
+				tab.requireKeyboard()
+				tab.takeFaults()
+			})
+		}
+	}
+}
+
+// requireKeyboard presses Tab until the end of the page: the skip link is first, then comes
+// everything that can be used, in the order of the page, and each shows that it has the focus.
+func (b *tab) requireKeyboard() {
+	b.t.Helper()
+	const usable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")].filter(e => e.checkVisibility())`
+	count := ask[int](b, usable+`.length`)
+	for i := range count {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		require.Empty(b.t, ask[string](b, fmt.Sprintf(`(() => {
+			const wanted = %s[%d], focused = document.activeElement, style = getComputedStyle(focused), box = focused.getBoundingClientRect();
+			if (focused !== wanted) return "the focus is on " + focused.outerHTML.slice(0, 200) + " and not on " + wanted.outerHTML.slice(0, 200);
+			if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) return "no outline: " + focused.outerHTML;
+			if (box.bottom <= 0 || box.top >= innerHeight || box.right <= 0 || box.left >= innerWidth) return "not in the window: " + focused.outerHTML;
+			return "";
+		})()`, usable, i)))
+		if i == 0 {
+			require.Equal(b.t, "#main", ask[string](b, `document.activeElement.getAttribute("href")`), "the skip link is first")
+		}
+	}
+}
+
+func TestTheSlashKeyLeadsToTheSearchBox(t *testing.T) {
+	w := setup(t)
+	tab := w.console.newTab(t)
+	tab.open("/projectors")
+	tab.press("/")
+	require.Equal(t, "q", ask[string](tab, `document.activeElement.id`))
+	tab.requireNoFaults()
+}
+
+func TestTheSkipLinkLeadsToThePage(t *testing.T) {
+	w := setup(t)
+	tab := w.console.newTab(t)
+	tab.open("/projectors")
+	tab.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	require.Equal(t, "main", ask[string](tab, `document.activeElement.id`))
+	tab.requireNoFaults()
+}
+
+// moments are what differs between two readings of the same page.
+var moments = regexp.MustCompile(`\d+ (ms|s|min|h|days)|\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`)
+
+func TestEveryPageIsTheSameWithoutJavaScript(t *testing.T) {
+	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
+	w.deliver(shop()...)
+	tab, plain := w.console.newTab(t), w.console.newTab(t)
+	tab.awaitCounted()
+	plain.disableScripts()
+	for _, page := range pages {
+		require.Equal(t, page.status, tab.open(page.path))
+		require.Equal(t, page.status, plain.open(page.path))
+		require.Equal(t, moments.ReplaceAllString(tab.main(), "…"), moments.ReplaceAllString(plain.main(), "…"), page.path)
+		require.Equal(t, links(tab), links(plain), page.path)
+		require.False(t, ask[bool](plain, `[...document.querySelectorAll("button")].some(b => b.checkVisibility() && !b.form)`), "a button that does nothing")
+	}
+}
+
+func links(b *tab) []string {
+	return ask[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.getAttribute("href"))`)
+}
+
+// pictureFolder is where pictures stay for a reviewer.
+func pictureFolder(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("PICTURES")
+	if dir == "" {
+		var err error
+		dir, err = os.MkdirTemp("", "payfold-console-")
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	fmt.Println("pictures of the console:", dir)
+	return dir
+}
+
+// picture is the whole page as PNG.
+func (b *tab) picture() []byte {
+	b.t.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	require.True(b.t, strings.HasPrefix(string(picture), "\x89PNG"))
+	return picture
+}

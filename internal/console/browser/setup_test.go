@@ -1,0 +1,152 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/ports"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// bin has the programs.
+var bin string
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if bin, err = os.MkdirTemp("", "payfold-bin-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(bin)
+	build := exec.Command("go", "build", "-o", bin, "./cmd/...")
+	build.Dir = "../../.."
+	if output, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build the programs: %w\n%s", err, output)
+	}
+	stop, err := startBrowser()
+	if err != nil {
+		return 1, err
+	}
+	defer stop()
+	return m.Run(), nil
+}
+
+const secret = "whsec_0123456789abcdef"
+
+// world is one installation: ingest with its log, a projector with its Postgres, and a console.
+type world struct {
+	t        *testing.T
+	dir      string
+	provider *testenv.Provider
+	console  *console
+}
+
+// console is a running console.
+type console struct {
+	url   string // without a slash at its end
+	token string // what opens it: /?token=…
+}
+
+// setup starts the programs. env is for the console.
+func setup(t *testing.T, env ...string) *world {
+	t.Helper()
+	// Where root runs the tests, Postgres runs as another user, who cannot enter t.TempDir().
+	dir, err := os.MkdirTemp("", "payfold-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	w := &world{t: t, dir: dir}
+	t.Cleanup(w.remove)
+	listen := ports.Free(t)
+	w.provider = &testenv.Provider{URL: "http://" + listen + "/api/payments/provider/webhook", Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}
+	t.Cleanup(w.provider.Client.CloseIdleConnections)
+	w.start("ingest", "LISTEN_ADDR="+listen).WaitFor(t, `msg="receiving deliveries"`)
+	w.start("projector").WaitFor(t, "msg=projecting")
+	w.console = w.startConsole(env...)
+	return w
+}
+
+// start starts a program in the world's folder.
+func (w *world) start(program string, env ...string) *testenv.Program {
+	w.t.Helper()
+	return testenv.StartCommand(w.t, exec.Command(filepath.Join(bin, program)), append(w.env(), env...))
+}
+
+func (w *world) env() []string {
+	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=", "ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=4500ms"}
+}
+
+// startConsole starts one more console.
+func (w *world) startConsole(env ...string) *console {
+	w.t.Helper()
+	command := exec.Command(filepath.Join(bin, "projector"), "console")
+	link := testenv.StartCommand(w.t, command, append(append(w.env(), "CONSOLE_ADDR=127.0.0.1:0"), env...)).WaitFor(w.t, "console: ")
+	url, token, found := strings.Cut(link, "/?token=")
+	require.True(w.t, found, link)
+	return &console{url: url, token: token}
+}
+
+// finished is a command that has ended.
+type finished struct {
+	ExitCode int
+	Output   string
+}
+
+// projector runs a command of the projector.
+func (w *world) projector(args ...string) finished {
+	w.t.Helper()
+	p := testenv.StartCommand(w.t, exec.Command(filepath.Join(bin, "projector"), args...), w.env())
+	return finished{p.Exit(w.t), p.Output()}
+}
+
+// send sends an event.
+func (w *world) send(body string) {
+	w.t.Helper()
+	_, err := w.provider.DeliverUntilAccepted(w.t.Context(), body)
+	require.NoError(w.t, err)
+}
+
+// awaitApplied waits until the tables have every event.
+func (w *world) awaitApplied() {
+	w.t.Helper()
+	w.await("the events to be applied", func() bool { return strings.Contains(w.projector("status", "--json").Output, `"lag":{"events":0`) })
+}
+
+// deliver sends events and waits until the tables have them.
+func (w *world) deliver(bodies ...string) {
+	w.t.Helper()
+	for _, body := range bodies {
+		w.send(body)
+	}
+	w.awaitApplied()
+}
+
+func (w *world) await(what string, condition func() bool) {
+	w.t.Helper()
+	wait.Until(w.t, condition, "waiting for %s", what)
+}
+
+// remove removes the folder of the world, and that of its Postgres' socket.
+func (w *world) remove() {
+	if dsn, err := os.ReadFile(filepath.Join(w.dir, "postgres.dsn")); err == nil {
+		if config, err := pgx.ParseConfig(strings.TrimSpace(string(dsn))); err == nil {
+			_ = os.RemoveAll(config.Host)
+		}
+	}
+	_ = os.RemoveAll(w.dir)
+}
