@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/store"
@@ -31,5 +33,34 @@ func TestOnlyARoleThatReadsIsReadOnly(t *testing.T) {
 		require.EqualValues(t, 0, fixture.Number(ctx, t, console, "select count(*) from payment"))
 		_, err = console.Pool().Exec(ctx, "set transaction read write; insert into credits values ('u', 1, 1, 0, 1)")
 		require.ErrorContains(t, err, "permission denied")
+	}
+}
+
+func TestARoleThatMayWriteByADetourIsNotReadOnly(t *testing.T) {
+	ctx, superuser := fixture.Tables(t)
+	for does, sql := range map[string]string{
+		"may change table portal.credits":        "grant update (balance) on credits to reader",
+		"may change table portal.newest":         "create view newest as select * from credits; grant update on newest to reader",
+		"may change table portal.payment":        "grant trigger on payment to reader",
+		"may change table other.processed_event": "create schema other; create table other.processed_event (); grant insert on other.processed_event to reader",
+		"owns table portal.reversal":             "alter table reversal owner to reader; revoke all on reversal from reader",
+		"may act as superuser":                   "alter role reader noinherit; grant boss to reader",
+		"may act as pg_write_server_files":       "alter role reader noinherit; grant pg_write_server_files to reader",
+		"may make roles":                         "alter role reader createrole",
+		"owns schema portal":                     "alter schema portal owner to reader; revoke all on schema portal from reader",
+	} {
+		t.Run(does, func(t *testing.T) {
+			suffix := strings.ToLower(rand.Text())
+			named := strings.NewReplacer("reader", "reader_"+suffix, "boss", "boss_"+suffix).Replace
+			_, err := superuser.Pool().Exec(ctx, named("create role boss superuser; create role reader login password 'x'"), pgx.QueryExecModeSimpleProtocol)
+			require.NoError(t, err)
+			reader, err := store.Open(ctx, store.Config{DSN: superuser.Pool().Config().ConnString() + named(" user=reader password=x")})
+			require.NoError(t, err)
+			defer reader.Close()
+			require.NoError(t, reader.CheckReadOnly(ctx))
+			_, err = superuser.Pool().Exec(ctx, named(sql), pgx.QueryExecModeSimpleProtocol)
+			require.NoError(t, err)
+			require.ErrorContains(t, reader.CheckReadOnly(ctx), does)
+		})
 	}
 }
