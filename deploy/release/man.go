@@ -13,6 +13,12 @@ var summaries = map[string]string{
 	"projector": `fold the log of payment events into tables of Postgres`,
 }
 
+// environments are the sections of docs/configuration.md with a program's variables.
+var environments = map[string][]string{
+	"ingest":    {"Both programs", "ingest", "Traces"},
+	"projector": {"Both programs", "projector", "The console", "Traces"},
+}
+
 // manPages returns a page for each program. It is made of the tables and lists of docs/command-line.md
 // and docs/configuration.md, which tests compare with the programs.
 func (b *built) manPages() ([]document, error) {
@@ -26,12 +32,16 @@ func (b *built) manPages() ([]document, error) {
 	}
 	var out []document
 	for _, program := range programs {
+		var environment string
+		for _, title := range environments[program] {
+			environment += rows(section(string(variables), title))
+		}
 		page := fmt.Sprintf(".TH %s 1 %s \"payfold %s\"\n", strings.ToUpper(program), b.time.Format("2006-01-02"), b.version) +
 			".SH NAME\n" + program + ` \- ` + summaries[program] + "\n" +
 			".SH SYNOPSIS\n" + usage(section(string(commands), program)) +
 			".SH DESCRIPTION\nEach variable of the environment is also a flag: NATS_URL is \\-\\-nats\\-url. " +
 			"\\-\\-help lists the flags of a command, \\-\\-version what the program was built from.\n" +
-			".SH ENVIRONMENT\n" + rows(section(string(variables), "Both programs")) + rows(section(string(variables), program)) +
+			".SH ENVIRONMENT\n" + environment +
 			".SH EXIT STATUS\n" + rows(section(string(commands), "Output and exit status")) +
 			fmt.Sprintf(".SH FILES\n.TP\n/etc/payfold/%s.env\nthe environment of the unit payfold\\-%[1]s.service\n.TP\n/var/lib/payfold\nits DATA_DIR\n", program) +
 			".SH SEE ALSO\ndocs/ of payfold\n"

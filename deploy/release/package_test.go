@@ -57,7 +57,7 @@ func TestTheDebHasItsFilesWithTheirModesAndTheProgramsRun(t *testing.T) {
 	}
 }
 
-func TestTheDebIsInstalledUpgradedAndRemovedAsItsScriptsSay(t *testing.T) {
+func TestTheDebNamesItsConfigurationAndWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	deb, control := shared.file(t, ".deb"), t.TempDir()
 	command(t, "dpkg-deb", "-e", deb, control)
@@ -139,6 +139,10 @@ func TestAManPageHasEveryCommandAndVariable(t *testing.T) {
 		help := command(t, filepath.Join(dir, "usr/bin", program), "--help")
 		for _, listed := range regexp.MustCompile(`(?m)^  ([a-z]+(?:-[a-z]+)*) `).FindAllStringSubmatch(help, -1) {
 			require.Contains(t, plain, program+" "+listed[1], "the page lacks a command")
+			flags := command(t, filepath.Join(dir, "usr/bin", program), listed[1], "--help")
+			for _, variable := range regexp.MustCompile(`\$([A-Z_]+)`).FindAllStringSubmatch(flags, -1) {
+				require.Contains(t, plain, strings.TrimSuffix(variable[1], "_FILE"), "the page lacks a variable")
+			}
 		}
 	}
 }

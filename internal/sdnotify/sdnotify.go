@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	askInterval  = 200 * time.Millisecond
-	askTimeout   = 2 * time.Second // as of /readyz
-	writeTimeout = time.Second
+	askInterval = 200 * time.Millisecond
+	askTimeout  = 2 * time.Second // as of /readyz
+	// writeTimeout is more than systemd takes to load its units again, during which it does not listen.
+	writeTimeout = 10 * time.Second
 	// ExtendBy is how long a start may say nothing new before systemd ends it. The longest silence
 	// is that of the log's server, which reads a log of 100 GB again after a kill.
 	ExtendBy = 10 * time.Minute
