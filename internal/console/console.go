@@ -89,6 +89,7 @@ func (c *Console) Handler() http.Handler {
 	c.route(pages, "/schemas", c.listSchemas)
 	c.route(pages, "/invitations", c.listInvitations)
 	pages.HandleFunc("GET /events/{id}/body", c.body)
+	pages.HandleFunc("GET /body/{$}", idOfQuery(c.body))
 	pages.HandleFunc("GET /live", c.live)
 	c.route(pages, "/", func(*http.Request, query) (view, error) { return view{}, errNoPage })
 	pages.Handle("GET /static/", static())

@@ -81,18 +81,25 @@ func (c *Console) explain(ctx context.Context, asked query, about report.Questio
 	return answer, err
 }
 
-var errForeignLog = errors.New("the log that is connected is not the one that these tables were folded from")
+var (
+	errNoLog      = errors.New("the log cannot be read")
+	errForeignLog = errors.New("it is not the one that these tables were folded from")
+)
 
-// message reads a message of the log with that id.
-func (c *Console) message(ctx context.Context, logID string, seq uint64) (events.Message, error) {
+// message reads a message of the log with that id. Its errors are errNoLog.
+func (c *Console) message(ctx context.Context, logID string, seq uint64) (message events.Message, err error) {
 	info, err := c.Log.Info(ctx)
+	switch {
+	case err != nil:
+	case info.LogID != logID:
+		err = errForeignLog
+	default:
+		message, err = c.Log.Message(ctx, seq)
+	}
 	if err != nil {
-		return events.Message{}, err
+		return events.Message{}, fmt.Errorf("%w: %w", errNoLog, err)
 	}
-	if info.LogID != logID {
-		return events.Message{}, errForeignLog
-	}
-	return c.Log.Message(ctx, seq)
+	return message, nil
 }
 
 func (c *Console) arrived(ctx context.Context, logID string, seq uint64) arrived {

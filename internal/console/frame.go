@@ -30,7 +30,7 @@ type menuItem struct {
 
 func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	out := frame{
-		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.Path, Search: asked.Get("q"), Version: c.Version,
+		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.EscapedPath(), Search: asked.Get("q"), Version: c.Version,
 		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data, query: asked.Values,
 	}
 	for _, item := range []menuItem{
@@ -50,13 +50,24 @@ func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 
 // Link is the address of the page about one thing, such as Link("events", "evt_1"), in the same
 // schema.
-func (f frame) Link(parts ...string) string {
-	out := ""
-	for _, part := range parts {
-		out += "/" + url.PathEscape(part)
+func (f frame) Link(kind, id string) string {
+	if !inPath(id) {
+		return f.In("/"+kind+"/", "id", id)
 	}
-	return f.In(out)
+	return f.In("/" + kind + "/" + url.PathEscape(id))
 }
+
+// Body is the address of the exact bytes of an event's body.
+func (f frame) Body(id string) string {
+	if !inPath(id) {
+		return f.In("/body/", "id", id)
+	}
+	return f.In("/events/" + url.PathEscape(id) + "/body")
+}
+
+// inPath reports whether a path can have the id: browsers resolve dots, also escaped ones, and a
+// ServeMux takes an escaped slash alone for the end of the path.
+func inPath(id string) bool { return id != "." && id != ".." && id != "/" }
 
 // In is a path in the same schema, with pairs of a name and a value.
 func (f frame) In(path string, pairs ...string) string {

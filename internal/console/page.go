@@ -48,7 +48,7 @@ var (
 
 // route serves a page at a path.
 func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
 		asked := query{r.URL.Query(), r.URL.Query().Get("schema")}
@@ -58,7 +58,19 @@ func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request
 			return
 		}
 		c.write(w, r, asked, http.StatusOK, shown)
-	})
+	}
+	mux.HandleFunc("GET "+path, serve)
+	if list, one := strings.CutSuffix(path, "{id}"); one {
+		mux.HandleFunc("GET "+list+"{$}", idOfQuery(serve))
+	}
+}
+
+// idOfQuery serves an address such as /users/?id=.. for an id that no path can have; see frame.Link.
+func idOfQuery(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.SetPathValue("id", r.URL.Query().Get("id"))
+		serve(w, r)
+	}
 }
 
 func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, status int, shown view) {
@@ -111,8 +123,10 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusNotFound, "There is no such schema"
 	case errors.Is(err, errBadValue):
 		said.Status, said.Title = http.StatusBadRequest, "The address cannot be read"
-	case errors.Is(err, context.Canceled):
-		return // nobody waits for the answer
+	case errors.Is(err, context.Canceled): // the console ends, or nobody waits for the answer
+		said.Status, said.Title, said.Detail = http.StatusServiceUnavailable, "The console is stopping", "Try again in a moment."
+	case errors.Is(err, errNoLog):
+		said.Status, said.Title = http.StatusServiceUnavailable, "The log does not answer"
 	case errors.Is(err, browse.ErrNotIndexed):
 		said.Status, said.Title = http.StatusConflict, "These tables cannot be looked through yet"
 	case errors.Is(err, store.ErrReplaced):

@@ -41,7 +41,7 @@ func Explain(ctx context.Context, log Log, database *store.Store, about Question
 
 func explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	if about.User != "" {
-		rows, err := readUser(ctx, database, strings.ToValidUTF8(about.User, "\uFFFD"), about.Limit)
+		rows, err := readUser(ctx, database, Storable(about.User), about.Limit)
 		return User{rows}, err
 	}
 	var rows EventRows
@@ -68,3 +68,8 @@ func explain(ctx context.Context, log Log, database *store.Store, about Question
 type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }
+
+// Storable replaces what no text in the tables has.
+func Storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}

@@ -79,7 +79,7 @@ func TestASearchFindsEveryKindOfName(t *testing.T) {
 		"t8":       {{HitPayment, "t8", "transaction"}},
 		"s1":       {{HitSubscription, "s1", "canceled"}},
 		"u1":       {{HitUser, "u1", "named by e12"}},
-		"octo-cat": {{HitUser, "u2", "GitHub user Octo-Cat"}},
+		"octo-cat": {{HitUser, "u2", "its GitHub user"}},
 		"":         {},
 		"t\x00":    nil,
 	} {

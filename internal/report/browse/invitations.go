@@ -28,10 +28,10 @@ type Invitation struct {
 // Invitations returns a page of at most limit invitations after a key; the zero Key is before
 // all. A status limits the list to the invitations that have it.
 func Invitations(ctx context.Context, db *store.Store, after invitations.Key, status string, limit int) (InvitationList, error) {
-	after.UserID = storable(after.UserID)
+	after = invitations.Key{UserID: report.Storable(after.UserID), Repository: report.Storable(after.Repository), PaymentID: report.Storable(after.PaymentID)}
 	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (InvitationList, error) {
 		out := InvitationList{Moment: now, Items: []Invitation{}}
-		found, err := invitations.Page(ctx, tx, after, storable(status), limit+1)
+		found, err := invitations.Page(ctx, tx, after, report.Storable(status), limit+1)
 		if err != nil {
 			return out, err
 		}

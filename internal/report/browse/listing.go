@@ -45,26 +45,26 @@ func newListing(ctx context.Context, tx pgx.Tx, f Filter) (*listing, error) {
 		l.before = math.MaxInt64
 	}
 	if f.Payment != "" {
-		names, err := paymentNames(ctx, tx, storable(f.Payment))
+		names, err := paymentNames(ctx, tx, report.Storable(f.Payment))
 		if err != nil {
 			return nil, err
 		}
 		l.by("provider_payment_id", names)
 	}
 	if f.Subscription != "" {
-		l.by("subscription_id", []string{storable(f.Subscription)})
+		l.by("subscription_id", []string{report.Storable(f.Subscription)})
 	}
 	if f.User != "" {
-		l.by("user_id", []string{storable(f.User)})
+		l.by("user_id", []string{report.Storable(f.User)})
 	}
 	if prefix, wild := strings.CutSuffix(f.Type, "*"); wild {
-		l.require("starts_with(w.event_type, @event_type)", "event_type", storable(prefix))
+		l.require("starts_with(w.event_type, @event_type)", "event_type", report.Storable(prefix))
 	} else if f.Type != "" {
-		l.require("w.event_type = @event_type", "event_type", storable(f.Type))
+		l.require("w.event_type = @event_type", "event_type", report.Storable(f.Type))
 	}
 	for _, equal := range [][2]string{{"outcome", f.Outcome}, {"reason", f.Reason}, {"kind", f.Kind}} {
 		if column, value := equal[0], equal[1]; value != "" {
-			l.require("w."+column+" = @"+column, column, storable(value))
+			l.require("w."+column+" = @"+column, column, report.Storable(value))
 		}
 	}
 	return l, l.limitTime(ctx, tx, f)
@@ -213,9 +213,4 @@ func paymentNames(ctx context.Context, tx pgx.Tx, name string) ([]string, error)
 		names = append(names, report.PaymentNames(p)...)
 	}
 	return cleanNames(names), err
-}
-
-// storable replaces what no text in the tables has.
-func storable(text string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }

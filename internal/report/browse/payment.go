@@ -30,7 +30,7 @@ type PaymentAnswer struct {
 // Payment looks for the payment with that name: its key, a transaction, or an order. Lists have
 // at most limit items. The error is store.ErrUnknown where no event names it.
 func Payment(ctx context.Context, db *store.Store, name string, limit int) (PaymentAnswer, error) {
-	name = storable(name)
+	name = report.Storable(name)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (PaymentAnswer, error) {
 		out := PaymentAnswer{Moment: now, Invitations: []invitations.Invitation{}}
 		if err := out.read(ctx, tx, name, limit); err != nil {

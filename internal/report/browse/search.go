@@ -11,6 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -38,7 +39,7 @@ const maxHits = 20
 // It finds whole names only: the indexes are ordered by the language of the database, which does
 // not keep names with the same beginning together.
 func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
-	text = storable(strings.TrimSpace(text))
+	text = report.Storable(strings.TrimSpace(text))
 	if text == "" {
 		return []Hit{}, nil
 	}
@@ -145,15 +146,18 @@ func (h *hits) namedBy(ctx context.Context, tx pgx.Tx, kind, column, name string
 	return err
 }
 
+// gitHubUser is the text of a hit. It does not have the name, which may have to be masked.
+const gitHubUser = "its GitHub user"
+
 // gitHubUsers adds the users whose purchases invite a GitHub user. GitHub ignores case.
 func (h *hits) gitHubUsers(ctx context.Context, tx pgx.Tx, name string) error {
 	found, err := tables.Payments.Rows(ctx, tx, "where github_username is not null and lower(github_username) = lower($1) limit $2", name, maxHits)
 	for _, p := range found {
 		switch user := p.UserID; {
 		case user != "":
-			h.add(HitUser, user, "GitHub user "+p.GitHubUsername)
+			h.add(HitUser, user, gitHubUser)
 		default:
-			h.add(HitPayment, p.ProviderPaymentID, "GitHub user "+p.GitHubUsername)
+			h.add(HitPayment, p.ProviderPaymentID, gitHubUser)
 		}
 	}
 	return err

@@ -28,7 +28,7 @@ type SubscriptionAnswer struct {
 // Subscription looks for the subscription of that id; an implicit one is "implicit:" and its
 // user. Lists have at most limit items. The error is store.ErrUnknown where no event names it.
 func Subscription(ctx context.Context, db *store.Store, id string, limit int) (SubscriptionAnswer, error) {
-	id = storable(id)
+	id = report.Storable(id)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (SubscriptionAnswer, error) {
 		out := SubscriptionAnswer{Moment: now, ID: id}
 		if err := out.read(ctx, tx, limit); err != nil {

@@ -1,0 +1,53 @@
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// odd are ids that are more than one part of a path for a browser or a server, or none.
+var odd = []string{".", "..", "/", "//", "../x", "a/b", "?x#y", "%2F", "a&b=c+d", "body"}
+
+func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
+	server, w := serve(t, nil)
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, user_id, subscription_id, provider_payment_id, outcome, occurred_at, received_at)
+		select id, 1000000 + i, 'none.such', id, id, id, 'ignored', now(), now() from unnest($1::text[]) with ordinality as of(id, i)`, odd)
+	require.NoError(t, err)
+	link := regexp.MustCompile(`<td><a class="id" href="([^"]*)"`)
+	_, list := get(t, server, "/events?limit=100&type=none.such")
+	found := link.FindAllStringSubmatch(list, -1)
+	require.Len(t, found, 2*len(odd), "an event and its customer a row")
+	base, err := url.Parse(server + "/events")
+	require.NoError(t, err)
+	for _, m := range found {
+		address, err := base.Parse(html.UnescapeString(m[1])) // resolves dots, as a browser does
+		require.NoError(t, err)
+		answer, text := get(t, server, address.RequestURI())
+		require.Equal(t, http.StatusOK, answer.StatusCode, m[1])
+		require.Regexp(t, `<h1>(Event|Customer) `, text, m[1])
+	}
+	for _, id := range []string{"..", "/", "a/b"} {
+		answer, text := get(t, server, "/search?q="+url.QueryEscape(id))
+		require.Equal(t, http.StatusOK, answer.StatusCode, id)
+		require.Contains(t, text, "Customer", id)
+	}
+	_, text := get(t, server, "/users/a%2Fb?limit=1")
+	require.NotContains(t, text, `href="/users/a/b`)
+}
+
+func TestTextThatNoTableHasIsUnknown(t *testing.T) {
+	server, _ := serve(t, nil)
+	for path, want := range map[string]int{
+		"/users/%00": http.StatusNotFound, "/users/%ff": http.StatusNotFound, "/users/": http.StatusNotFound, "/events/%00": http.StatusNotFound,
+		"/payments/%00": http.StatusNotFound, "/subscriptions/%ff": http.StatusNotFound, "/events?user=%00&type=%ff*": http.StatusOK, "/search?q=%00": http.StatusOK,
+		"/invitations?user=%00&repository=%00&payment=%ff&status=%00": http.StatusOK, "/events?schema=%00": http.StatusNotFound,
+	} {
+		answer, _ := get(t, server, path)
+		require.Equal(t, want, answer.StatusCode, path)
+	}
+}
