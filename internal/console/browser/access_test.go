@@ -30,10 +30,8 @@ func TestTheLinkOpensTheConsoleForOneBrowser(t *testing.T) {
 }
 
 func TestPersonalDataIsMaskedWhereNothingElseIsSaid(t *testing.T) {
-	w := setup(t)
-	w.deliver(shop()...)
-	masked := w.console.newTab(t)
-	open := w.startConsole("CONSOLE_SHOW_PERSONAL_DATA=true").newTab(t)
+	w, open := shopWithAMonthEnd(t)
+	masked := w.startConsole().newTab(t)
 	shown := map[string]bool{}
 	for _, page := range pages {
 		for _, accept := range []string{"text/html", "application/json"} {

@@ -29,6 +29,7 @@ var pages = []struct {
 	{"customer-hostile", "/users/" + url.PathEscape(hostileUser), 200, "Customer " + hostileUser},
 	{"overview", "/", 200, "Overview"},
 	{"events", "/events", 200, "Events"},
+	{"events-older", "/events?limit=5&before=10", 200, "Events"},
 	{"events-filtered", "/events?outcome=rejected&type=checkout.*", 200, "Events"},
 	{"events-none", "/events?type=nothing", 200, "Events"},
 	{"payment", "/payments/" + packPayment, 200, "Payment " + packPayment},
@@ -38,6 +39,8 @@ var pages = []struct {
 	{"revenue", "/revenue", 200, "Revenue by day"},
 	{"schemas", "/schemas", 200, "Schemas"},
 	{"invitations", "/invitations", 200, "Invitations"},
+	{"as-of", "/?schema=month_end", 200, "Overview"},
+	{"as-of-customer", "/users/" + buyer + "?schema=month_end", 200, "Customer " + buyer},
 	{"projectors", "/projectors", 200, "Projectors"},
 	{"search", "/search", 200, "Search"},
 	{"search-nothing", "/search?q=nothing", 200, "Search"},
@@ -51,12 +54,22 @@ var looks = []struct {
 	scheme string
 }{{wide, "light"}, {wide, "dark"}, {narrow, "light"}, {narrow, "dark"}}
 
-func TestEveryPageCanBeReadByEverybody(t *testing.T) {
+// shopWithAMonthEnd is a shop with tables of another moment beside the live ones, and a tab in its
+// console, which shows everything.
+func shopWithAMonthEnd(t *testing.T) (*world, *tab) {
+	t.Helper()
 	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
 	w.deliver(shop()...)
-	pictures := pictureFolder(t)
+	rebuilt := w.projector("rebuild", "--schema", "month_end", "--until-seq", "10")
+	require.Zero(t, rebuilt.ExitCode, rebuilt.Output)
 	tab := w.console.newTab(t)
 	tab.awaitCounted()
+	return w, tab
+}
+
+func TestEveryPageCanBeReadByEverybody(t *testing.T) {
+	_, tab := shopWithAMonthEnd(t)
+	pictures := pictureFolder(t)
 	for _, page := range pages {
 		for _, look := range looks {
 			name := fmt.Sprintf("%s-%d-%s", page.name, look.width, look.scheme)
@@ -87,10 +100,7 @@ func wideElements(b *tab) []string {
 }
 
 func TestEveryPageWorksWithTheKeyboard(t *testing.T) {
-	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
-	w.deliver(shop()...)
-	tab := w.console.newTab(t)
-	tab.awaitCounted()
+	_, tab := shopWithAMonthEnd(t)
 	for _, page := range pages {
 		for _, width := range []int64{wide, narrow} {
 			t.Run(fmt.Sprint(page.name, width), func(t *testing.T) {
@@ -147,10 +157,8 @@ func TestTheSkipLinkLeadsToThePage(t *testing.T) {
 var moments = regexp.MustCompile(`\d+ (ms|s|min|h|days)|\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`)
 
 func TestEveryPageIsTheSameWithoutJavaScript(t *testing.T) {
-	w := setup(t, "CONSOLE_SHOW_PERSONAL_DATA=true")
-	w.deliver(shop()...)
-	tab, plain := w.console.newTab(t), w.console.newTab(t)
-	tab.awaitCounted()
+	w, tab := shopWithAMonthEnd(t)
+	plain := w.console.newTab(t)
 	plain.disableScripts()
 	for _, page := range pages {
 		require.Equal(t, page.status, tab.open(page.path))

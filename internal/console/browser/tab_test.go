@@ -214,7 +214,7 @@ func (b *tab) awaitTrue(expression string) {
 // say so until then.
 func (b *tab) awaitCounted() {
 	b.t.Helper()
-	for _, path := range []string{"/", "/rejected", "/revenue"} {
+	for _, path := range []string{"/", "/rejected", "/revenue", "/?schema=month_end"} {
 		wait.Until(b.t, func() bool {
 			b.open(path)
 			return !ask[bool](b, `/being (counted|added)/.test(document.querySelector("main").innerText)`)
