@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -70,6 +70,10 @@ test-release: ## a release has what it should, runs, and is the same, byte by by
 test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, and the programs as it starts them
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 ./...
 
+test-stack: ## deploy/compose.yaml, with images made here, while its parts are killed and cut off; as root, on Debian
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	deploy/stack/test/with-docker.sh deploy/stack/test/run.sh
+
 EVENTS ?= 200000
 BACKLOG ?= 100000
 bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
@@ -122,9 +126,9 @@ lint: ## gofumpt, go vet, staticcheck; tests wait with wait.Until
 	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until: it is generous"; exit 1; }
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
-	go vet -tags powercut ./...
+	go vet -tags powercut,stack ./...
 	go run $(STATICCHECK) ./...
-	go run $(STATICCHECK) -tags powercut ./internal/powercut
+	go run $(STATICCHECK) -tags powercut,stack ./internal/powercut ./internal/endtoend
 
 clean: ## remove what build made
 	rm -rf bin

@@ -1,19 +1,17 @@
 #!/bin/sh
-# image-files.sh FOLDER: makes FOLDER, which has the files of payfold's image. Two runs for one commit, with one
-# version of Go and of the certificates, give the same bytes, owners, rights and times.
-#
-# It runs as root, because the programs' user owns its folders. deploy/Dockerfile calls it.
+# image-files.sh FOLDER: makes FOLDER with the files of payfold's image: in root those of root, in user those of the
+# programs' user. Two runs for one commit, with one version of Go and of the certificates, give the same bytes, rights
+# and times. deploy/Dockerfile calls it.
 set -eu
 cd "$(dirname "$0")/.."
-files=$1
-user=65532 # as in deploy/Dockerfile
+root=$1/root
+user=$1/user
 
-rm -rf "$files"
+rm -rf "$1"
 umask 022
-mkdir -p "$files/usr/local/bin" "$files/etc/ssl/certs"
-CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags='-s -w' -o "$files/usr/local/bin/" ./cmd/...
-cp /etc/ssl/certs/ca-certificates.crt "$files/etc/ssl/certs/"
-# A new volume that is mounted there belongs to the programs' user.
-install -d -o $user -g $user -m 700 "$files/data" "$files/archive"
-install -d -m 1777 "$files/tmp"
-find "$files" -exec touch -hd @0 {} +
+mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$user"
+CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags='-s -w' -o "$root/usr/local/bin/" ./cmd/...
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+mkdir -m 1777 "$root/tmp"
+mkdir -m 700 "$user/data" "$user/archive" # a new volume that is mounted there has the same owner and rights
+find "$1" -exec touch -hd @0 {} +

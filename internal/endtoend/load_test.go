@@ -27,7 +27,7 @@ const packCredits = 3 // of every payment of the load
 // load delivers the events of a shop whose sums are known. Every payment has two events.
 // Each is delivered until it is accepted, and the first is delivered once more.
 type load struct {
-	payments [customers]int // completely delivered, by customer; read after the end
+	payments [customers]int // completely delivered, by customer
 	progress chan struct{}  // gets one for each acknowledged delivery, unless it is full
 	stop     chan struct{}
 	ended    chan error
@@ -85,16 +85,23 @@ func (l *load) await(t *testing.T, max int) {
 	}
 }
 
+// end ends the load, and returns the number of payments of each customer.
+func (l *load) end(t *testing.T) [customers]int {
+	t.Helper()
+	close(l.stop)
+	require.NoError(t, <-l.ended)
+	return l.payments
+}
+
 // finish ends the load and checks the tables: they have every acknowledged event once, and
 // every payment granted once.
 func (l *load) finish(t *testing.T, w *world) {
 	t.Helper()
-	close(l.stop)
-	require.NoError(t, <-l.ended)
+	perCustomer := l.end(t)
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
 	total := 0
-	for customer, payments := range l.payments {
+	for customer, payments := range perCustomer {
 		total += payments
 		require.EqualValues(t, payments*packCredits, mustQuery[int64](t, w.database,
 			"select balance from portal.credits where user_id = $1", fmt.Sprintf("u_%d", customer)))

@@ -139,12 +139,12 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 func TestADeployedIngestArchivesAndTrims(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "deploy", "nats"))))
-	users := filepath.Join(folder, "users.conf")
-	text, err := os.ReadFile(users)
+	rights := filepath.Join(folder, "ingest.conf")
+	text, err := os.ReadFile(rights)
 	require.NoError(t, err)
 	enabled := strings.ReplaceAll(string(text), `# "$JS.API`, `"$JS.API`)
 	require.NotEqual(t, string(text), enabled)
-	require.NoError(t, os.WriteFile(users, []byte(enabled), 0o600))
+	require.NoError(t, os.WriteFile(rights, []byte(enabled), 0o600))
 	c, ctx := startClusterOf(t, folder)
 	config := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute, Trimmable: true}
 	ingest, _ := c.createStreamOf(ctx, t, config)

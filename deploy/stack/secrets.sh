@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# secrets.sh: makes what is missing in deploy/secrets: passwords, a certificate authority of the stack, and its
+# certificates. What is there stays as it is, so a file that was removed is made anew.
+#
+# PAYFOLD_HOST (localhost) is the name in the certificate of the proxy.
+set -euo pipefail
+umask 077
+mkdir -p "$(dirname "$0")/../secrets"
+cd "$(dirname "$0")/../secrets"
+
+password() { [ -s "$1" ] || printf 'p%s' "$(openssl rand -hex 24)" >"$1"; }
+
+authority() {
+	[ -s ca.key ] && [ -s ca.pem ] && return
+	rm -f nats.pem postgres.pem # another authority signed them
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem \
+		-days 3650 -subj '/CN=payfold stack' -addext keyUsage=critical,keyCertSign 2>/dev/null
+}
+
+# certificate NAME HOST...: NAME.key and NAME.pem, for a server with these names.
+certificate() {
+	local name=$1 hosts
+	shift
+	[ -s "$name.key" ] && [ -s "$name.pem" ] && return
+	hosts=$(printf ',DNS:%s' "$@")
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$name.key" -subj "/CN=$1" 2>/dev/null |
+		openssl x509 -req -CA ca.pem -CAkey ca.key -set_serial "0x$(openssl rand -hex 16)" -days 800 -out "$name.pem" 2>/dev/null \
+			-extfile <(printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth,clientAuth\n' "${hosts#,}")
+}
+
+for user in ingest projector admin sys cluster; do password "nats_${user}_password"; done
+for role in projector portal replicator; do password "postgres_${role}_password"; done
+password grafana_password
+authority
+certificate nats nats-1 nats-2 nats-3
+certificate postgres postgres-1 postgres-2
+certificate proxy "${PAYFOLD_HOST:-localhost}"
+
+for user in ingest projector admin; do
+	login="tls://$user:$(cat "nats_${user}_password")"
+	printf '%s' "$login@nats-1:4222,$login@nats-2:4222,$login@nats-3:4222" >"nats_${user}_url"
+done
+printf 'postgres://payfold_projector:%s@postgres-1,postgres-2/payfold?sslmode=verify-full&target_session_attrs=read-write' \
+	"$(cat postgres_projector_password)" >database_url
+
+if [ ! -s webhook_secret ]; then
+	password webhook_secret
+	echo "deploy/secrets/webhook_secret is random: put the provider's signing secret into it" >&2
+fi
+
+# Programs in containers have users of their own. Others on this machine cannot enter the folder.
+# Empty until they are used; docs/deploy.md tells for what.
+for file in webhook_secret_previous webhook_secrets_retired github_token aws_credentials; do [ -e $file ] || : >$file; done
+
+chmod 444 ./*
+chmod 400 ca.key
