@@ -28,12 +28,16 @@ fi
 console=''
 if [ -z "${DATABASE_URL:-}" ] || [ -n "${CONSOLE_DATABASE_URL:-}" ]; then
 	console="${CONSOLE_ADDR:-127.0.0.1:8083}"
-	CONSOLE_TOKEN="${CONSOLE_TOKEN:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')}"
-	export CONSOLE_TOKEN CONSOLE_ADDR="$console"
+	export CONSOLE_ADDR="$console"
+	if [ -z "${CONSOLE_TOKEN:-}${CONSOLE_TOKEN_FILE:-}" ]; then
+		CONSOLE_TOKEN="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
+		export CONSOLE_TOKEN
+	fi
+	console="${console/#:/127.0.0.1:}"
 fi
 
 # A program that already listens there would be mistaken for one of payfold's.
-for address in "$ingest_admin" "$projector_admin" ${console/#:/127.0.0.1:}; do
+for address in "$ingest_admin" "$projector_admin" $console; do
 	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
 		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR, PROJECTOR_ADMIN_ADDR and CONSOLE_ADDR" >&2
 		exit 1
@@ -80,7 +84,7 @@ if alive && [ -n "$console" ]; then
 	DATABASE_URL="${CONSOLE_DATABASE_URL:-}" bin/projector console >/dev/null &
 	programs+=("$!")
 	set +m
-	until (exec 3<>"/dev/tcp/127.0.0.1/${console##*:}") 2>/dev/null; do
+	until (exec 3<>"/dev/tcp/${console%:*}/${console##*:}") 2>/dev/null; do
 		alive || break
 		sleep 0.2
 	done
@@ -88,7 +92,7 @@ fi
 
 if alive; then
 	look="not started: CONSOLE_DATABASE_URL is not set"
-	[ -z "$console" ] || look="http://${console/#:/127.0.0.1:}/?token=$CONSOLE_TOKEN"
+	[ -z "$console" ] || look="http://$console/?token=${CONSOLE_TOKEN:-$(cat "$CONSOLE_TOKEN_FILE")}"
 	host="${listen%:*}"
 	url="http://${host:-127.0.0.1}:${listen##*:}/api/payments/provider/webhook"
 	[ "$url" = http://127.0.0.1:8080/api/payments/provider/webhook ] || send="$send --url $url"
