@@ -67,9 +67,17 @@ grant usage on schema portal to payfold_portal;
 grant select on all tables in schema portal to payfold_portal;
 alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
 
--- The console: also the schemas that a rebuild makes later.
-grant usage on schema portal, payfold to payfold_console;
-grant select on all tables in schema portal, payfold to payfold_console;
+-- The console: also the schemas of rebuilds, those that are there and later ones.
+do $$
+declare
+  schema name;
+begin
+  for schema in select nspname from pg_namespace where nspowner = 'payfold_projector'::regrole loop
+    execute format('grant usage on schema %I to payfold_console', schema);
+    execute format('grant select on all tables in schema %I to payfold_console', schema);
+  end loop;
+end
+$$;
 alter default privileges for role payfold_projector grant usage on schemas to payfold_console;
 alter default privileges for role payfold_projector grant select on tables to payfold_console;
 

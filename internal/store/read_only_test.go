@@ -23,7 +23,14 @@ func TestOnlyARoleThatReadsIsReadOnly(t *testing.T) {
 	require.NoError(t, err)
 	defer candidate.Close()
 	require.NoError(t, candidate.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	for _, schema := range []string{store.LiveSchema, "portal_june"} {
+	earlier, err := projector.OpenSchema(ctx, "portal_may") // made before there was a console
+	require.NoError(t, err)
+	defer earlier.Close()
+	require.NoError(t, earlier.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	_, err = earlier.Pool().Exec(ctx, "revoke all on schema portal_may from payfold_console; revoke all on all tables in schema portal_may from payfold_console", pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	fixture.MakeRoles(ctx, t, strings.Replace(portal, "user=payfold_portal password=x", "", 1))
+	for _, schema := range []string{store.LiveSchema, "portal_june", "portal_may"} {
 		console, err := store.Open(ctx, store.Config{DSN: strings.Replace(portal, "payfold_portal", "payfold_console", 1), Schema: schema})
 		require.NoError(t, err)
 		defer console.Close()
