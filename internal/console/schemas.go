@@ -16,7 +16,12 @@ type schemas struct {
 	live *store.Store
 
 	mu     sync.Mutex
-	opened []*store.Store // the one that was used last at the end
+	opened []*openSchema // the one that was used last at the end
+}
+
+type openSchema struct {
+	*store.Store
+	pages sync.WaitGroup // that use it
 }
 
 func newSchemas(live *store.Store) *schemas { return &schemas{live: live} }
@@ -34,28 +39,39 @@ func (s *schemas) named(ctx context.Context, name string, work func(*store.Store
 	if err != nil {
 		return err
 	}
-	return work(tables)
+	defer tables.pages.Done()
+	return work(tables.Store)
 }
 
-func (s *schemas) open(ctx context.Context, name string) (*store.Store, error) {
+// open returns a schema that stays open until the caller is done with it.
+func (s *schemas) open(ctx context.Context, name string) (*openSchema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, tables := range s.opened {
 		if tables.Schema() == name {
 			s.opened = append(append(s.opened[:i:i], s.opened[i+1:]...), tables)
+			tables.pages.Add(1)
 			return tables, nil
 		}
 	}
-	tables, err := s.live.OpenSchema(context.WithoutCancel(ctx), name)
+	opened, err := s.live.OpenSchema(context.WithoutCancel(ctx), name)
 	if err != nil {
 		return nil, err
 	}
 	if len(s.opened) == maxSchemas {
-		go s.opened[0].Close() // waits for the pages that use it
+		go s.opened[0].close()
 		s.opened = s.opened[1:]
 	}
+	tables := &openSchema{Store: opened}
+	tables.pages.Add(1)
 	s.opened = append(s.opened, tables)
 	return tables, nil
+}
+
+// close waits for the pages: between two of their reads no connection is in use.
+func (o *openSchema) close() {
+	o.pages.Wait()
+	o.Close()
 }
 
 func (s *schemas) close() {
