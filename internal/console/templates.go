@@ -40,7 +40,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"have":     have,
 	"number":   func(n int) int64 { return int64(n) },
 	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"next":     func(day time.Time) time.Time { return day.AddDate(0, 0, 1) },
 	"counting": func(list any) bool { return reflect.ValueOf(list).IsNil() },
 	"rejections": func(list []report.OutcomeCount) (sum int64) {
 		for _, count := range list {

@@ -15,16 +15,17 @@ as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-install_chromium() {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core
+# install NAME…: installs packages of Debian.
+install() {
+	command -v apt-get >/dev/null || return 1
+	say "installing $*"
+	packages() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"; }
+	packages "$@" || { as_root apt-get update -q && packages "$@"; }
 }
 
 ensure_chromium() {
 	find_chromium && return
-	if command -v apt-get >/dev/null; then
-		say 'no chromium found, installing the package chromium'
-		install_chromium >&2 || { as_root apt-get update -q && install_chromium; } >&2 || say 'the installation failed'
-	fi
+	install chromium fonts-dejavu-core >&2 || say 'the installation failed'
 	find_chromium || { say 'no chromium found; install it: sudo apt-get install -y chromium'; return 1; }
 }
 
@@ -36,7 +37,7 @@ ensure_axe() {
 	package="$cache/axe-core-$version.tgz"
 	mkdir -p "$cache"
 	if ! intact "$package"; then
-		command -v npm >/dev/null || { say 'axe-core is fetched with npm, which is not there'; return 1; }
+		command -v npm >/dev/null || install npm >&2 || { say 'axe-core is fetched with npm; install it: sudo apt-get install -y npm'; return 1; }
 		(cd "$cache" && npm pack --silent "axe-core@$version" >/dev/null)
 		intact "$package" || { say "$package is not the file with the SHA-256 $sum"; return 1; }
 	fi
