@@ -10,15 +10,12 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// overviewPage shows whether everything is well. Its parts are read one after the other; Moment is
-// that of the projectors, the others name theirs.
+// overviewPage shows whether everything is well. The revenue is of an earlier moment, which it names.
 type overviewPage struct {
-	browse.ProjectorsAnswer
-	Concerns []concern        `json:"concerns"`
-	Totals   browse.Totals    `json:"totals"`
-	Newest   browse.EventList `json:"newest"`
-	Revenue  []moneyChart     `json:"-"`
-	Adding   bool             `json:"-"` // the revenue is still being added up
+	browse.OverviewAnswer
+	Concerns []concern            `json:"concerns"`
+	Revenue  browse.RevenueAnswer `json:"revenue"`
+	Charts   []moneyChart         `json:"-"`
 }
 
 // concern is something that needs a person.
@@ -36,19 +33,13 @@ func (c *Console) overview(r *http.Request, asked query) (view, error) {
 	ctx := r.Context()
 	var out overviewPage
 	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) (err error) {
-		if out.ProjectorsAnswer, err = browse.Projectors(ctx, c.Log, tables); err != nil {
+		if out.OverviewAnswer, err = c.counter.Overview(ctx, c.Log, tables, overviewEvents); err != nil {
 			return err
 		}
-		if out.Totals, err = c.counter.Totals(ctx, tables); err != nil {
-			return err
-		}
-		if out.Newest, err = browse.Events(ctx, tables, browse.Filter{}, overviewEvents); err != nil {
-			return err
-		}
-		revenue, err := c.counter.Revenue(ctx, tables, overviewDays)
-		out.Revenue, out.Adding = charts(revenue, overviewDays), revenue.Days == nil && revenue.Fault == ""
+		out.Revenue, err = c.counter.Revenue(ctx, tables, overviewDays)
 		return err
 	})
+	out.Charts = charts(out.Revenue, overviewDays)
 	out.Concerns = concerns(out.Status)
 	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err
 }

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func TestTotalsAreOfTheTablesThatHaveTheName(t *testing.T) {
 
 // Each batch has one event that is applied, one that is rejected and one duplicate. So all three
 // are equal at every moment.
-func TestTotalsAreOfOneMomentWhileEventsAreApplied(t *testing.T) {
+func TestAnOverviewIsOfOneMomentWhileEventsAreApplied(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	c := counter(ctx, t)
@@ -110,9 +111,12 @@ func TestTotalsAreOfOneMomentWhileEventsAreApplied(t *testing.T) {
 	for range 4 {
 		group.Go(func() error {
 			for {
-				got, err := c.Totals(ctx, s)
+				got, err := c.Overview(ctx, headOnly{fault: errors.New("away")}, s, 2)
 				if err != nil {
 					return err
+				}
+				if len(got.Newest) > 0 && got.Newest[0].StreamSeq != got.Position || got.Partitions[0].Position != got.Position {
+					return fmt.Errorf("at %d: newest %v, partitions %v", got.Position, got.Newest, got.Partitions)
 				}
 				sums := map[string]int64{"duplicate": got.Counts.Duplicates}
 				for _, o := range got.Counts.Outcomes {

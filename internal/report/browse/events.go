@@ -46,19 +46,23 @@ type EventList struct {
 
 // Events returns a page of at most limit events.
 func Events(ctx context.Context, db *store.Store, f Filter, limit int) (EventList, error) {
-	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out EventList, err error) {
-		list, err := newListing(ctx, tx, f)
-		if err != nil {
-			return out, err
-		}
-		found, err := list.page(ctx, tx, limit)
-		if err != nil {
-			return out, fmt.Errorf("list events: %w", err)
-		}
-		out = EventList{Moment: now, Next: found.next, SearchedTo: found.searchedTo, Complete: found.complete}
-		out.Items, err = explainedAt(ctx, tx, found.seqs)
-		return out, err
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (EventList, error) {
+		return readEvents(ctx, tx, now, f, limit)
 	})
+}
+
+func readEvents(ctx context.Context, tx pgx.Tx, now Moment, f Filter, limit int) (out EventList, err error) {
+	list, err := newListing(ctx, tx, f)
+	if err != nil {
+		return out, err
+	}
+	found, err := list.page(ctx, tx, limit)
+	if err != nil {
+		return out, fmt.Errorf("list events: %w", err)
+	}
+	out = EventList{Moment: now, Next: found.next, SearchedTo: found.searchedTo, Complete: found.complete}
+	out.Items, err = explainedAt(ctx, tx, found.seqs)
+	return out, err
 }
 
 // explainedAt reads and explains the events at these sequences, the newest first.

@@ -74,12 +74,16 @@ type Totals struct {
 // promotion or settle, and while a partition is far behind the others.
 func (c *Counter) Totals(ctx context.Context, db *store.Store) (Totals, error) {
 	return counting(ctx, c, db, func(_ context.Context, _ pgx.Tx, now Moment, all tally, complete bool) (Totals, error) {
-		out := Totals{Moment: now, CountedTo: all.position}
-		if complete {
-			out.Counts = all.counts()
-		}
-		return out, nil
+		return totals(now, all, complete), nil
 	})
+}
+
+func totals(now Moment, all tally, complete bool) Totals {
+	out := Totals{Moment: now, CountedTo: all.position}
+	if complete {
+		out.Counts = all.counts()
+	}
+	return out
 }
 
 func (t tally) counts() *report.EventCounts {

@@ -1,0 +1,38 @@
+package browse
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// OverviewAnswer shows how the work stands, what became of all events, and the newest of them, all
+// of one moment. The state of the log is that of just after it.
+type OverviewAnswer struct {
+	Totals
+	report.Status
+	Newest []report.Explained `json:"newest"` // the newest first
+}
+
+// Overview reads what a page shows that everything begins with. It has at most newest events. For
+// Totals see there.
+func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store, newest int) (OverviewAnswer, error) {
+	var database report.DatabaseStatus
+	out, err := counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out OverviewAnswer, err error) {
+		out.Totals = totals(now, all, complete)
+		if database, err = report.ReadDatabase(ctx, tx, db.Schema()); err != nil {
+			return out, err
+		}
+		list, err := readEvents(ctx, tx, now, Filter{}, newest)
+		out.Newest = list.Items
+		return out, err
+	})
+	if err != nil {
+		return OverviewAnswer{}, err
+	}
+	out.Status = report.WithLog(ctx, log, database)
+	return out, nil
+}
