@@ -9,11 +9,14 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/telemetry"
 )
 
 type consoleCommand struct {
@@ -21,6 +24,7 @@ type consoleCommand struct {
 	signerFlags
 	accessFlags
 	Addr             string `name:"console-addr" env:"CONSOLE_ADDR" default:"127.0.0.1:8083" help:"Where the console listens."`
+	AdminAddr        string `name:"console-admin-addr" env:"CONSOLE_ADMIN_ADDR" help:"Where the console serves its own health and metrics; empty: nowhere."`
 	ShowPersonalData bool   `name:"console-show-personal-data" env:"CONSOLE_SHOW_PERSONAL_DATA" help:"Show names and whole bodies, which are masked otherwise."`
 }
 
@@ -30,6 +34,9 @@ func (c *consoleCommand) Check(faults *cli.Faults) {
 	c.signerFlags.Check(faults)
 	c.accessFlags.Check(faults)
 	cli.CheckAddress("CONSOLE_ADDR", c.Addr, faults)
+	if c.AdminAddr != "" {
+		cli.CheckAddress("CONSOLE_ADMIN_ADDR", c.AdminAddr, faults)
+	}
 }
 
 // Limits of what the console takes of the database that projectors write.
@@ -70,7 +77,16 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 		Version: cli.Build().Version, Logger: logger,
 	})
 	fmt.Fprintf(streams.Out, "console: %s\n", guard.Link("http://"+listener.Addr().String()))
-	return serving.Run(ctx, listener)
+	group, ctx := errgroup.WithContext(ctx)
+	if c.AdminAddr != "" {
+		admin, err := telemetry.NewAdmin(c.AdminAddr, telemetry.NewRegistry(cli.Build()), tables.Ping, logger)
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return admin.Run(ctx) })
+	}
+	group.Go(func() error { return serving.Run(ctx, listener) })
+	return group.Wait()
 }
 
 // withReader calls work with the live tables, under a role that can change nothing. Without a

@@ -36,9 +36,11 @@ create() {
 	psql -Xq -v ON_ERROR_STOP=1 \
 		-v projector="$(cat /run/secrets/postgres_projector_password)" \
 		-v portal="$(cat /run/secrets/postgres_portal_password)" \
+		-v console="$(cat /run/secrets/postgres_console_password)" \
 		-v replicator="$(cat /run/secrets/postgres_replicator_password)" <<-'SQL'
 		alter role payfold_projector password :'projector';
 		alter role payfold_portal password :'portal';
+		alter role payfold_console password :'console';
 		create role payfold_replicator login replication password :'replicator';
 	SQL
 	pg_ctl -D "$new" -w -m fast stop >/dev/null

@@ -29,8 +29,9 @@ certificate() {
 }
 
 for user in ingest projector admin sys cluster; do password "nats_${user}_password"; done
-for role in projector portal replicator; do password "postgres_${role}_password"; done
+for role in projector portal console replicator; do password "postgres_${role}_password"; done
 password grafana_password
+password console_token
 authority
 certificate nats nats-1 nats-2 nats-3
 certificate postgres postgres-1 postgres-2
@@ -40,8 +41,9 @@ for user in ingest projector admin; do
 	login="tls://$user:$(cat "nats_${user}_password")"
 	printf '%s' "$login@nats-1:4222,$login@nats-2:4222,$login@nats-3:4222" >"nats_${user}_url"
 done
-printf 'postgres://payfold_projector:%s@postgres-1,postgres-2/payfold?sslmode=verify-full&target_session_attrs=read-write' \
-	"$(cat postgres_projector_password)" >database_url
+servers='postgres-1,postgres-2/payfold?sslmode=verify-full&target_session_attrs'
+printf 'postgres://payfold_projector:%s@%s=read-write' "$(cat postgres_projector_password)" "$servers" >database_url
+printf 'postgres://payfold_console:%s@%s=primary' "$(cat postgres_console_password)" "$servers" >console_database_url
 
 if [ ! -s webhook_secret ]; then
 	password webhook_secret

@@ -43,7 +43,7 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s.awaitHealthy(t)
 	s.commands(t, "docker compose exec -T ingest-1 ingest send")
 	load := startLoad(t, &world{provider: s.provider(t)}, slowPace)
-	for _, service := range []string{"proxy", "ingest-1", "projector-1", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
+	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
 		s.underLoad(t, load, service+" is killed", func() { s.kill(t, service) })
 	}
 	s.awaitHealthy(t)
