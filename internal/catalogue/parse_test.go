@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,9 +45,14 @@ func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
 	repository, err := docs.Open("../..")
 	require.NoError(t, err)
 	blocks := repository.Blocks("yaml")
-	require.NotEmpty(t, blocks)
+	catalogues := 0
 	for where, text := range blocks {
+		if strings.HasPrefix(where, "docs/kubernetes.md:") { // values of the chart, which its tests read
+			continue
+		}
+		catalogues++
 		_, err := Parse([]byte(text))
 		require.NoError(t, err, where)
 	}
+	require.Positive(t, catalogues)
 }
