@@ -72,11 +72,11 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}
-	if o.Events, err = Newest(ctx, tx, tables.ProcessedEvents, "event_id in ("+userEvents+")", NewestEvents, limit, o.User); err != nil {
+	if o.Events, err = newestFound[int64](ctx, tx, tables.ProcessedEvents, userEvents, "where stream_seq = any($1) order by stream_seq", o.User, limit); err != nil {
 		return err
 	}
-	if o.Payments, err = Newest(ctx, tx, tables.Payments, "provider_payment_id in ("+userPayments+")",
-		"stream_seq desc, provider_payment_id", limit, o.User); err != nil {
+	if o.Payments, err = newestFound[string](ctx, tx, tables.Payments, userPayments,
+		"where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", o.User, limit); err != nil {
 		return err
 	}
 	if o.Subscriptions, err = Newest(ctx, tx, tables.SubscriptionStates, "user_id = $1",
@@ -97,6 +97,29 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, limit int) (err error) {
 	}
 	o.Related, err = readRelated(ctx, tx, o.Events.Items)
 	return err
+}
+
+// newestFound reads rows whose keys a query finds, in the order of the log. The query is about a user
+// and has a limit. Each of its rows is a key and the number of all keys.
+func newestFound[K, R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], find, tail, user string, limit int) (out Part[R], err error) {
+	rows, err := tx.Query(ctx, find, user, limit)
+	if err != nil {
+		return out, err
+	}
+	var keys []K
+	var key K
+	var all int64
+	if _, err = pgx.ForEachRow(rows, []any{&key, &all}, func() error {
+		keys = append(keys, key)
+		return nil
+	}); err != nil {
+		return out, fmt.Errorf("find rows of %s: %w", table.Name, err)
+	}
+	if out.Items, err = table.Rows(ctx, tx, tail, keys); err != nil {
+		return out, err
+	}
+	out.Earlier = all - int64(len(out.Items))
+	return out, nil
 }
 
 func (o *UserRows) readCredits(ctx context.Context, tx pgx.Tx, limit int) (err error) {

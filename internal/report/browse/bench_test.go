@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -76,11 +77,14 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 	return s
 }
 
-// benchEvent is an event of a shop; of a thousand one is rejected, and ten are of one user.
+// benchEvent is an event of a shop; of a thousand one is rejected, ten are of one user, and one of
+// another.
 func benchEvent(i int) string {
 	switch {
 	case i%1000 == 500:
 		return fmt.Sprintf(`{"id":"r%d","eventType":"checkout.completed","object":{"order":"rejected%[1]d","metadata":{"kind":"one_time"}}}`, i)
+	case i%1000 == 250:
+		return fixture.Pack(fmt.Sprintf("m%d", i), fmt.Sprintf("m%d", i), "often", 1)
 	case i%100 == 50:
 		return fixture.Pack(fmt.Sprintf("h%d", i), fmt.Sprintf("h%d", i), "heavy", 1)
 	}
@@ -128,6 +132,26 @@ func benchQueries(s *store.Store, c *Counter, count int64) []benchQuery {
 		}),
 		one("subscription", func(ctx context.Context, i int64) error {
 			_, err := Subscription(ctx, s, fmt.Sprint("sub_", (i-1)/10), 100)
+			return err
+		}),
+		one("customer", func(ctx context.Context, i int64) error {
+			_, err := report.Explain(ctx, nil, s, report.Question{User: fmt.Sprint("user_", (i-1)/10), Limit: 100})
+			return err
+		}),
+		one("customer with a thousandth of all", func(ctx context.Context, _ int64) error {
+			_, err := report.Explain(ctx, nil, s, report.Question{User: "often", Limit: 100})
+			return err
+		}),
+		one("customer with a hundredth of all", func(ctx context.Context, _ int64) error {
+			_, err := report.Explain(ctx, nil, s, report.Question{User: "heavy", Limit: 100})
+			return err
+		}),
+		one("event", func(ctx context.Context, i int64) error {
+			_, err := report.Explain(ctx, headOnly{fault: context.Canceled}, s, report.Question{Seq: uint64(i), Limit: 100})
+			return err
+		}),
+		one("overview", func(ctx context.Context, _ int64) error {
+			_, err := c.Overview(ctx, headOnly{head: uint64(count), fault: context.Canceled}, s, 10)
 			return err
 		}),
 		one("search: nothing", func(ctx context.Context, i int64) error { _, err := Search(ctx, s, fmt.Sprint("x", i)); return err }),
