@@ -52,6 +52,10 @@ var spendable string
 func readUser(ctx context.Context, database *store.Store, user string, limit int) (out UserRows, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = UserRows{User: user}
+		// The statistics of Postgres may be older than most of the rows: it would read all events.
+		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
+			return err
+		}
 		if err := out.read(ctx, tx, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
 		}
