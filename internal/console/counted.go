@@ -1,19 +1,15 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/store"
 )
 
 func (c *Console) rejected(r *http.Request, asked query) (view, error) {
-	var out browse.RejectedAnswer
-	err := c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) (err error) {
-		out, err = c.counter.Rejected(r.Context(), tables)
-		return err
+	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RejectedAnswer, error) {
+		return c.counter.Rejected(r.Context(), tables)
 	})
 	return view{"rejected.html", "Rejected", out.Moment, out, object{out}, nil}, err
 }
@@ -28,17 +24,12 @@ type revenuePage struct {
 const maxDays = 366
 
 func (c *Console) revenue(r *http.Request, asked query) (view, error) {
-	days := overviewDays
-	if text := asked.Get("days"); text != "" {
-		var err error
-		if days, err = strconv.Atoi(text); err != nil || days < 1 || days > maxDays {
-			return view{}, fmt.Errorf("%w: days is a number from 1 to %d", errBadValue, maxDays)
-		}
+	days, err := asked.number("days", overviewDays, maxDays)
+	if err != nil {
+		return view{}, err
 	}
-	var out browse.RevenueAnswer
-	err := c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) (err error) {
-		out, err = c.counter.Revenue(r.Context(), tables, days)
-		return err
+	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RevenueAnswer, error) {
+		return c.counter.Revenue(r.Context(), tables, days)
 	})
 	return view{"revenue.html", "Revenue by day", out.Moment, revenuePage{out, days, charts(out, days)}, object{out}, nil}, err
 }

@@ -24,14 +24,17 @@ const (
 )
 
 // limit returns the number of items that the address asks for.
-func (q query) limit() (int, error) {
-	text := q.Get("limit")
+func (q query) limit() (int, error) { return q.number("limit", defaultLimit, maxLimit) }
+
+// number returns a number of the address, from 1 to highest; absent if it is not there.
+func (q query) number(name string, absent, highest int) (int, error) {
+	text := q.Get(name)
 	if text == "" {
-		return defaultLimit, nil
+		return absent, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, fmt.Errorf("%w: limit is a number from 1 to %d", errBadValue, maxLimit)
+	if err != nil || n < 1 || n > highest {
+		return 0, fmt.Errorf("%w: %s is a number from 1 to %d", errBadValue, name, highest)
 	}
 	return n, nil
 }
@@ -70,15 +73,13 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	return view{}, errNoPage
 }
 
-func (c *Console) explain(ctx context.Context, asked query, about report.Question) (answer report.Answer, err error) {
+func (c *Console) explain(ctx context.Context, asked query, about report.Question) (_ report.Answer, err error) {
 	if about.Limit, err = asked.limit(); err != nil {
 		return nil, err
 	}
-	err = c.schemas.named(ctx, asked.schema, func(tables *store.Store) error {
-		answer, err = report.Explain(ctx, c.Log, tables, about)
-		return err
+	return fromTables(ctx, c, asked, func(tables *store.Store) (report.Answer, error) {
+		return report.Explain(ctx, c.Log, tables, about)
 	})
-	return answer, err
 }
 
 var (
@@ -155,7 +156,7 @@ func indented(body []byte) (lines []string) {
 
 // body serves the exact bytes of an event's body. A browser saves them, and shows nothing.
 func (c *Console) body(w http.ResponseWriter, r *http.Request) {
-	asked := query{r.URL.Query(), r.URL.Query().Get("schema")}
+	asked := queryOf(r)
 	if !c.ShowPersonalData {
 		http.Error(w, "Bodies are not shown: CONSOLE_SHOW_PERSONAL_DATA is not true.", http.StatusForbidden)
 		return

@@ -37,10 +37,8 @@ func (c *Console) events(r *http.Request, asked query) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	var list browse.EventList
-	err = c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) error {
-		list, err = browse.Events(r.Context(), tables, filter, limit)
-		return err
+	list, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.EventList, error) {
+		return browse.Events(r.Context(), tables, filter, limit)
 	})
 	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
 	return view{"events.html", "Events", list.Moment, shown, object{list}, nil}, err

@@ -14,10 +14,8 @@ func (c *Console) payment(r *http.Request, asked query) (view, error) {
 		return view{}, err
 	}
 	id := r.PathValue("id")
-	var found browse.PaymentAnswer
-	err = c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) error {
-		found, err = browse.Payment(r.Context(), tables, id, limit)
-		return err
+	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.PaymentAnswer, error) {
+		return browse.Payment(r.Context(), tables, id, limit)
 	})
 	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, object{found}, nil}, err
 }
@@ -28,10 +26,8 @@ func (c *Console) subscription(r *http.Request, asked query) (view, error) {
 		return view{}, err
 	}
 	id := r.PathValue("id")
-	var found browse.SubscriptionAnswer
-	err = c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) error {
-		found, err = browse.Subscription(r.Context(), tables, id, limit)
-		return err
+	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.SubscriptionAnswer, error) {
+		return browse.Subscription(r.Context(), tables, id, limit)
 	})
 	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, object{found}, nil}, err
 }
@@ -44,11 +40,10 @@ type searchPage struct {
 
 // search shows what has an id. One hit is shown at once.
 func (c *Console) search(r *http.Request, asked query) (view, error) {
-	out := searchPage{Asked: asked.Get("q")}
-	err := c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) (err error) {
-		out.Hits, err = browse.Search(r.Context(), tables, out.Asked)
-		return err
+	hits, err := fromTables(r.Context(), c, asked, func(tables *store.Store) ([]browse.Hit, error) {
+		return browse.Search(r.Context(), tables, asked.Get("q"))
 	})
+	out := searchPage{asked.Get("q"), hits}
 	shown := view{template: "search.html", title: "Search", data: out, json: object{out}}
 	if len(out.Hits) == 1 {
 		shown.onlyHit = &out.Hits[0]

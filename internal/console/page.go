@@ -38,6 +38,11 @@ type query struct {
 	schema string // empty: the live one
 }
 
+func queryOf(r *http.Request) query {
+	values := r.URL.Query()
+	return query{values, values.Get("schema")}
+}
+
 // pageTimeout bounds all that one page asks of database and log.
 const pageTimeout = 15 * time.Second
 
@@ -51,7 +56,7 @@ func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
-		asked := query{r.URL.Query(), r.URL.Query().Get("schema")}
+		asked := queryOf(r)
 		shown, err := read(r.WithContext(ctx), asked)
 		if err != nil {
 			c.refuse(w, r, asked, err)

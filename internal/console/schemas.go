@@ -82,3 +82,12 @@ func (s *schemas) close() {
 	}
 	s.opened = nil
 }
+
+// fromTables reads what a page shows from the tables that it is asked for; see schemas.named.
+func fromTables[T any](ctx context.Context, c *Console, asked query, read func(*store.Store) (T, error)) (out T, err error) {
+	err = c.schemas.named(ctx, asked.schema, func(tables *store.Store) (err error) {
+		out, err = read(tables)
+		return err
+	})
+	return out, err
+}

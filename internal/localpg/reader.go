@@ -31,7 +31,8 @@ func ReaderDSN(dir string) (string, error) {
 // publishReader makes the role and writes its connection string, which stays the same for the
 // life of the cluster.
 func publishReader(ctx context.Context, at site) error {
-	dsn, err := ReaderDSN(filepath.Dir(at.dsnFile))
+	dir := filepath.Dir(at.dsnFile)
+	dsn, err := ReaderDSN(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -41,7 +42,7 @@ func publishReader(ctx context.Context, at site) error {
 	}
 	for _, c := range password {
 		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
-			return fmt.Errorf("%s has another password than payfold makes; remove the file", readerPath(filepath.Dir(at.dsnFile)))
+			return fmt.Errorf("%s has another password than payfold makes; remove the file", readerPath(dir))
 		}
 	}
 	err = connect(ctx, at.dsn(database), func(conn *pgx.Conn) error {
@@ -56,5 +57,5 @@ func publishReader(ctx context.Context, at site) error {
 	if err != nil {
 		return fmt.Errorf("make role %s: %w", reader, err)
 	}
-	return durable.Replace(readerPath(filepath.Dir(at.dsnFile)), at.dsnOf(reader, password, database)+"\n")
+	return durable.Replace(readerPath(dir), at.dsnOf(reader, password, database)+"\n")
 }
