@@ -28,7 +28,7 @@ type Config struct {
 }
 
 // Meter measures how far the tables are behind the log. It does not depend on the projector of
-// its process, so it also sees that one stand still. It measures all partitions, whoever works
+// its process, so it also sees that one stand still. It measures all partitions, no matter who works
 // on them.
 type Meter struct {
 	Config

@@ -123,7 +123,7 @@ func (i *issuer) keys(w http.ResponseWriter, _ *http.Request) {
 	}})
 }
 
-// authorize logs in whoever asks, and sends the browser back.
+// authorize logs in everybody who asks, and sends the browser back.
 func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	ok := query.Get("client_id") == clientID && query.Get("redirect_uri") == consoleURL+"/login/callback" && query.Get("response_type") == "code" &&

@@ -46,7 +46,7 @@ func TestWithoutAnEndpointThereIsNoTracer(t *testing.T) {
 	}
 }
 
-// clear unsets the variables of whoever runs the tests.
+// clear unsets the variables of the person who runs the tests.
 func clear(t *testing.T) {
 	for _, name := range []string{endpoint, tracesEndpoint, protocol, tracesProtocol, exporterName, disabled, sampler, samplerArg} {
 		t.Setenv(name, "")
