@@ -32,6 +32,7 @@ type world struct {
 	database string
 	listen   string
 	nats     string // TCP address of the embedded log; empty: only its socket
+	cluster  string // NATS_URL of the log; empty: the embedded one
 	ingest   *testenv.Program
 	provider *testenv.Provider
 }
@@ -74,7 +75,7 @@ func (w *world) startProjector(t testing.TB, env ...string) *testenv.Program {
 }
 
 func (w *world) env() []string {
-	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}
+	return []string{"DATA_DIR=" + w.dir, "NATS_URL=" + w.cluster, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}
 }
 
 // deliver repeats the delivery of each body until ingest answers 200.
@@ -111,7 +112,7 @@ func (w *world) head(t testing.TB) uint64 {
 // connect waits for the log. The caller closes the connection.
 func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
 	t.Helper()
-	log, err := eventlog.Connect(eventlog.Config{DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	log, err := eventlog.Connect(eventlog.Config{URL: w.cluster, DataDir: w.dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
 	require.NoError(t, err)
 	var info eventlog.Info
 	wait.Until(t, func() bool {
