@@ -61,7 +61,8 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 	if err != nil {
 		return nil, nil, err
 	}
-	logger.InfoContext(ctx, "the embedded log is open", "data_dir", c.DataDir, "log_addr", server.Addr())
+	check, open := server.Took()
+	logger.InfoContext(ctx, "the embedded log is open", "data_dir", c.DataDir, "log_addr", server.Addr(), "check_took", check, "open_took", open)
 	log, err := server.Connect()
 	if err != nil {
 		return nil, nil, errors.Join(err, server.Close())

@@ -36,6 +36,8 @@ type Server struct {
 	recovered   *blockstore.Report // what the log held before the server opened it
 	mismatch    bool               // the server has opened something else
 	serverSyncs bool               // the server syncs each message itself
+	checkTook   time.Duration
+	openTook    time.Duration
 }
 
 // EmbeddedConfig says where the embedded log stores its files, and where it listens.
@@ -89,10 +91,13 @@ func (s *Server) start(ctx context.Context) error {
 	if s.config.SyncBlock != nil {
 		s.store.SyncBlock = s.config.SyncBlock
 	}
+	began := time.Now()
 	var err error
 	if s.recovered, err = recoverFiles(ctx, s.store, s.config); err != nil {
 		return err
 	}
+	checked := time.Now()
+	s.checkTook = checked.Sub(began)
 	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {
 		return err
 	}
@@ -103,6 +108,7 @@ func (s *Server) start(ctx context.Context) error {
 		s.stop()
 		return err
 	}
+	s.openTook = time.Since(checked)
 	s.gate, err = access.OpenGate(access.GateConfig{
 		DataDir: s.config.DataDir, Address: s.config.Address, Inside: s.nats.InProcessConn, Logger: s.config.Logger,
 	})
@@ -204,6 +210,9 @@ func (s *Server) health() error {
 	}
 	return nil
 }
+
+// Took returns how long the log was checked, and how long the server took to open it.
+func (s *Server) Took() (check, open time.Duration) { return s.checkTook, s.openTook }
 
 // Addr is the address of the TCP listener for readers; empty if there is none.
 func (s *Server) Addr() string { return s.gate.Address() }

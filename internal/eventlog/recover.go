@@ -14,7 +14,6 @@ import (
 // recoverFiles checks the whole log before a server opens it, because the server would
 // silently truncate a block at its first damaged record.
 func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedConfig) (*blockstore.Report, error) {
-	began := time.Now()
 	found, err := store.Recover(ctx, config.Progress)
 	if err != nil {
 		return nil, err
@@ -23,7 +22,6 @@ func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedC
 		config.Logger.Warn("a kill or a power cut interrupted the last write to the log; nothing in it was confirmed, and the provider delivers it again",
 			"file", tail.File, "offset", tail.Offset, "bytes", tail.Bytes, "newer_files", tail.Newer, "last_seq", found.Last)
 	}
-	config.Logger.Debug("the log is undamaged", "first_seq", found.First, "last_seq", found.Last, "blocks", found.Blocks, "took", time.Since(began))
 	return found, nil
 }
 

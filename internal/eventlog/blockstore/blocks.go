@@ -110,9 +110,14 @@ func (s *Store) records(block int) iter.Seq2[Record, error] {
 	}
 }
 
-// checksum returns the server's hash for a block; its key is the block's name.
+// checksum returns the server's hash for the records of a block.
 func (s *Store) checksum(block int) hash.Hash64 {
-	key := sha256.Sum256([]byte(s.stream + "-" + strconv.Itoa(block)))
+	return checksumFor(s.stream + "-" + strconv.Itoa(block))
+}
+
+// checksumFor returns the server's hash for what has that name.
+func checksumFor(name string) hash.Hash64 {
+	key := sha256.Sum256([]byte(name))
 	checksum, _ := highwayhash.New64(key[:]) // fails on keys of another length
 	return checksum
 }

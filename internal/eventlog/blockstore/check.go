@@ -31,7 +31,7 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 		if err != nil {
 			return nil, err
 		}
-		report, err := s.check(ctx, expected, options)
+		report, _, err := s.check(ctx, expected, options.Progress)
 		if err != nil || !options.Running {
 			return report, err
 		}
@@ -42,28 +42,29 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 	}
 }
 
-func (s *Store) check(ctx context.Context, expected *expectation, options CheckOptions) (*Report, error) {
+func (s *Store) check(ctx context.Context, expected *expectation, progress func(done, blocks int)) (*Report, []blockScan, error) {
 	if len(expected.report.Damage) > 0 || expected.report.LogID == "" {
-		return expected.report, nil
+		return expected.report, nil, nil
 	}
 	blocks, err := s.blocks()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	blocks = from(expected.report.firstBlock, blocks)
-	scans, err := s.scanAll(ctx, blocks, options.Progress)
+	scans, err := s.scanAll(ctx, from(expected.report.firstBlock, blocks), progress)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.evaluate(expected, scans)
-	return expected.report, nil
+	return expected.report, scans, nil
 }
 
 // blockScan is the content of one block.
 type blockScan struct {
+	contents
 	number int
 	size   int
 	pieces []piece
+	end    [checksumLength]byte // its last bytes
 }
 
 func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {
@@ -115,7 +116,13 @@ func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (bloc
 		return scan, buffer, nil
 	}
 	scan.size = len(buffer)
-	scan.pieces = scanPieces(buffer, s.checksum(number), deliver)
+	copy(scan.end[:], buffer[max(0, len(buffer)-len(scan.end)):])
+	scan.pieces = scanPieces(buffer, s.checksum(number), func(r Record) {
+		scan.add(r)
+		if deliver != nil {
+			deliver(r)
+		}
+	})
 	return scan, buffer, nil
 }
 

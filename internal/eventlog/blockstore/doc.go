@@ -4,7 +4,7 @@
 //
 //	<root>/watermark                                       written by payfold: which log, and how far it is durable
 //	<root>/jetstream/<account>/streams/<stream>/meta.inf   the stream's settings, log_id among them
-//	                                           msgs/1.blk, 2.blk, …
+//	                                           msgs/1.blk, 2.blk, …, and index.db
 //
 // When a server opens a stream it silently truncates a block at the first record that it
 // cannot read, and assigns the later sequences again. So Recover first reads every record.

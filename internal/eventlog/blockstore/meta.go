@@ -1,15 +1,12 @@
 package blockstore
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/minio/highwayhash"
 )
 
 // meta is the server's file of a stream's settings.
@@ -54,9 +51,8 @@ func (s *Store) meta() (m meta, err error) {
 	if err != nil {
 		return meta{}, fmt.Errorf("%w: %w", errMeta, err)
 	}
-	key := sha256.Sum256([]byte(s.stream))
-	hash, _ := highwayhash.New64(key[:]) // fails on keys of another length
-	_, _ = hash.Write(content)           // never fails
+	hash := checksumFor(s.stream)
+	_, _ = hash.Write(content) // never fails
 	if string(sum) != hex.EncodeToString(hash.Sum(nil)) {
 		return meta{}, fmt.Errorf("%w: %s does not match its checksum", errMeta, path)
 	}

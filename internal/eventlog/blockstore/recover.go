@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -20,10 +21,14 @@ import (
 // The end of the log that a kill or a power cut has torn was never confirmed. Recover moves
 // it into files beside the log, log/unconfirmed-…. A power cut can keep a new block but lose
 // the end of the block before; then Recover moves the new block too, because otherwise the
-// log would have a gap. Unless the last stop was orderly, Recover removes the server's
-// index, which can name messages that are lost.
+// log would have a gap. Unless the last stop was orderly, the server's index can name
+// messages that are lost: Recover replaces it by one of the messages that it has read.
 func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
-	report, err := s.Check(ctx, CheckOptions{Progress: progress})
+	expected, err := s.expect(false)
+	if err != nil {
+		return nil, err
+	}
+	report, scans, err := s.check(ctx, expected, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +38,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.Of(ProbeStream).Remove(); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
-	if err := s.prepare(report); err != nil {
+	if err := s.prepare(report, scans); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
@@ -57,8 +62,8 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	return report, nil
 }
 
-// prepare removes what the server must not see.
-func (s *Store) prepare(report *Report) error {
+// prepare removes what the server must not see, and writes the index of what it will see.
+func (s *Store) prepare(report *Report, scans []blockScan) error {
 	if report.LogID == "" { // its creation was interrupted, and it holds no message
 		return s.Remove()
 	}
@@ -75,6 +80,9 @@ func (s *Store) prepare(report *Report) error {
 		if err := s.cut(tail); err != nil {
 			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
+		if scans, err = s.withoutTail(scans, tail); err != nil {
+			return err
+		}
 	}
 	if report.Closed && !removed { // the server's index describes the same state
 		return nil
@@ -82,10 +90,17 @@ func (s *Store) prepare(report *Report) error {
 	if err := s.removeEmpty(); err != nil {
 		return fmt.Errorf("remove an empty block: %w", err)
 	}
-	if err := os.Remove(filepath.Join(s.dir, indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the log's index: %w", err)
+	for len(scans) > 0 && scans[len(scans)-1].size == 0 {
+		scans = scans[:len(scans)-1]
 	}
-	return nil
+	return s.writeIndex(scans)
+}
+
+// withoutTail returns the scans of what is left of the blocks. It reads one of them again.
+func (s *Store) withoutTail(scans []blockScan, tail *Tail) ([]blockScan, error) {
+	at := slices.IndexFunc(scans, func(scan blockScan) bool { return scan.number == tail.block })
+	cut, _, err := s.scanBlock(tail.block, nil, nil)
+	return append(scans[:at:at], cut), err
 }
 
 // cut moves the end of a block into a separate file. If the process is killed in between,

@@ -36,10 +36,7 @@ type Store struct {
 	file      *os.File // that block; it stays open, so that Flush gets its write errors
 }
 
-const (
-	blockSuffix = ".blk"
-	indexFile   = "index.db"
-)
+const blockSuffix = ".blk"
 
 // ErrNoBlock: the server has not stored anything yet. Flush may be called again later.
 var ErrNoBlock = errors.New("no message block")
