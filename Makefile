@@ -60,14 +60,14 @@ test-units: ## the exposure of each unit of systemd is below 2.0, as systemd-ana
 	done
 
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
-release: ## dist/: archives and packages of the commit for TARGETS (linux and darwin, amd64 and arm64), with SBOMs and SHA256SUMS
+release: ## dist/: archives and packages of the commit for TARGETS (linux and darwin, amd64 and arm64), with SBOMs, the chart for Kubernetes and SHA256SUMS
 	rm -rf dist
 	go run -C deploy/release . -repository "$(CURDIR)" -to "$(CURDIR)/dist" $(TARGETS)
 
-test-release: ## a release has what it should, runs, and is the same, byte by byte, when it is built again (needs dpkg-deb, rpm, systemd)
+test-release: ## a release has what it should, runs, and is the same, byte by byte, when it is built again (needs dpkg, rpm, systemd)
 	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
-test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, and the programs as it starts them
+test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, the programs as it starts them, and its archive
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
 test-stack: ## deploy/compose.yaml, with images made here, while its parts are killed and cut off; as root, on Debian

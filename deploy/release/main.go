@@ -1,5 +1,5 @@
 // Command release builds a release from what is committed in a repository: for each target an archive,
-// an SBOM and, for Linux, packages; and SHA256SUMS over all of them. The same commit and the same Go
+// an SBOM and, for Linux, packages; the chart for Kubernetes; and SHA256SUMS over all of them. The same commit and the same Go
 // give the same bytes, in any folder and at any time.
 //
 //	go run . [-repository DIR] [-to DIR] OS/ARCH…
@@ -49,6 +49,7 @@ func release(repository, to string, targets []target) error {
 		return err
 	}
 	var files []string
+	var version string
 	for _, target := range targets {
 		built, err := build(commit, target)
 		if err != nil {
@@ -58,8 +59,13 @@ func release(repository, to string, targets []target) error {
 		if err != nil {
 			return fmt.Errorf("release %s: %w", target, err)
 		}
-		files = append(files, written...)
+		files, version = append(files, written...), built.version
 	}
+	chart, err := commit.writeChart(to, version)
+	if err != nil {
+		return fmt.Errorf("pack the chart: %w", err)
+	}
+	files = append(files, chart)
 	slices.Sort(files)
 	return writeSums(to, files)
 }

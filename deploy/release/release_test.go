@@ -127,7 +127,7 @@ func TestAReleaseHasAllFilesAndTheirSums(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"SHA256SUMS", "payfold_1.2.3_linux_" + arch + ".tar.gz", "payfold_1.2.3_linux_" + arch + ".cdx.json",
-		"payfold_1.2.3_linux_" + arch + ".deb", "payfold_1.2.3_linux_" + arch + ".rpm",
+		"payfold_1.2.3_linux_" + arch + ".deb", "payfold_1.2.3_linux_" + arch + ".rpm", "payfold-1.2.3.tgz",
 	}, names)
 	check := exec.Command("sha256sum", "--strict", "-c", "SHA256SUMS")
 	check.Dir = shared.folder
@@ -204,6 +204,23 @@ func TestTheBOMNamesWhatIsInThePrograms(t *testing.T) {
 		}
 	}
 	require.Contains(t, parts, "pkg:golang/stdlib@"+strings.TrimPrefix(runtime.Version(), "go"))
+}
+
+func TestTheChartHasTheVersionOfTheRelease(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	command(t, "tar", "-xzf", shared.file(t, ".tgz"), "-C", dir)
+	about := content(t, dir, "payfold/Chart.yaml")
+	require.Contains(t, about, "\nversion: 1.2.3\n")
+	require.Contains(t, about, "appVersion: 1.2.3\n")
+	for _, file := range []string{"values.yaml", "values.schema.json", "templates/single.yaml"} {
+		want, err := os.ReadFile("../helm/payfold/" + file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), content(t, dir, "payfold/"+file))
+	}
+	rules, err := os.ReadFile("../monitoring/rules.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(rules), content(t, dir, "payfold/files/rules.yaml"))
 }
 
 func TestWhatHasNoVersionOfGitIsNotReleased(t *testing.T) {
