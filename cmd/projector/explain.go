@@ -17,6 +17,7 @@ type explainCommand struct {
 	Seq     uint64 `name:"seq" help:"Sequence of a message of the log, instead of an event's id."`
 	User    string `name:"user" help:"Id of a user, instead of an event's id."`
 	Limit   int    `name:"limit" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
+	Before  string `name:"before" placeholder:"N" help:"With --user: only what is before this place, a sequence or next_before of an earlier answer."`
 	Proof   bool   `name:"proof" help:"Write the proof that the event is in the log, instead of the answer; ingest check-proof checks it. Needs --checkpoint."`
 	checkpointFlags
 }
@@ -40,6 +41,11 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 	case c.Proof != (c.Checkpoint != ""):
 		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}
+	if _, err := report.ParsePlace(c.Before); err != nil {
+		faults.Addf("--before: %w", err)
+	} else if c.Before != "" && c.User == "" {
+		faults.Addf("--before needs --user")
+	}
 	if c.Limit < 1 || c.Limit > 1_000_000 {
 		faults.Addf("--limit is %d, must be 1 to 1000000", c.Limit)
 	}
@@ -53,7 +59,11 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit}
+	before, err := report.ParsePlace(c.Before)
+	if err != nil {
+		return err
+	}
+	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: before}
 	var answer report.Answer
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
 		answer, err = report.Explain(ctx, log, tables, about)

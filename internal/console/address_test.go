@@ -15,9 +15,7 @@ var odd = []string{".", "..", "/", "//", "../x", "a/b", "?x#y", "%2F", "a&b=c+d"
 
 func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
 	server, w := serve(t, nil)
-	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, user_id, subscription_id, provider_payment_id, outcome, occurred_at, received_at)
-		select id, 1000000 + i, 'none.such', id, id, id, 'ignored', now(), now() from unnest($1::text[]) with ordinality as of(id, i)`, odd)
-	require.NoError(t, err)
+	giveOddIDs(t, w)
 	link := regexp.MustCompile(`<td><a class="id" href="([^"]*)"`)
 	_, list := get(t, server, "/events?limit=100&type=none.such")
 	found := link.FindAllStringSubmatch(list, -1)

@@ -36,6 +36,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":     mask,
 	"balances": balances,
+	"has":      func(l report.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
 	"counted":  counted,
 	"have":     have,
 	"number":   func(n int) int64 { return int64(n) },
@@ -114,7 +115,7 @@ func mask(show bool, text string) string {
 // balanceLine is a ledger line with the sum of all lines up to it.
 type balanceLine struct {
 	projections.LedgerLine
-	Sum int64
+	Sum *int64 // nil: not known
 }
 
 // balances adds the sums.
@@ -122,7 +123,11 @@ func balances(l report.Lines) (out []balanceLine) {
 	sum := l.EarlierSum
 	for _, line := range l.Items {
 		sum += line.Delta
-		out = append(out, balanceLine{line, sum})
+		with := balanceLine{LedgerLine: line}
+		if !l.NotSummed {
+			with.Sum = new(sum)
+		}
+		out = append(out, with)
 	}
 	return out
 }

@@ -1,15 +1,27 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
+// userPage is a page of a customer's history.
+type userPage struct {
+	report.User
+	Before int64  // where the page ends; 0: at the end of the history
+	Older  string // the value of before for the next page; empty: this is the last one
+}
+
 func (c *Console) user(r *http.Request, asked query) (view, error) {
 	id := r.PathValue("id")
-	answer, err := c.explain(r.Context(), asked, report.Question{User: id})
+	before, err := report.ParsePlace(asked.Get("before"))
+	if err != nil {
+		return view{}, fmt.Errorf("%w: before: %w", errBadValue, err)
+	}
+	answer, err := c.explain(r.Context(), asked, report.Question{User: id, Before: before})
 	if err != nil {
 		return view{}, err
 	}
@@ -17,5 +29,9 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if !ok {
 		return view{}, errNoPage
 	}
-	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), user, answer, nil}, nil
+	shown := userPage{User: user, Before: before.Before}
+	if user.Next != nil {
+		shown.Older = user.Next.String()
+	}
+	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), shown, answer, nil}, nil
 }

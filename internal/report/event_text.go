@@ -28,7 +28,7 @@ func (e Event) text(p *page.Page) {
 	}
 	if len(e.Others.Items) > 0 {
 		p.Section("OTHER EVENTS of this payment")
-		earlier(p, e.Others.Earlier, "events")
+		earlier(p, e.Others, "events")
 		eventsText(p, e.Others.Items, event.UserID, e.Related)
 	}
 	if c := e.EventRows.Credits; c != nil {
@@ -49,7 +49,7 @@ func (e Event) duplicatesText(p *page.Page) {
 		return
 	}
 	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.Copies))))
-	earlier(p, e.EventRows.Duplicates.Earlier, "duplicates")
+	earlier(p, e.EventRows.Duplicates, "duplicates")
 	if e.LogFault != "" {
 		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
 	}

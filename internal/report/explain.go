@@ -16,7 +16,8 @@ type Question struct {
 	Seq     uint64 // of a message in the log
 	User    string
 
-	Limit int // maximum of items in a list; the newest are shown
+	Limit  int   // maximum of items in a list; the newest are shown
+	Before Place // of a user: where the page of the history ends
 }
 
 // Answer writes itself as text for people, or as one JSON object.
@@ -41,7 +42,7 @@ func Explain(ctx context.Context, log Log, database *store.Store, about Question
 
 func explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	if about.User != "" {
-		rows, err := readUser(ctx, database, Storable(about.User), about.Limit)
+		rows, err := readUser(ctx, database, Storable(about.User), about.Before, about.Limit)
 		return User{rows}, err
 	}
 	var rows EventRows

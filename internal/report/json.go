@@ -56,6 +56,7 @@ func (r Row[R]) MarshalJSON() ([]byte, error) {
 type part struct {
 	Items   []any `json:"items"`
 	Earlier int64 `json:"earlier"`
+	More    bool  `json:"more,omitempty"`
 }
 
 func rowsOf[R any](list []R) []any {
@@ -69,16 +70,21 @@ func rowsOf[R any](list []R) []any {
 	return out
 }
 
-func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier} }
+func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier, list.More} }
 
 // MarshalJSON implements json.Marshaler.
 func (p Part[T]) MarshalJSON() ([]byte, error) { return page.Marshal(partOf(p)) }
 
-// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas come to sum.
+// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas come to sum. Both sums
+// are null where nobody added them up.
 func (l Lines) MarshalJSON() ([]byte, error) {
-	return page.Marshal(struct {
+	out := struct {
 		part
-		EarlierSum int64 `json:"earlier_sum"`
-		Sum        int64 `json:"sum"`
-	}{partOf(l.Part), l.EarlierSum, l.Sum})
+		EarlierSum *int64 `json:"earlier_sum"`
+		Sum        *int64 `json:"sum"`
+	}{part: partOf(l.Part)}
+	if !l.NotSummed {
+		out.EarlierSum, out.Sum = &l.EarlierSum, &l.Sum
+	}
+	return page.Marshal(out)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -16,7 +17,10 @@ import (
 type Part[T any] struct {
 	Items   []T
 	Earlier int64 // number of items that are left out
+	More    bool  // whether there are more than Earlier, which nobody counted
 }
+
+func (p Part[T]) empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
 
 // Lines has the newest lines of a ledger, in the order of the log. EarlierSum is the sum of
 // the lines that are left out.
@@ -24,6 +28,7 @@ type Lines struct {
 	Part[projections.LedgerLine]
 	EarlierSum int64
 	Sum        int64 // of all lines
+	NotSummed  bool  // there are too many lines; then both sums are 0
 }
 
 // Related has the rows that some events refer to.
@@ -130,4 +135,40 @@ func NewestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args .
 		out.EarlierSum -= line.Delta
 	}
 	return out, nil
+}
+
+// Explained is an event with the sentences that say what it did and why.
+type Explained struct {
+	projections.ProcessedEvent
+	Why string
+}
+
+// ExplainEvents explains events, in a fixed number of statements.
+func ExplainEvents(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]Explained, error) {
+	related, err := readRelated(ctx, tx, list)
+	if err != nil {
+		return nil, err
+	}
+	return explained(list, related), nil
+}
+
+func explained(list []projections.ProcessedEvent, related Related) []Explained {
+	out := make([]Explained, len(list))
+	for i, e := range list {
+		out[i] = Explained{e, Why(e, related)}
+	}
+	return out
+}
+
+// MarshalJSON implements json.Marshaler: the columns of the event, and "why".
+func (e Explained) MarshalJSON() ([]byte, error) {
+	columns, err := row{e.ProcessedEvent}.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	sentence, err := page.Marshal(e.Why)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(append(columns[:len(columns)-1], `,"why":`...), sentence...), '}'), nil
 }

@@ -43,9 +43,18 @@ func money(amount *int64, currency string) string {
 // ledgerText lists lines, each with the sum of all lines up to it.
 func ledgerText(p *page.Page, ledger Lines) {
 	balance := ledger.EarlierSum
+	sum := func() string {
+		if ledger.NotSummed {
+			return "-"
+		}
+		return digits(balance)
+	}
 	var rows [][]string
-	if ledger.Earlier > 0 {
-		rows = append(rows, []string{"-", count(ledger.Earlier, "earlier line"), "-", signed(balance), digits(balance), "-", "-", "-", "-"})
+	switch {
+	case ledger.Earlier > 0:
+		rows = append(rows, []string{"-", count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-"})
+	case ledger.More:
+		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-"})
 	}
 	for _, l := range ledger.Items {
 		balance += l.Delta
@@ -54,7 +63,7 @@ func ledgerText(p *page.Page, ledger Lines) {
 			reverses = name(l.ReversesEventID) + " line " + digits(*l.ReversesLine)
 		}
 		rows = append(rows, []string{
-			digits(l.StreamSeq), name(l.EventID) + " line " + digits(l.Line), l.Entry, signed(l.Delta), digits(balance),
+			digits(l.StreamSeq), name(l.EventID) + " line " + digits(l.Line), l.Entry, signed(l.Delta), sum(),
 			name(l.ProviderPaymentID), at(l.AvailableAt), at(l.ExpiresAt), reverses,
 		})
 	}

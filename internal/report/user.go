@@ -21,10 +21,10 @@ func (u User) object() any {
 	return struct {
 		User          string                              `json:"user_id"`
 		At            time.Time                           `json:"at"`
-		Spendable     int64                               `json:"spendable"`
+		Spendable     *int64                              `json:"spendable"` // null: too many lines to add up
 		Credits       row                                 `json:"credits"`
 		Packs         Lines                               `json:"one_time_ledger"`
-		Subscription  Spendable                           `json:"subscription_credits"`
+		Subscription  *Spendable                          `json:"subscription_credits"`
 		Grants        Lines                               `json:"subscription_ledger"`
 		Shown         row                                 `json:"subscription"`
 		Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
@@ -32,6 +32,7 @@ func (u User) object() any {
 		Invitations   []invitations.Invitation            `json:"invitations,omitempty"`
 		Payments      Part[projections.Payment]           `json:"payments"`
 		Events        Part[Explained]                     `json:"events"`
+		Next          *string                             `json:"next_before"` // the place of the next page; null: this is the last one
 	}{
 		u.UserRows.User, u.At, u.Spendable(),
 		row{u.Credits},
@@ -41,9 +42,25 @@ func (u User) object() any {
 		row{u.License},
 		u.Invitations,
 		u.UserRows.Payments,
-		Part[Explained]{explained(u.Events.Items, u.Related), u.Events.Earlier},
+		Part[Explained]{explained(u.Events.Items, u.Related), u.Events.Earlier, u.Events.More},
+		u.next(),
 	}
 }
 
-// Spendable equals the balance in the view credit_balance.
-func (u User) Spendable() int64 { return u.Packs.Sum + u.Subscription.Now }
+// Spendable equals the balance in the view credit_balance. It is nil where the ledger has too many
+// lines to be added up.
+func (u User) Spendable() *int64 {
+	if u.Subscription == nil {
+		return nil
+	}
+	sum := u.Packs.Sum + u.Subscription.Now
+	return &sum
+}
+
+func (u User) next() *string {
+	if u.Next == nil {
+		return nil
+	}
+	text := u.Next.String()
+	return &text
+}

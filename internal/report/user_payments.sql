@@ -1,16 +1,10 @@
--- the ids of a user's newest payments, each with the number of all. An event of each payment names
--- the user, or is of a subscription of the user. They are found by these events because payment has
--- no index by user.
-select p.provider_payment_id, count(*) over ()
-from (
-  select provider_payment_id from processed_event where user_id = $1
-  union
-  select e.provider_payment_id
-  from subscription_state s
-  join processed_event e using (subscription_id)
-  where s.user_id = $1
-) own
+-- the ids of a user's payments whose newest event of the user is among those at the sequences $2, which are
+-- all before $3: an event of each payment names the user, or is of a subscription of the user
+select distinct p.provider_payment_id
+from unnest($2::bigint[]) as own(stream_seq)
+join processed_event e using (stream_seq)
 join payment p using (provider_payment_id)
-where p.user_id = $1
-order by p.stream_seq desc, p.provider_payment_id
-limit $2
+where p.user_id = $1 and not exists (
+  select from processed_event newer
+  where newer.provider_payment_id = p.provider_payment_id and newer.stream_seq >= $3 and (newer.user_id = $1 or newer.subscription_id = any($4::text[]))
+)

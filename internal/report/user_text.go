@@ -4,7 +4,11 @@ import "github.com/payfold/payfold/internal/report/page"
 
 func (u User) text(p *page.Page) {
 	p.Section("User %s", name(u.UserRows.User))
-	p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(u.Spendable(), "credit"), u.Packs.Sum, u.Subscription.Now)
+	if sum := u.Spendable(); sum != nil {
+		p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(*sum, "credit"), u.Packs.Sum, u.Subscription.Now)
+	} else {
+		p.Line("What the user can spend is not added up: the ledger has too many lines. A higher --limit adds up more.")
+	}
 	p.Section("CREDIT PACKS")
 	if u.Credits == nil {
 		p.Line("  none")
@@ -13,24 +17,29 @@ func (u User) text(p *page.Page) {
 		ledgerText(p, u.Packs)
 	}
 	p.Section("SUBSCRIPTION CREDITS")
-	if len(u.Grants.Items) == 0 {
+	if u.Grants.empty() {
 		p.Line("  none")
 	} else {
-		p.Line("  %d available now, %d later, %d expired", u.Subscription.Now, u.Subscription.Later, u.Subscription.Expired)
+		if sums := u.Subscription; sums != nil {
+			p.Line("  %d available now, %d later, %d expired", sums.Now, sums.Later, sums.Expired)
+		}
 		ledgerText(p, u.Grants)
 	}
 	for _, s := range u.UserRows.Subscriptions.Items {
 		subscriptionText(p, s, u.Shown)
 	}
-	earlier(p, u.UserRows.Subscriptions.Earlier, "subscriptions")
+	earlier(p, u.UserRows.Subscriptions, "subscriptions")
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
 	u.invitationsText(p)
 	u.paymentsText(p)
 	p.Section("EVENTS")
-	earlier(p, u.Events.Earlier, "events")
+	earlier(p, u.Events, "events")
 	eventsText(p, u.Events.Items, u.UserRows.User, u.Related)
+	if u.Next != nil {
+		p.Section("Earlier history: --before %s", u.Next)
+	}
 }
 
 func (u User) paymentsText(p *page.Page) {
@@ -38,7 +47,7 @@ func (u User) paymentsText(p *page.Page) {
 		return
 	}
 	p.Section("PAYMENTS")
-	earlier(p, u.UserRows.Payments.Earlier, "payments")
+	earlier(p, u.UserRows.Payments, "payments")
 	var rows [][]string
 	for _, m := range u.UserRows.Payments.Items {
 		rows = append(rows, []string{

@@ -47,8 +47,13 @@ func count(n int64, thing string) string {
 }
 
 // earlier says how many items a list leaves out.
-func earlier(p *page.Page, count int64, what string) {
-	if count > 0 {
-		p.Line("  (%d earlier %s not shown; --limit shows more)", count, what)
+func earlier[T any](p *page.Page, list Part[T], what string) {
+	switch {
+	case list.Earlier > 0 && list.More:
+		p.Line("  (more than %d earlier %s not shown; --limit shows more)", list.Earlier, what)
+	case list.Earlier > 0:
+		p.Line("  (%d earlier %s not shown; --limit shows more)", list.Earlier, what)
+	case list.More:
+		p.Line("  (earlier %s not shown; --limit shows more)", what)
 	}
 }

@@ -1,0 +1,102 @@
+package console_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/console"
+	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+// answeredAt is the moment of an answer.
+var answeredAt = regexp.MustCompile(`"at":"[^"]*"`)
+
+func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
+	server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = true })
+	giveOddIDs(t, w)
+	tables := w.Open(t.Context(), t, store.LiveSchema)
+	rows, err := w.DB.Query(t.Context(), "select user_id from portal.processed_event where user_id is not null group by 1 order by count(*) desc limit 15")
+	require.NoError(t, err)
+	users := append([]string{}, odd...)
+	for rows.Next() {
+		var user string
+		require.NoError(t, rows.Scan(&user))
+		users = append(users, user)
+	}
+	require.NoError(t, rows.Err())
+	pages := 0
+	for _, user := range users {
+		for before := ""; ; {
+			place, err := report.ParsePlace(before)
+			require.NoError(t, err)
+			answer, err := report.Explain(t.Context(), w.Log, tables, report.Question{User: user, Limit: 3, Before: place})
+			require.NoError(t, err)
+			var want bytes.Buffer
+			require.NoError(t, answer.Write(&want, true))
+			_, got := get(t, server, userPath(user)+url.Values{"id": {user}, "limit": {"3"}, "before": {before}}.Encode(), "Accept", "application/json")
+			require.Equal(t, answeredAt.ReplaceAllString(want.String(), ""), answeredAt.ReplaceAllString(got, ""))
+			pages++
+			var page struct {
+				Next string `json:"next_before"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(got), &page))
+			if before = page.Next; before == "" {
+				break
+			}
+		}
+	}
+	require.Greater(t, pages, len(users), "one has several")
+}
+
+// userPath is the path of a customer, up to its values.
+func userPath(user string) string {
+	if user == "." || user == ".." || user == "/" {
+		return "/users/?"
+	}
+	return "/users/" + url.PathEscape(user) + "?"
+}
+
+// giveOddIDs adds an event for each odd id, which is its own, its customer's, and its payment's.
+func giveOddIDs(t *testing.T, w *world.World) {
+	t.Helper()
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, user_id, subscription_id, provider_payment_id, outcome, occurred_at, received_at)
+		select id, 1000000 + i, 'none.such', id, id, id, 'ignored', now(), now() from unnest($1::text[]) with ordinality as of(id, i)`, odd)
+	require.NoError(t, err)
+}
+
+func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
+	server, w := serve(t, nil)
+	const customer = "regular"
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
+		select 'regular' || i, 1000000 + i, 'checkout.completed', 'one_time', $1, 'regular' || i, 'applied', now(), now() from generate_series(1, 250) i`, customer)
+	require.NoError(t, err)
+	next := regexp.MustCompile(`id="next" href="([^"]*)"`)
+	seen := 0
+	for path := "/users/" + customer; path != ""; {
+		answer, text := get(t, server, path)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		for range regexp.MustCompile(`<li><a class="id" href="/events/regular`).FindAllString(text, -1) {
+			seen++
+		}
+		older := next.FindStringSubmatch(text)
+		if older == nil {
+			break
+		}
+		require.Contains(t, text, fmt.Sprint(250-seen, " earlier ones"))
+		path = older[1]
+	}
+	require.Equal(t, 250, seen)
+	for _, before := range []string{"0", "x", "1:", "9999999999999999999"} {
+		answer, _ := get(t, server, "/users/"+customer+"?before="+before)
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode, before)
+	}
+}

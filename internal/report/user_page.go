@@ -1,0 +1,287 @@
+package report
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Place is where a page of a user's history ends: before a sequence. The zero Place is the end of the
+// history.
+type Place struct {
+	Before int64
+	Packs  *int64 // the sum of the packs' ledger lines before it; nil where a page adds them up itself
+}
+
+// String is the place as text, which ParsePlace reads.
+func (p Place) String() string {
+	text := strconv.FormatInt(p.Before, 10)
+	if p.Packs != nil {
+		text += ":" + strconv.FormatInt(*p.Packs, 10)
+	}
+	return text
+}
+
+// ParsePlace reads a Place. The empty text is the zero Place.
+func ParsePlace(text string) (p Place, err error) {
+	if text == "" {
+		return Place{}, nil
+	}
+	seq, sum, summed := strings.Cut(text, ":")
+	p.Before, err = strconv.ParseInt(seq, 10, 64)
+	if err == nil && summed {
+		p.Packs = new(int64)
+		*p.Packs, err = strconv.ParseInt(sum, 10, 64)
+	}
+	if err != nil || p.Before < 1 {
+		return Place{}, errors.New("a place in a history is a sequence from 1, or next_before of an earlier answer")
+	}
+	return p, nil
+}
+
+// reach bounds what a page reads: so many events and ledger lines for each item that a list may have,
+// so many subscriptions, and so many events that are not the user's own. Where there are more, numbers
+// are lower bounds, and the lines are not added up.
+const reach = 200
+
+// userPage reads one page of the history of a user: the newest events before a place, and with them the
+// payments that have no newer event of the user, these payments' other events, and the ledger lines
+// from the first of these events on.
+type userPage struct {
+	*UserRows
+	tx            pgx.Tx
+	before        Place
+	limit         int
+	subscriptions []string
+	own           []int64 // sequences of the user's events that the page shows
+	payments      []string
+}
+
+func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before Place, limit int) error {
+	p := userPage{UserRows: o, tx: tx, before: before, limit: limit}
+	if p.before.Before == 0 {
+		p.before.Before = math.MaxInt64
+	}
+	if err := p.findSubscriptions(ctx); err != nil {
+		return err
+	}
+	first, err := p.findOwn(ctx)
+	if err != nil {
+		return err
+	}
+	ledgers, complete, err := p.addUp(ctx)
+	if err != nil {
+		return err
+	}
+	if complete {
+		for _, l := range ledgers {
+			first = max(first, l.first(limit))
+		}
+		p.dropBefore(first)
+	}
+	if err := p.readEvents(ctx); err != nil {
+		return err
+	}
+	if complete {
+		err = p.readLines(ctx, ledgers, first)
+	} else {
+		err = p.readSomeLines(ctx)
+	}
+	if o.Events.Earlier > 0 || o.Packs.Earlier > 0 || o.Grants.Earlier > 0 {
+		o.Next = &Place{Before: first}
+		if !complete && !o.Packs.NotSummed {
+			o.Next.Packs = &o.Packs.EarlierSum
+		}
+	}
+	return err
+}
+
+// findSubscriptions finds the subscriptions whose events may be of the page.
+func (p *userPage) findSubscriptions(ctx context.Context) error {
+	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, reach+1)
+	if err != nil {
+		return err
+	}
+	if p.subscriptions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return fmt.Errorf("find the subscriptions: %w", err)
+	}
+	if len(p.subscriptions) > reach {
+		p.subscriptions, p.Events.More = p.subscriptions[:reach], true
+	}
+	return nil
+}
+
+//go:embed user_events.sql
+var userEvents string
+
+// findOwn finds the events of the page, and returns from where on it shows everything.
+func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
+	counted := p.limit * reach
+	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before.Before, counted+1, p.subscriptions)
+	if err != nil {
+		return 0, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return 0, fmt.Errorf("find the events: %w", err)
+	}
+	p.Events.More = p.Events.More || len(found) > counted
+	p.own = found[:min(p.limit, len(found))]
+	if p.Events.Earlier = int64(min(len(found), counted) - len(p.own)); p.Events.Earlier > 0 {
+		first = p.own[len(p.own)-1]
+	}
+	return first, nil
+}
+
+// dropBefore leaves the events before a sequence to the next page.
+func (p *userPage) dropBefore(first int64) {
+	kept, _ := slices.BinarySearchFunc(p.own, first, func(seq, first int64) int {
+		if seq >= first {
+			return -1
+		}
+		return 1
+	})
+	p.Events.Earlier += int64(len(p.own) - kept)
+	p.own = p.own[:kept]
+}
+
+//go:embed user_payments.sql
+var userPayments string
+
+//go:embed user_other_events.sql
+var userOtherEvents string
+
+func (p *userPage) readEvents(ctx context.Context) error {
+	rows, err := p.tx.Query(ctx, userPayments, p.User, p.own, p.before.Before, p.subscriptions)
+	if err != nil {
+		return err
+	}
+	if p.payments, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return fmt.Errorf("find the payments: %w", err)
+	}
+	p.Payments.More = p.Events.Earlier > 0
+	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
+		return err
+	}
+	if rows, err = p.tx.Query(ctx, userOtherEvents, p.User, p.payments, p.subscriptions, reach+1); err != nil {
+		return err
+	}
+	others, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("find other events of the payments: %w", err)
+	}
+	if len(others) > reach {
+		others, p.Events.More = others[:reach], true
+	}
+	p.Events.Items, err = tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
+	return err
+}
+
+// userLedger is about a user's ledger lines of one kind.
+type userLedger struct {
+	all, before    int64 // number of all lines, and of those before the end of the page
+	sum, beforeSum int64 // of them
+	newest         []int64
+	events         []string // of newest
+	spendable      Spendable
+}
+
+// first is the sequence from which on a page shows all lines.
+func (l *userLedger) first(limit int) int64 {
+	if l.before <= int64(limit) {
+		return 0
+	}
+	return l.newest[limit-1]
+}
+
+//go:embed user_ledger.sql
+var userLedgerSQL string
+
+// addUp adds up the user's ledger by kind. It is not complete where the user has too many lines.
+func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
+	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
+	most := int64(p.limit) * reach
+	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before.Before, p.limit, most+1)
+	if err != nil {
+		return nil, false, err
+	}
+	var kind string
+	var l userLedger
+	lines := int64(0)
+	_, err = pgx.ForEachRow(rows, []any{&kind, &l.all, &l.sum, &l.before, &l.beforeSum, &l.newest, &l.events, &l.spendable.Now, &l.spendable.Later, &l.spendable.Expired}, func() error {
+		found := l
+		out[kind], lines, l = &found, lines+l.all, userLedger{}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("add up the ledger: %w", err)
+	}
+	return out, lines <= most, nil
+}
+
+// readLines reads the lines from the sequence first on.
+func (p *userPage) readLines(ctx context.Context, ledgers map[string]*userLedger, first int64) (err error) {
+	packs, grants := ledgers[projections.KindOneTime], ledgers[projections.KindSubscription]
+	if p.Packs, err = p.linesOf(ctx, projections.KindOneTime, packs, first); err != nil {
+		return err
+	}
+	p.Grants, err = p.linesOf(ctx, projections.KindSubscription, grants, first)
+	p.Subscription = &grants.spendable
+	return err
+}
+
+func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, first int64) (out Lines, err error) {
+	out.Items, err = tables.LedgerLines.Rows(ctx, p.tx, `where user_id = $1 and kind = $2 and event_id = any($3) and stream_seq >= $4 and stream_seq < $5
+		order by stream_seq, event_id, line`, p.User, kind, l.events, first, p.before.Before)
+	out.Earlier = l.before - int64(len(out.Items))
+	out.Sum, out.EarlierSum = l.sum, l.beforeSum-sumOf(out.Items)
+	return out, err
+}
+
+func sumOf(lines []projections.LedgerLine) (sum int64) {
+	for _, line := range lines {
+		sum += line.Delta
+	}
+	return sum
+}
+
+// readSomeLines reads the lines of the page's events alone, for a user who has too many of them. The
+// balance of packs is known without them.
+func (p *userPage) readSomeLines(ctx context.Context) error {
+	var events []string
+	for _, e := range p.Events.Items {
+		events = append(events, e.EventID)
+	}
+	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where user_id = $1 and event_id = any($2) order by stream_seq, event_id, line", p.User, events)
+	if err != nil {
+		return err
+	}
+	p.Packs.More, p.Grants.More = p.Events.Earlier > 0, p.Events.Earlier > 0
+	p.Packs.NotSummed, p.Grants.NotSummed = true, true
+	for _, line := range lines {
+		of := &p.Grants
+		if line.Kind == projections.KindOneTime {
+			of = &p.Packs
+		}
+		of.Items = append(of.Items, line)
+	}
+	end := p.before.Packs
+	if p.Credits != nil && p.before.Before == math.MaxInt64 {
+		end = &p.Credits.Balance
+	}
+	if p.Credits != nil && end != nil {
+		p.Packs.NotSummed = false
+		p.Packs.Sum, p.Packs.EarlierSum = p.Credits.Balance, *end-sumOf(p.Packs.Items)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// history is what somebody saw who went through all pages of a user's history.
+type history struct {
+	events, payments, lines []string
+	pages                   int
+}
+
+// goThrough reads all pages, from the newest to the oldest. Each ledger line has its balance.
+func goThrough(ctx context.Context, t *testing.T, database *store.Store, user string, limit int) (all history) {
+	t.Helper()
+	place := Place{}
+	for {
+		rows, err := readUser(ctx, database, user, place, limit)
+		require.NoError(t, err)
+		all.pages++
+		for _, ledger := range []Lines{rows.Packs, rows.Grants} {
+			sum := ledger.EarlierSum
+			for _, line := range ledger.Items {
+				sum += line.Delta
+				all.lines = append(all.lines, fmt.Sprint(line.EventID, line.Line, line.Kind, sum, ledger.NotSummed))
+			}
+		}
+		for _, e := range rows.Events.Items {
+			all.events = append(all.events, e.EventID)
+		}
+		for _, p := range rows.Payments.Items {
+			all.payments = append(all.payments, p.ProviderPaymentID)
+		}
+		if rows.Next == nil {
+			require.Zero(t, rows.Events.Earlier+rows.Packs.EarlierSum+rows.Grants.EarlierSum)
+			slices.Sort(all.events)
+			slices.Sort(all.payments)
+			slices.Sort(all.lines)
+			return all
+		}
+		place, err = ParsePlace(rows.Next.String())
+		require.NoError(t, err)
+	}
+}
+
+func TestThePagesOfAHistoryHaveEverythingOnce(t *testing.T) {
+	t.Parallel()
+	bodies := append(month(t),
+		`{"id":"f1","eventType":"refund.created","object":{"refund_amount":50,"transaction":{"id":"f_t1","amount_paid":100}}}`,
+		`{"id":"f2","eventType":"subscription.paid","object":{"id":"f_s1","last_transaction_id":"f_t1","metadata":{"credits":10}}}`,
+		pack("f3", "f_other", "u_anna", 7),
+		`{"id":"f4","eventType":"checkout.completed","object":{"order":"f_o1","subscription":"f_s1","metadata":{"kind":"subscription","user_id":"u_anna"}}}`,
+		pack("f5", "f_t1", "thief", 7),
+	)
+	ctx, shop := setup(t, len(bodies), bodies...)
+	for _, user := range []string{"u_anna", "u_bob", "thief"} {
+		whole := goThrough(ctx, t, shop.database, user, unbounded)
+		require.Equal(t, 1, whole.pages)
+		for limit := 1; limit < 10; limit++ {
+			paged := goThrough(ctx, t, shop.database, user, limit)
+			require.True(t, paged.pages > 1 || len(whole.events) <= limit)
+			paged.pages = 1
+			require.Equal(t, whole, paged, "%s by %d", user, limit)
+		}
+	}
+}
+
+// A page with one item reads 200 lines at most.
+func TestAPageOfALongHistoryReadsAFewOfItsLines(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 0)
+	manyRows(ctx, t, shop.database, 1000)
+	whole := goThrough(ctx, t, shop.database, "u1", 1000)
+	require.Len(t, whole.lines, 1000)
+	paged := goThrough(ctx, t, shop.database, "u1", 4)
+	require.Equal(t, 250, paged.pages)
+	paged.pages = 1
+	require.Equal(t, whole, paged, "also the balances")
+
+	rows, err := readUser(ctx, shop.database, "u1", Place{Before: 500}, 4)
+	require.NoError(t, err)
+	require.True(t, rows.Packs.NotSummed, "nobody said the balance there")
+	require.Nil(t, rows.Next.Packs)
+	require.Nil(t, User{rows}.Spendable())
+	rows, err = readUser(ctx, shop.database, "u1", Place{}, 4)
+	require.NoError(t, err)
+	require.EqualValues(t, 1000, rows.Packs.Sum)
+	require.EqualValues(t, 996, *rows.Next.Packs)
+	require.EqualValues(t, 796, rows.Events.Earlier)
+	require.True(t, rows.Events.More)
+}
+
+func TestAPlaceIsReadAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	sum := int64(-7)
+	for _, p := range []Place{{Before: 1}, {Before: 12, Packs: &sum}} {
+		read, err := ParsePlace(p.String())
+		require.NoError(t, err)
+		require.Equal(t, p, read)
+	}
+	for _, text := range []string{"0", "-1", "x", "1:", ":1", "1:x", "1:2:3", "9223372036854775808", " 1"} {
+		_, err := ParsePlace(text)
+		require.Error(t, err, text)
+	}
+}
