@@ -113,9 +113,9 @@ bench-strangers: ## how long signed deliveries wait while somebody without a sec
 	go test -run '^$$' -bench 'BenchmarkStrangers$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
 CONSOLE_EVENTS ?= 1000000
-bench-console: ## each query of the console on tables of CONSOLE_EVENTS (1000000) events
+bench-console: ## each page of the console on tables of CONSOLE_EVENTS (1000000) events
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	EVENTS=$(CONSOLE_EVENTS) go test -run '^$$' -bench 'BenchmarkBrowse$$' -benchtime 1x -timeout 0 ./internal/report/browse
+	EVENTS=$(CONSOLE_EVENTS) go test -run '^$$' -bench 'BenchmarkConsole$$' -benchtime 1x -timeout 0 ./internal/console
 
 # A number of executions: before Go 1.27 a duration ends, now and then, as a failure.
 FUZZTIME ?= 200000x

@@ -38,16 +38,22 @@ func serve(t *testing.T, change func(*console.Config)) (url string, w *world.Wor
 	if change != nil {
 		change(&config)
 	}
+	return run(t, config), w
+}
+
+// run runs a console until the test ends.
+func run(t testing.TB, config console.Config) (url string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	running, end := context.WithCancel(ctx)
+	running, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- console.New(config).Run(running, listener) }()
 	t.Cleanup(func() {
 		end()
 		require.NoError(t, <-ended)
 	})
-	return "http://" + listener.Addr().String(), w
+	return "http://" + listener.Addr().String()
 }
 
 func get(t *testing.T, server string, path string, headers ...string) (*http.Response, string) {
