@@ -46,7 +46,8 @@ type Console struct {
 
 // New returns a Console that serves nothing yet.
 func New(config Config) *Console {
-	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config), counter: browse.NewCounter(config.Logger)}
+	counter := browse.NewCounter(config.Logger)
+	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config, counter), counter: counter}
 }
 
 // drain is how long requests in flight may take after the end.

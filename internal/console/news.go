@@ -2,18 +2,23 @@ package console
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // news tells the pages that are open when the tables or the log have changed. One loop asks for all
 // of them, and only while somebody looks.
 type news struct {
 	Config
+	counter *browse.Counter
 
 	mu       sync.Mutex
 	watchers map[chan struct{}]bool
@@ -25,8 +30,8 @@ const (
 	maxWatchers  = 200
 )
 
-func newNews(config Config) *news {
-	return &news{Config: config, watchers: map[chan struct{}]bool{}}
+func newNews(config Config, counter *browse.Counter) *news {
+	return &news{Config: config, counter: counter, watchers: map[chan struct{}]bool{}}
 }
 
 // run looks for changes until ctx ends.
@@ -67,17 +72,30 @@ func (n *news) tell() {
 	}
 }
 
-// state is a text that is another one when something has changed. What cannot be reached is part of
-// it, so that pages say so.
+//go:embed state.sql
+var stateSQL string
+
+// state is a text that is another one when something has changed: the tables of any schema, the
+// invitations, the log, or what is counted in the background. What cannot be reached is part of it, so
+// that pages say so.
 func (n *news) state(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var positions, tables int64
-	err := n.Tables.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "select sum(position), 'checkpoint'::regclass::oid::bigint from checkpoint").Scan(&positions, &tables)
+	var positions, tables, invited int64
+	var schemas []store.Schema
+	err := n.Tables.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		if err := tx.QueryRow(ctx, stateSQL).Scan(&positions, &tables, &invited); err != nil {
+			return err
+		}
+		schemas, err = store.SchemasIn(ctx, tx)
+		return err
 	})
+	places := map[string]int64{}
+	for _, schema := range schemas {
+		places[schema.Name] = schema.Position
+	}
 	info, fault := n.Log.Info(ctx)
-	return fmt.Sprint(positions, tables, err != nil, info.Last, fault != nil)
+	return fmt.Sprint(positions, tables, invited, places, err != nil, info.Last, fault != nil, n.counter.Results())
 }
 
 func (n *news) join() (watcher chan struct{}, leave func(), ok bool) {

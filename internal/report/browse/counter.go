@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,8 +12,9 @@ import (
 // in the background and only for pages that were asked for, and remembers the result. Until it
 // has one, the answers say so. It is safe for concurrent use.
 type Counter struct {
-	logger *slog.Logger
-	work   chan func(context.Context) error
+	logger  *slog.Logger
+	work    chan func(context.Context) error
+	results atomic.Int64
 
 	mu      sync.Mutex
 	schemas map[string]*counted
@@ -64,6 +66,7 @@ func (c *Counter) start(schema string, job int, run func(context.Context) error)
 	}
 	done := func(ctx context.Context) error {
 		err := run(ctx)
+		c.results.Add(1)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.schema(schema).busy[job] = false
@@ -75,6 +78,9 @@ func (c *Counter) start(schema string, job int, run func(context.Context) error)
 	default:
 	}
 }
+
+// Results is another number when the work in the background has new results, also of a part of it.
+func (c *Counter) Results() int64 { return c.results.Load() }
 
 // schema must be called with the mutex.
 func (c *Counter) schema(name string) *counted {

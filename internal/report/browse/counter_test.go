@@ -34,9 +34,9 @@ func requireCounts(ctx context.Context, t *testing.T, c *Counter, s *store.Store
 	t.Helper()
 	var got Totals
 	wait.Until(t, func() bool {
-		var err error
-		got, err = c.Totals(ctx, s)
+		all, err := c.Overview(ctx, headOnly{}, s, 1)
 		require.NoError(t, err)
+		got = all.Totals
 		return got.Counts != nil
 	})
 	want := []report.OutcomeCount{}
@@ -145,7 +145,7 @@ func TestALongLogIsCountedInTheBackground(t *testing.T) {
 	_, err := s.Pool().Exec(ctx, "update checkpoint set position = $1", last)
 	require.NoError(t, err)
 	idle := NewCounter(testenv.Logger(t))
-	got, err := idle.Totals(ctx, s)
+	got, err := idle.Overview(ctx, headOnly{}, s, 1)
 	require.NoError(t, err)
 	require.Nil(t, got.Counts, "nothing counts in the background")
 	require.Zero(t, got.CountedTo)

@@ -17,8 +17,7 @@ type OverviewAnswer struct {
 	Newest []report.Explained `json:"newest"` // the newest first
 }
 
-// Overview reads what a page shows that everything begins with. It has at most newest events. For
-// Totals see there.
+// Overview reads what a page shows that everything begins with. It has at most newest events.
 func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store, newest int) (OverviewAnswer, error) {
 	var database report.DatabaseStatus
 	out, err := counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out OverviewAnswer, err error) {

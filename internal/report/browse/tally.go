@@ -63,19 +63,13 @@ func (t tally) add(later tally) tally {
 	return out
 }
 
-// Totals counts all messages of the log by what became of them.
+// Totals counts all messages of the log by what became of them, exactly, at one moment.
 type Totals struct {
 	Moment
-	Counts    *report.EventCounts `json:"counts"`     // nil: they are still being counted
+	// Counts is nil while they are still being counted: for the first time after the start, a
+	// promotion or settle, and while a partition is far behind the others.
+	Counts    *report.EventCounts `json:"counts"`
 	CountedTo int64               `json:"counted_to"` // the sequence up to which they are counted
-}
-
-// Totals counts exactly, at one moment. Counts is nil for the first time after the start, a
-// promotion or settle, and while a partition is far behind the others.
-func (c *Counter) Totals(ctx context.Context, db *store.Store) (Totals, error) {
-	return counting(ctx, c, db, func(_ context.Context, _ pgx.Tx, now Moment, all tally, complete bool) (Totals, error) {
-		return totals(now, all, complete), nil
-	})
 }
 
 func totals(now Moment, all tally, complete bool) Totals {
@@ -204,6 +198,7 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 			return err
 		}
 		c.keep(db.Schema(), base, more)
+		c.results.Add(1)
 		if err := rest(ctx, began); err != nil {
 			return nil
 		}

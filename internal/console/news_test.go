@@ -1,0 +1,55 @@
+package console
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
+	ctx, w := world.New(t)
+	stop := w.Project(ctx, t, 100)
+	require.NoError(t, stop())
+	tables, counter := w.Open(ctx, t, store.LiveSchema), browse.NewCounter(testenv.Logger(t))
+	news := newNews(Config{Log: w.Log, Tables: tables}, counter)
+	last := news.state(ctx)
+	// Postgres tells of changes of a table up to some seconds after they were made.
+	requireChange := func(what string, do func()) {
+		do()
+		wait.Until(t, func() bool {
+			now := news.state(ctx)
+			changed := now != last
+			last = now
+			return changed
+		}, what)
+	}
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	candidate := w.Open(ctx, t, "candidate")
+	requireChange("a rebuild", func() { require.NoError(t, candidate.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode)) })
+	requireChange("its progress", func() {
+		_, err := w.DB.Exec(ctx, "update candidate.checkpoint set position = 7")
+		require.NoError(t, err)
+	})
+	requireChange("the revenue", func() {
+		go func() { _ = counter.Run(ctx) }()
+		_, err := counter.Revenue(ctx, tables, 30)
+		require.NoError(t, err)
+	})
+	requireChange("a new invitation", func() {
+		_, err := w.DB.Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, status, activated_at, due_at, changed_at)
+			values ('u', 'a/b', 'p', 'pending', now(), now(), now())`)
+		require.NoError(t, err)
+	})
+	requireChange("its new status", func() {
+		_, err := w.DB.Exec(ctx, "update payfold.invitation set status = 'failed'")
+		require.NoError(t, err)
+	})
+}
