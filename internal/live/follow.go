@@ -45,7 +45,9 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 		return cmp.Or(err, errStopped)
 	})
 	group.Go(func() error { return f.apply(working) })
-	if err := group.Wait(); ctx.Err() == nil {
+	err := group.Wait()
+	p.noteReached(f.at)
+	if ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -18,6 +18,7 @@ type metrics struct {
 	position    prometheus.Gauge
 	partitions  prometheus.Gauge
 	faults      prometheus.Counter
+	setBacks    prometheus.Counter
 	quarantined prometheus.Counter
 	outOfOrder  prometheus.Counter
 	waiting     prometheus.Gauge
@@ -63,6 +64,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}),
 		faults: make.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
+		}),
+		setBacks: make.NewCounter(prometheus.CounterOpts{
+			Name: "payfold_projector_set_backs_total", Help: "Times the tables stood before where this projector knew them to be: the database had lost commits.",
 		}),
 	}
 	for _, reason := range projections.Reasons { // an alert sees no increase of a counter that begins with 1

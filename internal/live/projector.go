@@ -47,6 +47,7 @@ type Projector struct {
 	metrics    *metrics
 	lastError  atomic.Pointer[string] // why the projector does not work now; nil while it works
 	quarantine store.Quarantine
+	reached    reached
 	measured   time.Time // when the payments that wait for their user were counted
 }
 
@@ -234,6 +235,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 		return err
 	}
 	p.setLastError(nil)
+	p.noticeSetBack(ctx, info.LogID, positions)
 	p.measure(ctx)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
 		"log_id", info.LogID, "position", positions.LeastOf(share), "head", info.Last)

@@ -1,0 +1,76 @@
+package live_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/world"
+)
+
+// What a standby that was behind has not received is undone here by hand.
+func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
+	require.NoError(t, err)
+	config := w.Config(t, database, fixture.AnyMode)
+	registry, said := prometheus.NewRegistry(), &lockedBuffer{}
+	config.Registerer, config.Logger = registry, slog.New(slog.NewTextHandler(said, nil))
+	stop := world.Run(ctx, t, live.New(config), database)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	_, err = w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
+	require.NoError(t, err)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
+	w.WaitApplied(ctx, t)
+	require.NotContains(t, said.String(), "set back")
+
+	_, err = w.DB.Exec(ctx, `
+		begin;
+		delete from portal.checkpoint;
+		insert into portal.checkpoint select * from public.checkpoints;
+		delete from portal.processed_event where event_id = 'e2';
+		delete from portal.payment where provider_payment_id = 'p2';
+		delete from portal.credit_ledger where user_id = 'u2';
+		delete from portal.credits where user_id = 'u2';
+		commit`)
+	require.NoError(t, err)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e3", "p3", "u2", 1))
+	w.WaitApplied(ctx, t)
+	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u2'"))
+	require.NoError(t, stop())
+	require.Equal(t, 1, strings.Count(said.String(), `level=WARN msg="the tables were set back: the database has lost commits`), said.String())
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+		# HELP payfold_projector_set_backs_total Times the tables stood before where this projector knew them to be: the database had lost commits.
+		# TYPE payfold_projector_set_backs_total counter
+		payfold_projector_set_backs_total 1
+	`), "payfold_projector_set_backs_total"))
+}
+
+// lockedBuffer is a buffer that a logger writes while a test reads.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
