@@ -17,7 +17,7 @@ import (
 
 // cluster returns where the stream is if NATS_URL is set.
 func cluster(c *cli.Common, logger *slog.Logger) eventlog.Config {
-	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, Stream: c.NATSStream, Logger: logger}
+	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, Stream: c.NATSStream, Logger: logger}
 }
 
 // logTimeout is how long a command waits for the log.
@@ -27,7 +27,8 @@ const logTimeout = 10 * time.Second
 // what the log's server has is to be read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	log, err := eventlog.Connect(eventlog.Config{
-		URL: c.NATSURL, Credentials: c.NATSCreds, DataDir: c.DataDir, Stream: c.NATSStream, Archive: place, Logger: c.QuietLogger(stderr),
+		URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, DataDir: c.DataDir,
+		Stream: c.NATSStream, Archive: place, Logger: c.QuietLogger(stderr),
 	})
 	if err != nil {
 		return nil, eventlog.Info{}, err

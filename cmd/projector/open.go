@@ -102,7 +102,8 @@ func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 		return nil, err
 	}
 	return eventlog.Connect(eventlog.Config{
-		URL: f.NATSURL, Credentials: f.NATSCreds, DataDir: f.DataDir, Stream: f.NATSStream, Archive: place, Logger: logger,
+		URL: f.NATSURL, Credentials: f.NATSCreds, InboxPrefix: f.NATSInboxPrefix, DataDir: f.DataDir,
+		Stream: f.NATSStream, Archive: place, Logger: logger,
 	})
 }
 

@@ -84,9 +84,10 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 		`LOG_LEVEL is "loud", which is none of debug, info, warn, error`,
 		`LOG_FORMAT is "xml", which is none of text, json`,
 		`NATS_STREAM is empty`,
+		`NATS_INBOX_PREFIX is "mine.>", must be letters, digits, - and _, with dots between them`,
 		`DATA_DIR is empty`,
 	}, setup(t).faults("--size=1.5", "--bare=many", "--wait=soon", "--count=0", "--first=-1", "--until=x", "--at=noon",
-		"--log-level=loud", "--log-format=xml", "--nats-stream=", "--data-dir="))
+		"--log-level=loud", "--log-format=xml", "--nats-stream=", "--nats-inbox-prefix=mine.>", "--data-dir="))
 }
 
 func TestAValueThatCannotBeReadIsOneFaultOnly(t *testing.T) {

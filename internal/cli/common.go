@@ -5,26 +5,33 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
 // Common has the flags of both programs.
 type Common struct {
-	NATSURL     string `name:"nats-url" env:"NATS_URL" help:"NATS servers; if empty, the log that ingest embeds on this machine."`
-	NATSURLFile string `name:"nats-url-file" env:"NATS_URL_FILE" help:"File that contains nats-url, which may have a password."`
-	NATSCreds   string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
-	NATSStream  string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
-	DataDir     string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Folder of the embedded log and the private Postgres."`
-	LogLevel    string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; the default is info, and warn for commands that answer a question."`
-	LogFormat   string `name:"log-format" env:"LOG_FORMAT" default:"text" help:"text or json."`
+	NATSURL         string `name:"nats-url" env:"NATS_URL" help:"NATS servers; if empty, the log that ingest embeds on this machine."`
+	NATSURLFile     string `name:"nats-url-file" env:"NATS_URL_FILE" help:"File that contains nats-url, which may have a password."`
+	NATSCreds       string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
+	NATSInboxPrefix string `name:"nats-inbox-prefix" env:"NATS_INBOX_PREFIX" help:"How the subjects begin to which answers of NATS come; the default is _INBOX.USER, with the user of nats-url."`
+	NATSStream      string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
+	DataDir         string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Folder of the embedded log and the private Postgres."`
+	LogLevel        string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; the default is info, and warn for commands that answer a question."`
+	LogFormat       string `name:"log-format" env:"LOG_FORMAT" default:"text" help:"text or json."`
 }
+
+var inboxPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // Check implements Checked.
 func (c *Common) Check(faults *Faults) {
 	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
 	c.NATSURL = GivenText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
+	if c.NATSInboxPrefix != "" && !inboxPrefix.MatchString(c.NATSInboxPrefix) {
+		faults.Addf("NATS_INBOX_PREFIX is %q, must be letters, digits, - and _, with dots between them", c.NATSInboxPrefix)
+	}
 	if c.NATSStream == "" {
 		faults.Addf("NATS_STREAM is empty")
 	}

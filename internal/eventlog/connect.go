@@ -21,6 +21,7 @@ import (
 type Config struct {
 	URL         string // empty for the embedded server of another process, found through DataDir
 	Credentials string // a file; optional
+	InboxPrefix string // of the subjects of answers; empty: see connection.Inbox
 	DataDir     string
 	Stream      string
 	Archive     storage.Place // of this log, for readers; nil if there is none
@@ -39,7 +40,7 @@ func Connect(config Config) (*Log, error) {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
-		options = append(options, connection.Dial(&net.Dialer{Timeout: dialTimeout}))
+		options = append(options, connection.Dial(&net.Dialer{Timeout: dialTimeout}), connection.Inbox(config.InboxPrefix, url))
 	} else {
 		url = "nats://embedded.invalid" // the dialer ignores it
 		options = append(options,

@@ -141,7 +141,7 @@ func appendSoon(ctx context.Context, t *testing.T, ingest *eventlog.Log, id stri
 
 func (c *cluster) connect(t *testing.T, user, password string) *nats.Conn {
 	t.Helper()
-	conn, err := nats.Connect(c.hosts, nats.UserInfo(user, password), nats.Timeout(wait.Timeout),
+	conn, err := nats.Connect(c.hosts, nats.UserInfo(user, password), nats.Timeout(wait.Timeout), nats.CustomInboxPrefix("_INBOX."+user),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // LastError has it
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)

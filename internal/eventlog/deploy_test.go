@@ -96,11 +96,16 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 		require.ErrorIs(t, err, want, "%s to %s: %s", refused.user, refused.subject, answer)
 	}
 	for _, user := range []string{"ingest", "projector"} {
-		conn := c.connect(t, user, user)
-		_, err := conn.SubscribeSync("payments.>")
-		require.NoError(t, err)
-		require.NoError(t, conn.FlushWithContext(ctx))
-		require.ErrorIs(t, conn.LastError(), nats.ErrPermissionViolation, "%s listens to payments", user)
+		for _, subject := range []string{"payments.>", "_INBOX.>", "_INBOX.*", "_INBOX.*.>", "_INBOX.admin.>", "_INBOX.projector.>", "_INBOX.ingest.>"} {
+			if subject == "_INBOX."+user+".>" {
+				continue
+			}
+			conn := c.connect(t, user, user)
+			_, err := conn.SubscribeSync(subject)
+			require.NoError(t, err)
+			require.NoError(t, conn.FlushWithContext(ctx))
+			require.ErrorIs(t, conn.LastError(), nats.ErrPermissionViolation, "%s listens to %s", user, subject)
+		}
 	}
 	requireLast(ctx, t, ingest, 1)
 }
