@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-upgrade test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -78,6 +78,11 @@ test-upgrade: ## docs/upgrading.md with the programs of the commits in internal/
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -tags upgrade -v -count 1 -timeout 20m -run AnUpgrade ./internal/endtoend
 
+CLUSTER_ROUNDS ?= 100
+test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster under load: NATS, ingest, projectors and Postgres, each in a network namespace; as root, on Linux
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh -test.v -test.timeout 0 -test.run FaultOfTheCluster
+
 EVENTS ?= 200000
 BACKLOG ?= 100000
 bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
@@ -130,9 +135,9 @@ lint: ## gofumpt, go vet, staticcheck; tests wait with wait.Until
 	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until: it is generous"; exit 1; }
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
-	go vet -tags powercut,stack,upgrade ./...
+	go vet -tags powercut,stack,upgrade,cluster ./...
 	go run $(STATICCHECK) ./...
-	go run $(STATICCHECK) -tags powercut,stack,upgrade ./internal/powercut ./internal/endtoend
+	go run $(STATICCHECK) -tags powercut,stack,upgrade,cluster ./internal/powercut ./internal/endtoend
 
 clean: ## remove what build made
 	rm -rf bin

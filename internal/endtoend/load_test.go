@@ -28,6 +28,7 @@ const packCredits = 3 // of every payment of the load
 // Each is delivered until it is accepted, and the first is delivered once more.
 type load struct {
 	payments [customers]int // completely delivered, by customer
+	others   int            // payments of one event that somebody else has delivered
 	progress chan struct{}  // gets one for each acknowledged delivery, unless it is full
 	stop     chan struct{}
 	ended    chan error
@@ -35,8 +36,15 @@ type load struct {
 
 // startLoad delivers until finish is called.
 func startLoad(t *testing.T, w *world, pace time.Duration) *load {
+	l := &load{}
+	l.start(t, w, pace)
+	return l
+}
+
+// start delivers until finish or end is called. After that it can be called again.
+func (l *load) start(t *testing.T, w *world, pace time.Duration) {
+	l.progress, l.stop, l.ended = make(chan struct{}, customers), make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	l := &load{progress: make(chan struct{}, customers), stop: make(chan struct{}), ended: make(chan error, 1)}
 	group, ctx := errgroup.WithContext(ctx)
 	for customer := range customers {
 		group.Go(func() error { return l.shop(ctx, w, customer, pace) })
@@ -45,11 +53,10 @@ func startLoad(t *testing.T, w *world, pace time.Duration) *load {
 		defer cancel()
 		l.ended <- group.Wait()
 	}()
-	return l
 }
 
 func (l *load) shop(ctx context.Context, w *world, customer int, pace time.Duration) error {
-	for payment := 0; ; payment++ {
+	for payment := l.payments[customer]; ; payment++ {
 		name := fmt.Sprintf("%d_%d", customer, payment)
 		user := fmt.Sprintf("u_%d", customer)
 		first, second := pack("evt_a_"+name, "pay_"+name, user, packCredits), pack("evt_b_"+name, "pay_"+name, user, packCredits)
@@ -97,16 +104,22 @@ func (l *load) end(t *testing.T) [customers]int {
 // and every payment granted once.
 func (l *load) finish(t *testing.T, w *world) {
 	t.Helper()
-	perCustomer := l.end(t)
+	l.end(t)
+	l.requireApplied(t, w)
+}
+
+// requireApplied is finish for a load that has ended.
+func (l *load) requireApplied(t *testing.T, w *world) {
+	t.Helper()
 	w.awaitProjected(t)
 	w.requireAllAccounted(t)
 	total := 0
-	for customer, payments := range perCustomer {
+	for customer, payments := range l.payments {
 		total += payments
 		require.EqualValues(t, payments*packCredits, mustQuery[int64](t, w.database,
 			"select balance from portal.credits where user_id = $1", fmt.Sprintf("u_%d", customer)))
 	}
 	require.EqualValues(t, 2*total, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where event_id ~ '^evt_[ab]_'"))
-	require.EqualValues(t, total, mustQuery[int64](t, w.database, "select count(*) from portal.credit_ledger"))
+	require.EqualValues(t, total+l.others, mustQuery[int64](t, w.database, "select count(*) from portal.credit_ledger"))
 	t.Logf("%d payments", total)
 }

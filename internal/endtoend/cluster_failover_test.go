@@ -1,0 +1,93 @@
+//go:build cluster
+
+package endtoend
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/cluster"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// positionsQuery returns the sum of the positions.
+const positionsQuery = "select sum(position)::text from portal.checkpoint"
+
+// failOverWithoutLoss: the primary commits only what its standby has.
+func (f *fire) failOverWithoutLoss(t *testing.T) {
+	primary, standby := f.Primary(t), f.Standby(t)
+	alterSystem(t, primary, "synchronous_standby_names = '\""+standby.Name+"\"'")
+	primary.Await(t, "postgres", "select string_agg(sync_state, ' ') from pg_stat_replication", "sync")
+	f.load.await(t, 40)
+	noticed := f.setBacks()
+	before := f.positions(t, primary)
+	f.failOver(t, primary, standby)
+	require.GreaterOrEqual(t, f.positions(t, standby), before)
+	f.load.await(t, 40)
+	f.awaitAllProjecting(t)
+	require.Equal(t, noticed, f.setBacks(), "nothing was lost")
+	primary.Replace(t)
+}
+
+// failOverWithLoss: the standby has not received the last commits when the primary ends. Projectors
+// notice it.
+func (f *fire) failOverWithLoss(t *testing.T) {
+	primary, standby := f.Primary(t), f.Standby(t)
+	noticed := f.setBacks()
+	cluster.Cut(t, primary.Machine, standby.Machine)
+	received := f.positions(t, standby)
+	wait.Until(t, func() bool { return f.positions(t, primary) > received }, "nothing is committed")
+	f.load.await(t, 80)
+	lost := f.positions(t, primary)
+	primary.KillAll(t)
+	cluster.Restore(t, primary.Machine, standby.Machine)
+	require.Less(t, f.positions(t, standby), lost)
+	standby.Promote(t)
+	wait.Until(t, func() bool { return f.setBacks() > noticed }, "no projector says that commits are lost")
+	primary.Replace(t)
+}
+
+func (f *fire) positions(t *testing.T, server *cluster.Postgres) (sum int64) {
+	t.Helper()
+	wait.Until(t, func() bool {
+		answer, err := server.Query("payfold", positionsQuery)
+		if err == nil {
+			sum, err = strconv.ParseInt(answer, 10, 64)
+		}
+		return err == nil
+	}, "%s does not tell its positions", server.Name)
+	return sum
+}
+
+func alterSystem(t *testing.T, server *cluster.Postgres, value string) {
+	t.Helper()
+	for _, statement := range []string{"alter system set " + value, "select pg_reload_conf()"} {
+		answer, err := server.Query("postgres", statement)
+		require.NoError(t, err, answer)
+	}
+}
+
+// setBacks returns how often the projectors have said that the tables lost commits.
+func (f *fire) setBacks() (said int) {
+	for _, projector := range f.Projectors {
+		said += strings.Count(projector.Output(), `level=WARN msg="the tables were set back`)
+	}
+	return said
+}
+
+func (f *fire) awaitAllProjecting(t *testing.T) {
+	t.Helper()
+	for _, projector := range f.Projectors {
+		wait.Until(t, func() bool { return statusOf(t, "http://"+projector.Address+":8081/readyz") == http.StatusOK }, "%s is not ready", projector.Name)
+	}
+}
+
+func (f *fire) failOver(t *testing.T, primary, standby *cluster.Postgres) {
+	t.Helper()
+	primary.KillAll(t)
+	standby.Promote(t)
+}
