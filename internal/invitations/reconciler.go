@@ -50,6 +50,7 @@ type Reconciler struct {
 	attemptTimeout      time.Duration
 	scanInterval        time.Duration // between two scans of all purchases
 	consecutiveFailures int           // problems in a row that concern every invitation
+	restsUntil          time.Time     // no notification is scanned before
 }
 
 // New returns a reconciler.

@@ -14,8 +14,8 @@ const (
 	// defaultScanInterval is how often all purchases are read. This finds changes without
 	// a notification: a promotion, or a change while no process listened.
 	defaultScanInterval = 30 * time.Second
-	// scanPauseFactor limits the load of scans: after a scan of all purchases, the next one
-	// waits at least this many times as long as the scan took.
+	// scanPauseFactor limits the load of scans: the next one waits at least this many times as
+	// long as one took. While projectors work off a backlog, each batch notifies.
 	scanPauseFactor = 20
 	measureInterval = 10 * time.Second // between two settings of the gauges
 )
@@ -99,9 +99,14 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 }
 
 // await waits for a notification or a tick, and scans the purchases that have changed.
-// Where more attempts may be due, it does not wait.
+// Where more attempts may be due, it does not wait. After a scan it leaves notifications where
+// they are for a while.
 func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
 	var users []string
+	var rested <-chan time.Time
+	if pause := time.Until(r.restsUntil); pause > 0 {
+		changed, rested = nil, time.After(pause)
+	}
 	if more {
 		select {
 		case users = <-changed:
@@ -111,6 +116,8 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 	} else {
 		select {
 		case users = <-changed:
+		case <-rested:
+			return nil
 		case <-tick:
 			return nil
 		case <-ctx.Done():
@@ -126,5 +133,8 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 	if anyUser {
 		users = nil
 	}
-	return r.scan(ctx, users)
+	began := time.Now()
+	err := r.scan(ctx, users)
+	r.restsUntil = time.Now().Add(scanPauseFactor * time.Since(began))
+	return err
 }

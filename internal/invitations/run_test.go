@@ -273,3 +273,25 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+func TestNotificationsWaitAfterAScan(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	changed, tick := make(chan []string, 2), make(chan time.Time, 1)
+	changed <- []string{"u1"}
+	r.restsUntil = time.Now().Add(time.Hour)
+	tick <- time.Now()
+	require.NoError(t, r.await(t.Context(), changed, tick, false))
+	require.NoError(t, r.await(t.Context(), changed, tick, true))
+	require.Len(t, changed, 1, "it rests")
+
+	began := time.Now()
+	r.restsUntil = began
+	changed <- []string{"u2"}
+	require.NoError(t, r.await(t.Context(), changed, tick, false))
+	require.Empty(t, changed, "one scan is for all notifications")
+	w.awaitStatus(t, "u1", Pending)
+	require.True(t, r.restsUntil.After(began))
+}
