@@ -1,6 +1,7 @@
 package eventlog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ func collect(ctx context.Context, t *testing.T, l *eventlog.Log, from uint64, n 
 	t.Helper()
 	var out []events.Message
 	err := l.Read(ctx, from, func(m events.Message, _ string) error {
+		m.Body = bytes.Clone(m.Body)
 		out = append(out, m)
 		if len(out) == n {
 			return errEnough

@@ -165,6 +165,44 @@ func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// A reader that follows the log reads a backlog from the files, and what comes then from the server.
+func TestABacklogIsReadFromTheFiles(t *testing.T) {
+	t.Parallel()
+	const size, bodies = 1000, minBacklog + 500
+	dir := t.TempDir()
+	s, writing := inSmallBlocks(t, dir)
+	defer stop(t, s, writing)
+	for i := range bodies {
+		foreign(t, writing, nats.Header{"traceparent": {fmt.Sprint("trace", i)}}, fmt.Sprintf("%0*d", size, i))
+	}
+	l := reader(t, dir)
+	want := fromServer(t, l, 1, bodies)
+	enough := errors.New("enough")
+	follow := func() (fromServer uint64) {
+		before := l.conn.Stats().InBytes
+		var got []events.Message
+		require.ErrorIs(t, l.Read(t.Context(), 1, func(m events.Message, traceParent string) error {
+			if m.Seq > bodies {
+				return enough
+			}
+			require.Equal(t, fmt.Sprint("trace", m.Seq-1), traceParent)
+			m.Body = m.Digest()
+			if got = append(got, m); m.Seq == bodies {
+				fromServer = l.conn.Stats().InBytes - before
+				foreign(t, writing, nil, "after")
+			}
+			return nil
+		}), enough)
+		require.Equal(t, want, got)
+		return fromServer
+	}
+	require.Less(t, follow(), uint64(size*minBacklog/2))
+	copied := aside(t, dir)
+	edit(t, block(copied, 2), func(b []byte) []byte { b[len(b)/2] ^= 4; return b })
+	l.files = filesIn(copied)
+	require.Greater(t, follow(), uint64(size*minBacklog/2))
+}
+
 // If anything is wrong with the files, the messages come from the server.
 func TestWithUnexpectedFilesTheMessagesComeFromTheServer(t *testing.T) {
 	t.Parallel()

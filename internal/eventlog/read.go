@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
@@ -28,7 +29,8 @@ const pullTimeout = 10 * time.Second
 // Read delivers the messages from sequence from on, in order and without gaps, as soon as
 // they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
 // that error), or the connection is lost (ErrDisconnected). What the server does not have any
-// more it reads from the archive. deliver may keep the messages.
+// more it reads from the archive, and a backlog from the server's files if these are on this
+// machine. A message's body is valid only until deliver returns.
 //
 // deliver also has the trace context of the delivery; it is "" if that has none, and for messages
 // from the archive.
@@ -38,10 +40,13 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Messa
 		return err
 	}
 	defer stop()
-	if err = l.readRemoved(ctx, &from, func(m events.Message) error { return deliver(m, "") }); err != nil || ctx.Err() != nil {
-		return cmp.Or(disconnected(ctx), err)
+	traced := func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) }
+	for _, read := range []func(context.Context, *uint64, func(events.Message, wire.Header) error) error{l.readRemoved, l.readBacklog} {
+		if err := read(ctx, &from, traced); err != nil || ctx.Err() != nil {
+			return cmp.Or(disconnected(ctx), err)
+		}
 	}
-	return l.receive(ctx, from, func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) })
+	return l.receive(ctx, from, traced)
 }
 
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
@@ -99,20 +104,42 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 
 // readRemoved delivers the messages from *from on that the server does not have any more, and sets
 // *from to the next one. It returns nil when ctx ends.
-func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events.Message) error) error {
+func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events.Message, wire.Header) error) error {
 	info, err := l.Info(ctx)
 	if err != nil || *from >= info.ServerFirst {
 		return err
 	}
-	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: func(m events.Message, _ wire.Header) error {
-		m.Body = bytes.Clone(m.Body) // a reader that follows the log keeps messages
-		return deliver(m)
-	}}
+	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: deliver}
 	err = r.run(ctx, info.ServerFirst-1)
 	if *from = r.next; ctx.Err() != nil && r.failed == nil {
 		return nil
 	}
 	return err
+}
+
+// minBacklog is how many messages must wait to be read from the files. To make sure that the files
+// are the server's takes as long as to receive some hundred messages.
+const minBacklog = 1000
+
+// readBacklog delivers the messages from *from on out of the server's files while many wait, and
+// sets *from to the next one. It returns nil when ctx ends, and where the files cannot be used.
+func (l *Log) readBacklog(ctx context.Context, from *uint64, deliver func(events.Message, wire.Header) error) error {
+	for l.files != nil {
+		info, err := l.Info(ctx)
+		if err != nil || info.Last < *from+minBacklog {
+			return err
+		}
+		r := reading{next: max(*from, 1), deliver: deliver}
+		err = l.readFiles(ctx, info, r.next, info.Last, r.take)
+		*from = r.next
+		if ctx.Err() != nil && r.failed == nil || errors.Is(err, blockstore.ErrUnexpectedLayout) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Message returns the message at seq, also if only the archive still has it.

@@ -19,8 +19,10 @@ import (
 func follower(t *testing.T, s *store.Store, rules projections.Rules) *live.Follower {
 	t.Helper()
 	p := live.New(live.Config{Store: s, Rules: rules, BatchSize: 1, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry()})
-	return p.Follower("log-1", fixture.Partitions, 0)
+	return p.Follower("log-1", fixture.Partitions, 0, allPartitions...)
 }
+
+var allPartitions = []int{0, 1, 2, 3}
 
 // message is the message at seq, as fixture.Event decodes it.
 func message(seq int, body string) events.Message {

@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 )
 
 // The two steps of Apply, for a test that stops between them.
@@ -20,21 +19,33 @@ func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, s
 	return p.heartbeat(ctx, partitions)
 }
 
-// Follower applies batches as a projector does that has all partitions.
+// Follower applies batches as a projector does.
 type Follower struct {
-	follower
+	*follower
 	TraceParents map[uint64]string // of deliveries, by sequence
 }
 
-// Follower returns a follower of a log whose partitions are all at one position.
-func (p *Projector) Follower(logID string, partitions int, at uint64) *Follower {
-	f := &Follower{follower: follower{
-		projector: p, logID: logID, partitions: partitions, at: map[int]uint64{}, delivered: at, budget: semaphore.NewWeighted(maxPendingBytes),
-	}}
-	for partition := range partitions {
-		f.at[partition] = at
+// Follower returns a follower of some partitions of a log whose partitions are all at one position.
+func (p *Projector) Follower(logID string, partitions int, at uint64, share ...int) *Follower {
+	positions := make(identity.Positions, partitions)
+	for partition := range positions {
+		positions[partition] = at
 	}
-	return f
+	return &Follower{follower: newFollower(p, logID, share, positions)}
+}
+
+// Receive takes a message of the log, which it blocks for while BatchSize messages wait.
+func (f *Follower) Receive(ctx context.Context, m events.Message) error { return f.receive(ctx, m, "") }
+
+// Step applies what was received and fits into one batch, and moves all positions.
+func (f *Follower) Step(ctx context.Context) error {
+	f.advancedAll = time.Time{}
+	select {
+	case m := <-f.messages:
+		return f.applyNext(ctx, f.collect(m))
+	default:
+		return f.applyBatch(ctx, f.withDropped(nil))
+	}
 }
 
 // ApplyBacklog applies a batch while more messages wait. The batch is committed when the

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,18 +30,11 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 		<-ctx.Done()
 		return nil
 	}
-	f := &follower{
-		projector: p, logID: logID, at: map[int]uint64{}, delivered: at.LeastOf(share),
-		messages: make(chan message, p.BatchSize), budget: semaphore.NewWeighted(maxPendingBytes),
-		partitions: len(at),
-	}
-	for _, partition := range share {
-		f.at[partition] = at[partition]
-	}
+	f := newFollower(p, logID, share, at)
 	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		err := p.Log.Read(working, f.delivered+1, func(m events.Message, traceParent string) error {
-			return f.receive(working, p.traced(m, traceParent))
+			return f.receive(working, m, traceParent)
 		})
 		return cmp.Or(err, errStopped)
 	})
@@ -56,11 +50,12 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 var errStopped = errors.New("stopped")
 
 type follower struct {
-	projector  *Projector
-	logID      string
-	partitions int // of the log
-	messages   chan message
-	budget     *semaphore.Weighted
+	projector *Projector
+	logID     string
+	mine      []bool // by partition: whether it is in the share
+	messages  chan message
+	dropped   dropped // messages of other partitions
+	budget    *semaphore.Weighted
 
 	// Only the goroutine of apply uses these.
 	at          map[int]uint64 // positions of the share
@@ -71,15 +66,34 @@ type follower struct {
 	writing     *foldedBatch   // by the backlog, now; nil where none is
 }
 
-func (f *follower) receive(ctx context.Context, m message) error {
-	if m.Partition < 0 || m.Partition >= f.partitions {
-		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, f.partitions)
+// newFollower returns a follower of a share, which is not empty. at has the positions of all
+// partitions.
+func newFollower(p *Projector, logID string, share []int, at identity.Positions) *follower {
+	f := &follower{
+		projector: p, logID: logID, mine: make([]bool, len(at)), messages: make(chan message, p.BatchSize),
+		budget: semaphore.NewWeighted(maxPendingBytes), at: map[int]uint64{}, delivered: at.LeastOf(share),
+	}
+	for _, partition := range share {
+		f.at[partition], f.mine[partition] = at[partition], true
+	}
+	return f
+}
+
+// receive takes a message of the log. Its body may be overwritten afterwards.
+func (f *follower) receive(ctx context.Context, m events.Message, traceParent string) error {
+	if m.Partition < 0 || m.Partition >= len(f.mine) {
+		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(f.mine))
+	}
+	if !f.mine[m.Partition] {
+		f.dropped.add(m)
+		return nil
 	}
 	if err := f.budget.Acquire(ctx, int64(len(m.Body))); err != nil {
 		return err
 	}
+	m.Body = bytes.Clone(m.Body)
 	select {
-	case f.messages <- m:
+	case f.messages <- f.projector.traced(m, traceParent):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -105,7 +119,7 @@ func (f *follower) apply(ctx context.Context) error {
 			err = f.applyNext(ctx, f.collect(m))
 		case <-ticker.C:
 			if f.writing == nil {
-				err = f.applyBatch(ctx, nil)
+				err = f.applyBatch(ctx, f.withDropped(nil))
 			}
 		}
 		if err != nil {
@@ -136,7 +150,9 @@ func (f *follower) applyAndRelease(ctx context.Context, batch []message) error {
 
 func (f *follower) release(batch []message) {
 	for _, m := range batch {
-		f.budget.Release(int64(len(m.Body)))
+		if f.mine[m.Partition] {
+			f.budget.Release(int64(len(m.Body)))
+		}
 	}
 }
 
@@ -149,8 +165,22 @@ func (f *follower) collect(first message) []message {
 		case m := <-f.messages:
 			batch = append(batch, m)
 		default:
-			return batch
+			return f.withDropped(batch)
 		}
+	}
+	return batch
+}
+
+// withDropped returns the batch with the newest message that was dropped, if no message of the
+// share that came before it is left to be applied after the batch.
+func (f *follower) withDropped(batch []message) []message {
+	newest := f.dropped.newest() // first: what came before it has been received by now
+	after := f.delivered
+	if len(batch) > 0 {
+		after = batch[len(batch)-1].Seq
+	}
+	if newest.Seq > after && len(f.messages) == 0 {
+		batch = append(batch, message{Message: newest})
 	}
 	return batch
 }

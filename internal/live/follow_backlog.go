@@ -22,7 +22,7 @@ func (f *follower) alone() bool {
 			return false
 		}
 	}
-	return len(f.at) == f.partitions && len(f.projector.quarantine.Pending) == 0
+	return len(f.at) == len(f.mine) && len(f.projector.quarantine.Pending) == 0
 }
 
 // applyBacklog folds a batch while the one before is written, and then begins to write it.

@@ -127,7 +127,7 @@ func applyTraced(t *testing.T, bodies ...string) map[string][]sdk.ReadOnlySpan {
 	p := live.New(live.Config{
 		Store: s, Rules: fixture.AnyMode, BatchSize: 1, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(), Tracer: traces.New(spans),
 	})
-	f := p.Follower("log-1", fixture.Partitions, 0)
+	f := p.Follower("log-1", fixture.Partitions, 0, allPartitions...)
 	f.TraceParents = map[uint64]string{}
 	var batch []events.Message
 	for i, body := range bodies {

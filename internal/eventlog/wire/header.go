@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +32,20 @@ func (h Header) List() ([]events.Header, error) {
 	return original(list), nil
 }
 
-// TraceParent returns the trace context of the delivery (traceparent, W3C), "" if it has none. Only
-// headers from the server are looked at.
-func (h Header) TraceParent() string { return h.Decoded.Get(headerTrace) }
+// TraceParent returns the trace context of the delivery (traceparent, W3C), "" if it has none.
+// Headers from the archive are not looked at.
+func (h Header) TraceParent() (value string) {
+	if !bytes.Contains(h.Plain, []byte(headerTrace)) {
+		return h.Decoded.Get(headerTrace)
+	}
+	plainLines(string(h.Plain), func(name, text string) bool {
+		if name == headerTrace {
+			value = text
+		}
+		return name != headerTrace
+	})
+	return value
+}
 
 // all returns the headers as they are; those of one name are in their order.
 func (h Header) all() (list []events.Header, err error) {
