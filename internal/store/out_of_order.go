@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,27 +26,20 @@ var recordOutOfOrderSQL string
 func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State, recorded *int) {
 	var seqs []int64
 	var ids, users, subscriptions, payments []*string
-	add := func(e projections.ProcessedEvent) {
-		seqs, ids = append(seqs, e.StreamSeq), append(ids, nullable(e.EventID))
-		users, subscriptions = append(users, nullable(e.UserID)), append(subscriptions, nullable(e.SubscriptionID))
-		payments = append(payments, nullable(e.ProviderPaymentID))
-	}
-	for _, e := range state.Events.Inserted() {
+	for _, e := range state.Events.Inserted() { // their ids are new
 		if e.Outcome != string(projections.Ignored) {
-			add(e)
+			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, nil), append(users, nullable(e.UserID))
+			subscriptions, payments = append(subscriptions, nullable(e.SubscriptionID)), append(payments, nullable(e.ProviderPaymentID))
 		}
 	}
-	for _, d := range state.Duplicates {
-		add(projections.ProcessedEvent{StreamSeq: d.StreamSeq, EventID: d.EventID})
+	for _, d := range state.Duplicates { // their ids are all that matters
+		seqs, ids, users = append(seqs, d.StreamSeq), append(ids, nullable(d.EventID)), append(users, nil)
+		subscriptions, payments = append(subscriptions, nil), append(payments, nil)
 	}
 	if len(seqs) == 0 {
 		return
 	}
-	first := seqs[0]
-	for _, seq := range seqs {
-		first = min(first, seq)
-	}
-	batch.Queue(recordOutOfOrderSQL, schema, first, seqs, ids, users, subscriptions, payments).
+	batch.Queue(recordOutOfOrderSQL, schema, slices.Min(seqs), seqs, ids, users, subscriptions, payments).
 		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 
