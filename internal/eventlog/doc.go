@@ -8,13 +8,14 @@
 // With a cluster it is after the acknowledgement of its quorum. In both cases the stream's
 // settings must keep every event (settings.go). Read delivers every message from a
 // sequence on, in order, without gaps, as soon as it is durable. ReadUntil does the same
-// up to a second sequence, and reads the server's files if it can.
+// up to a second sequence. Both read the server's files if they can and it pays.
 //
 //	log.go, connect.go  a connection to the stream
 //	append.go           writes an event (package appends: group commit)
 //	settings.go         the settings of a stream, and which of them keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable
+//	read.go             receives the messages as they come, after what the archive or the files have
 //	read_until.go       reads the server's files, or else receives the messages
 //	consumer.go         what a reader leaves on the server, and how it is removed
 //	embedded.go         the server inside this process
