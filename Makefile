@@ -68,6 +68,7 @@ test-release: ## a release has what it should, runs, and is the same, byte by by
 	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
 test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, the programs as it starts them, and its archive
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
 test-stack: ## deploy/compose.yaml, with images made here, while its parts are killed and cut off; as root, on Debian

@@ -16,11 +16,25 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var everySecret = values{
 	"secrets.providerSecretPrevious.name": "rotation", "secrets.providerSecretsRetired.name": "rotation",
 	"secrets.awsCredentials.name": "store", "secrets.githubToken.name": "github", "secrets.otlpHeaders.name": "collector",
+	"secrets.consoleToken.name": "console", "secrets.consoleOIDCClientSecret.name": "console",
 }
+
+// withConsole is the least that the console needs, withDrill that of the restore drill.
+var (
+	withConsole = values{"console.enabled": true, "secrets.consoleDatabaseURL.name": "console", "secrets.consoleToken.name": "console"}
+	withDrill   = values{"restoreDrill.enabled": true, "config.ARCHIVE_URL": "s3://bucket/shop"}
+)
 
 // everything is each mode with all that it can have.
 func everything(mode values) values {
-	all := mode.with(everySecret).with(values{
+	all := mode.with(everySecret).with(withConsole).with(values{
+		"console.checksSignatures": true,
+		"console.config": map[string]any{
+			"CONSOLE_PUBLIC_URL": "https://console.example", "CONSOLE_HOSTS": "payfold-console.shop",
+			"CONSOLE_OIDC_ISSUER": "https://login.example", "CONSOLE_OIDC_CLIENT_ID": "payfold", "CONSOLE_OIDC_ALLOWED": "@shop.example",
+		},
+		"restoreDrill.enabled": true, "restoreDrill.storageClass": "cheap",
+		"networkPolicy.consoleFrom": []any{map[string]any{"podSelector": map[string]any{}}},
 		"config": map[string]any{
 			"LOG_LEVEL": "debug", "ARCHIVE_URL": "s3://bucket/shop", "ARCHIVE_S3_ENDPOINT": "https://store.example",
 			"AWS_REGION": "eu-1", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example",
@@ -88,10 +102,15 @@ var choices = [][2]values{
 	{{}, {
 		"ingress.enabled": true, "ingress.host": "pay.example", "service.type": "LoadBalancer",
 		"monitoring.serviceMonitor.enabled": true, "monitoring.prometheusRule.enabled": true,
+		"restoreDrill.enabled": true, "config.ARCHIVE_URL": "s3://bucket/shop",
 	}},
+	{{}, withConsole.with(values{"console.checksSignatures": true})},
 	{
 		{"networkPolicy.enabled": false},
-		{"networkPolicy.metricsFrom": []any{map[string]any{"podSelector": map[string]any{}}}},
+		{
+			"networkPolicy.metricsFrom": []any{map[string]any{"podSelector": map[string]any{}}},
+			"networkPolicy.consoleFrom": []any{map[string]any{"podSelector": map[string]any{}}},
+		},
 	},
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,7 +27,7 @@ func TestTheExamplesOfTheDocumentsCanBeUsed(t *testing.T) {
 			given := values{}
 			require.NoError(t, yaml.UnmarshalStrict([]byte(found[2]), (*map[string]any)(&given)))
 			if given["image"] == nil { // it is an addition to others
-				given = values(single.nested()).with(given)
+				given = chartutil.CoalesceTables(given, single.nested())
 			}
 			o := requireObjects(t, loaded, known, given, found[2])
 			o.requireWhole(t, found[2])
@@ -37,7 +38,7 @@ func TestTheExamplesOfTheDocumentsCanBeUsed(t *testing.T) {
 			require.NoError(t, err, document)
 		}
 	}
-	require.Equal(t, map[string]int{"values.yaml": 3, "restore.yaml": 1}, files)
+	require.Equal(t, map[string]int{"values.yaml": 4, "restore.yaml": 1}, files)
 
 	// What is restored is what the chart's pod finds.
 	release := requireObjects(t, loaded, known, single, "")

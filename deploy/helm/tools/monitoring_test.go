@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"os"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -46,6 +47,18 @@ func TestAnAlertCanBeLeftOut(t *testing.T) {
 	require.Equal(t, 1, want["PayfoldRestoreDrillTooOld"])
 	delete(want, "PayfoldRestoreDrillTooOld")
 	require.Equal(t, want, without("PayfoldRestoreDrillTooOld"))
+}
+
+// The alert about the drill needs a metric, which the drill of the chart cannot leave on a machine.
+func TestTheDrillOfTheChartHasTheMetricOfItsAlert(t *testing.T) {
+	t.Parallel()
+	o := requireObjects(t, loadChart(t), openKEDA(t), single.with(withDrill).with(values{"monitoring.prometheusRule.enabled": true}), "")
+	groups := o.rules[0].Spec.Groups
+	rule := groups[len(groups)-1].Rules[0]
+	require.Equal(t, "kube_cronjob_status_last_successful_time{namespace=\"shop\", cronjob=\""+o.cronJobs[0].Name+"\"}", rule.Expr.StrVal)
+	text, err := os.ReadFile(rulesFile)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "time() - max("+rule.Record+")")
 }
 
 func TestPrometheusKnowsTheProgramsByTheNamesInTheAlerts(t *testing.T) {

@@ -29,6 +29,7 @@ type objects struct {
 	statefulSets    []*apps.StatefulSet
 	deployments     []*apps.Deployment
 	jobs            []*batch.Job
+	cronJobs        []*batch.CronJob
 	services        []*core.Service
 	serviceAccounts []*core.ServiceAccount
 	configMaps      []*core.ConfigMap
@@ -72,6 +73,8 @@ func (into *objects) decode(k *keda, document string) (object meta.Object, err e
 		object, err = strictly(document, &into.deployments)
 	case "batch/v1 Job":
 		object, err = strictly(document, &into.jobs)
+	case "batch/v1 CronJob":
+		object, err = strictly(document, &into.cronJobs)
 	case "v1 Service":
 		object, err = strictly(document, &into.services)
 	case "v1 ServiceAccount":

@@ -59,6 +59,9 @@ func (o *objects) pods() []core.PodTemplateSpec {
 	for _, job := range o.jobs {
 		all = append(all, job.Spec.Template)
 	}
+	for _, cron := range o.cronJobs {
+		all = append(all, cron.Spec.JobTemplate.Spec.Template)
+	}
 	return all
 }
 
@@ -122,7 +125,9 @@ func requireVariables(t *testing.T, container core.Container, where string) {
 		} else {
 			require.Nil(t, variable.ValueFrom, where)
 		}
-		require.NotContains(t, []string{"PROVIDER_WEBHOOK_SECRET", "DATABASE_URL", "NATS_URL", "INVITE_GITHUB_TOKEN"}, variable.Name, where)
+		require.NotContains(t, []string{
+			"PROVIDER_WEBHOOK_SECRET", "DATABASE_URL", "NATS_URL", "INVITE_GITHUB_TOKEN", "CONSOLE_TOKEN", "CONSOLE_OIDC_CLIENT_SECRET",
+		}, variable.Name, where)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ var secretTexts = map[string]string{
 	"natsURLIngest": "nats://127.0.0.1:1", "natsURLProjector": "nats://127.0.0.1:1", "natsURLAdmin": "nats://127.0.0.1:1",
 	"natsCredsIngest": credentials, "natsCredsProjector": credentials, "natsCredsAdmin": credentials,
 	"awsCredentials": "[default]\naws_access_key_id = a\naws_secret_access_key = b\n", "githubToken": "ghp_1",
+	"consoleToken": "0123456789abcdef0123", "consoleOIDCClientSecret": "client",
 }
 
 const credentials = "-----BEGIN NATS USER JWT-----\ne30\n------END NATS USER JWT------\n"
@@ -36,16 +38,14 @@ const credentials = "-----BEGIN NATS USER JWT-----\ne30\n------END NATS USER JWT
 // them, answers the probes where they ask, and ends in the time that it has.
 func TestTheProgramsRunAsTheChartStartsThem(t *testing.T) {
 	t.Parallel()
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/...")
-	build.Dir = root
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
+	bin := buildPrograms(t)
+	m := startMachine(t, bin)
 	for _, mode := range []values{single, cluster} {
 		given := everything(mode)
 		maps.Copy(given["config"].(map[string]any), map[string]any{
 			"LOG_FORMAT": "json", "ARCHIVE_S3_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
 		})
+		given["console.config"].(map[string]any)["CONSOLE_OIDC_ISSUER"] = "http://127.0.0.1:1"
 		o := requireObjects(t, loadChart(t), openKEDA(t), given, "")
 		path := o.ingresses[0].Spec.Rules[0].HTTP.Paths[0].Path
 		for _, pod := range o.pods() {
@@ -56,7 +56,7 @@ func TestTheProgramsRunAsTheChartStartsThem(t *testing.T) {
 			for _, container := range pod.Spec.Containers {
 				t.Run(given["mode"].(string)+" "+container.Name, func(t *testing.T) {
 					t.Parallel()
-					r := &running{t: t, container: container, spec: pod.Spec, objects: &o, data: data, path: path}
+					r := &running{t: t, container: container, spec: pod.Spec, objects: &o, machine: m, data: data, path: path}
 					r.start(bin)
 					if len(o.statefulSets) == 0 {
 						require.NoDirExists(t, data, "it writes where it may not")
@@ -73,14 +73,21 @@ type running struct {
 	container core.Container
 	spec      core.PodSpec
 	objects   *objects
+	machine   machine
+	console   string // where the console listens
 	data      string // DATA_DIR
 	path      string // of deliveries
 	process   *exec.Cmd
 }
 
 func (r *running) start(bin string) {
-	r.process = exec.Command(filepath.Join(bin, r.container.Command[0]), r.container.Command[1:]...)
-	r.process.Env = append(r.environment(), "HOME=/nonexistent", "PATH=/nonexistent")
+	env, files := r.environment()
+	args := r.container.Command[1:]
+	if r.container.Name == "restore-drill" {
+		args = r.machine.drill(r.t, args, files)
+	}
+	r.process = exec.Command(filepath.Join(bin, r.container.Command[0]), args...)
+	r.process.Env = append(env, "HOME=/nonexistent", "PATH=/nonexistent")
 	output, err := r.process.StderrPipe()
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.process.Start())
@@ -90,21 +97,29 @@ func (r *running) start(bin string) {
 		said, err := io.ReadAll(output)
 		require.NoError(r.t, err)
 		_ = r.process.Wait()
+		if r.container.Name == "restore-drill" {
+			require.Zero(r.t, r.process.ProcessState.ExitCode(), string(said))
+			return
+		}
 		// 2 would be a fault of the configuration. There is no NATS server here.
 		require.Equal(r.t, 1, r.process.ProcessState.ExitCode(), string(said))
 		return
 	}
-	admin := "http://" + r.await(lines, "admin_addr")
+	admin := "http://" + await(r.t, lines, r.container.Name, "admin_addr")
 	require.Equal(r.t, http.StatusOK, get(r.t, admin+r.container.StartupProbe.HTTPGet.Path))
 	require.Equal(r.t, http.StatusOK, get(r.t, admin+r.container.LivenessProbe.HTTPGet.Path))
-	if r.container.Name == "ingest" && len(r.objects.statefulSets) > 0 {
-		listen := r.await(lines, "listen_addr")
+	switch {
+	case r.container.Name == "console":
+		require.Equal(r.t, http.StatusOK, get(r.t, admin+r.container.ReadinessProbe.HTTPGet.Path))
+		r.requireLocked("http://" + r.console)
+	case r.container.Name == "ingest" && len(r.objects.statefulSets) > 0:
+		listen := await(r.t, lines, r.container.Name, "listen_addr")
 		require.Equal(r.t, http.StatusOK, get(r.t, admin+r.container.ReadinessProbe.HTTPGet.Path))
 		answer, err := http.Post("http://"+listen+r.path, "application/json", strings.NewReader("{}"))
 		require.NoError(r.t, err)
 		require.NoError(r.t, answer.Body.Close())
 		require.Equal(r.t, http.StatusUnauthorized, answer.StatusCode)
-	} else {
+	default:
 		// There is neither a NATS server nor a database here.
 		require.Equal(r.t, http.StatusServiceUnavailable, get(r.t, admin+r.container.ReadinessProbe.HTTPGet.Path))
 	}
@@ -124,24 +139,25 @@ func (r *running) end(output io.Reader) {
 	require.NoError(r.t, r.process.Wait(), "%s did not end well: %s", r.container.Name, said)
 }
 
-// await reads the program's log until a line has the key.
-func (r *running) await(lines *bufio.Scanner, key string) string {
+// await reads a program's log until a line has the key.
+func await(t *testing.T, lines *bufio.Scanner, program, key string) string {
+	t.Helper()
 	var said strings.Builder
 	for lines.Scan() {
 		fmt.Fprintln(&said, lines.Text())
 		line := map[string]any{}
-		require.NoError(r.t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
 		if value, known := line[key].(string); known {
 			return value
 		}
 	}
-	require.Fail(r.t, "the program has ended", "%s: %s", r.container.Name, &said)
+	require.Fail(t, "the program has ended", "%s: %s", program, &said)
 	return ""
 }
 
 // environment returns the variables of the container, with its files in a folder of the test and any free port.
-func (r *running) environment() (env []string) {
-	files := r.t.TempDir()
+func (r *running) environment() (env []string, files string) {
+	files = r.t.TempDir()
 	for _, mount := range r.container.VolumeMounts {
 		r.mount(mount, filepath.Join(files, mount.MountPath))
 	}
@@ -150,10 +166,8 @@ func (r *running) environment() (env []string) {
 		switch {
 		case variable.ValueFrom != nil:
 			value = "name=value"
-		case variable.Name == "ADMIN_ADDR", variable.Name == "LISTEN_ADDR":
-			port := map[string]string{"ADMIN_ADDR": r.container.Name + "-admin", "LISTEN_ADDR": "deliveries"}[variable.Name]
-			require.Equal(r.t, fmt.Sprintf(":%d", r.objects.ports()[port]), value)
-			value = "127.0.0.1:0"
+		case strings.HasSuffix(variable.Name, "_ADDR"):
+			value = r.listens(variable)
 		case variable.Name == "DATA_DIR":
 			value = r.data
 		case strings.HasPrefix(value, "/"):
@@ -163,7 +177,40 @@ func (r *running) environment() (env []string) {
 		}
 		env = append(env, variable.Name+"="+value)
 	}
-	return env
+	return env, files
+}
+
+// listens returns a free address for a variable with an address of all pods.
+func (r *running) listens(variable core.EnvVar) string {
+	port := map[string]string{
+		"ADMIN_ADDR": r.container.Name + "-admin", "LISTEN_ADDR": "deliveries", "CONSOLE_ADDR": "console", "CONSOLE_ADMIN_ADDR": "console-admin",
+	}[variable.Name]
+	require.Equal(r.t, fmt.Sprintf(":%d", r.objects.ports()[port]), variable.Value)
+	if variable.Name != "CONSOLE_ADDR" {
+		return "127.0.0.1:0"
+	}
+	// The console does not say where it listens: its link has CONSOLE_PUBLIC_URL.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(r.t, err)
+	r.console = listener.Addr().String()
+	require.NoError(r.t, listener.Close())
+	return r.console
+}
+
+// requireLocked: the console shows pages to those who have the token, and to nobody else.
+func (r *running) requireLocked(url string) {
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "another": http.StatusUnauthorized, secretTexts["consoleToken"]: http.StatusOK} {
+		request, err := http.NewRequest(http.MethodGet, url+"/", nil)
+		require.NoError(r.t, err)
+		request.Header.Set("Accept", "application/json")
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(r.t, err)
+		require.NoError(r.t, answer.Body.Close())
+		require.Equal(r.t, want, answer.StatusCode, "%q", token)
+	}
 }
 
 // mount makes the files of a volume.
@@ -177,8 +224,12 @@ func (r *running) mount(mount core.VolumeMount, folder string) {
 		case volume.Projected != nil:
 			for _, source := range volume.Projected.Sources {
 				item := source.Secret.Items[0]
-				require.Contains(r.t, secretTexts, item.Path)
-				require.NoError(r.t, os.WriteFile(filepath.Join(folder, item.Path), []byte(secretTexts[item.Path]), 0o440))
+				text := secretTexts[item.Path]
+				if item.Path == "consoleDatabaseURL" {
+					text = r.machine.consoleURL(r.t)
+				}
+				require.NotEmpty(r.t, text, item.Path)
+				require.NoError(r.t, os.WriteFile(filepath.Join(folder, item.Path), []byte(text), 0o440))
 			}
 		case volume.ConfigMap != nil:
 			for _, made := range r.objects.configMaps {

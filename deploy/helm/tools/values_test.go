@@ -48,6 +48,13 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 		"at '/persistence/accessMode': value must be one of 'ReadWriteOnce', 'ReadWriteOncePod'":   single.with(values{"persistence.accessMode": "ReadWriteMany"}),
 		"at '/monitoring/prometheusRule/settings': additional properties 'enough' not allowed":     single.with(values{"monitoring.prometheusRule.settings.enough": 1}),
 		"at '/projector/autoscaling/minReplicas': minimum: got 0, want 1":                          scaled.with(values{"projector.autoscaling.minReplicas": 0}),
+		"secrets.consoleDatabaseURL.name is missing: name the Secret that has it":                  single.with(withConsole).with(values{"secrets.consoleDatabaseURL.name": ""}),
+		"console: nobody can log in: name secrets.consoleToken":                                    single.with(withConsole).with(values{"secrets.consoleToken.name": ""}),
+		"console: nobody can log in: name secrets.consoleToken, or set CONSOLE_PROXY_HEADER":       single.with(withConsole).with(values{"secrets.consoleToken.name": "", "console.config.CONSOLE_PROXY_HEADER": "X-Forwarded-User"}),
+		"CONSOLE_TRUSTED_PROXIES trusts every address":                                             single.with(withConsole).with(values{"console.config.CONSOLE_TRUSTED_PROXIES": "10.0.0.7, 0.0.0.0/0"}),
+		"secrets.consoleDatabaseURL is that of projectors":                                         single.with(withConsole).with(values{"secrets.consoleDatabaseURL.name": "payfold", "secrets.consoleDatabaseURL.key": "database-url"}),
+		"restoreDrill needs an archive in an object store: config.ARCHIVE_URL":                     single.with(values{"restoreDrill.enabled": true}),
+		"at '/console/config': additional properties 'CONSOLE_TOKEN' not allowed":                  single.with(withConsole).with(values{"console.config.CONSOLE_TOKEN": "secret"}),
 	} {
 		_, err := render(loaded, given)
 		require.ErrorContains(t, err, reason)
@@ -68,6 +75,8 @@ var notOffered = map[string]string{
 	"PROVIDER_WEBHOOK_SECRET":          "the chart mounts PROVIDER_WEBHOOK_SECRET_FILE",
 	"PROVIDER_WEBHOOK_SECRET_PREVIOUS": "the chart mounts PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE",
 	"INVITE_GITHUB_TOKEN":              "the chart mounts INVITE_GITHUB_TOKEN_FILE",
+	"CONSOLE_TOKEN":                    "the chart mounts CONSOLE_TOKEN_FILE",
+	"CONSOLE_OIDC_CLIENT_SECRET":       "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
 	"PORT":                             "the chart sets LISTEN_ADDR",
 	"EMBEDDED_NATS_ADDR":               "projectors are in the pod of the embedded log",
 	"CHECKPOINT_VERIFIER_KEY":          "of commands alone", "CHECKPOINT_VERIFIER_KEY_FILE": "of commands alone",
@@ -109,7 +118,7 @@ func documentedVariables(t *testing.T) map[string]bool {
 	for _, section := range strings.Split(string(text), "\n## ") {
 		title, body, _ := strings.Cut(section, "\n")
 		switch title {
-		case "Both programs", "ingest", "projector", "Traces":
+		case "Both programs", "ingest", "projector", "The console", "Traces":
 			for _, line := range strings.Split(body, "\n") {
 				cells := strings.Split(line, "|")
 				if len(cells) < 4 {
@@ -125,7 +134,10 @@ func documentedVariables(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	for _, name := range []string{"PROVIDER_WEBHOOK_SECRET_FILE", "PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE", "INVITE_GITHUB_TOKEN_FILE"} {
+	for _, name := range []string{
+		"PROVIDER_WEBHOOK_SECRET_FILE", "PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE", "INVITE_GITHUB_TOKEN_FILE",
+		"CONSOLE_TOKEN_FILE", "CONSOLE_OIDC_CLIENT_SECRET_FILE",
+	} {
 		require.Contains(t, string(text), name)
 		names[name] = true
 	}
@@ -137,7 +149,8 @@ func documentedVariables(t *testing.T) map[string]bool {
 func setByTheChart(t *testing.T) (names []string) {
 	t.Helper()
 	for _, mode := range []values{single, cluster} {
-		given := everything(mode).with(values{"config": map[string]any{}, "ingest.config": map[string]any{}, "projector.config": map[string]any{}})
+		given := everything(mode).with(values{"config": map[string]any{}, "ingest.config": map[string]any{}, "projector.config": map[string]any{}}).
+			with(values{"console.config": map[string]any{}, "restoreDrill.enabled": false})
 		for _, key := range []values{{}, {"secrets.githubToken.name": "", "secrets.githubAppKey.name": "github"}} {
 			o := requireObjects(t, loadChart(t), openKEDA(t), given.with(key), "")
 			for _, pod := range o.pods() {
@@ -158,8 +171,8 @@ func configurable(t *testing.T) []string {
 	type config struct{ Properties map[string]any }
 	var schema struct {
 		Properties struct {
-			Config            config
-			Ingest, Projector struct{ Properties struct{ Config config } }
+			Config                     config
+			Ingest, Projector, Console struct{ Properties struct{ Config config } }
 		}
 	}
 	text, err := os.ReadFile(chartPath + "/values.schema.json")
@@ -167,7 +180,7 @@ func configurable(t *testing.T) []string {
 	require.NoError(t, json.Unmarshal(text, &schema))
 	of := schema.Properties
 	var names []string
-	for _, one := range []config{of.Config, of.Ingest.Properties.Config, of.Projector.Properties.Config} {
+	for _, one := range []config{of.Config, of.Ingest.Properties.Config, of.Projector.Properties.Config, of.Console.Properties.Config} {
 		names = slices.AppendSeq(names, maps.Keys(one.Properties))
 	}
 	require.Greater(t, len(names), 30)

@@ -18,6 +18,20 @@ projector:
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
   githubToken: INVITE_GITHUB_TOKEN_FILE
   githubAppKey: INVITE_GITHUB_APP_KEY_FILE
+console:
+  {{- if .Values.console.checksSignatures }}
+  providerSecret: PROVIDER_WEBHOOK_SECRET_FILE
+  providerSecretPrevious: PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE
+  providerSecretsRetired: PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE
+  {{- end }}
+  consoleDatabaseURL: DATABASE_URL_FILE
+  natsURLProjector: NATS_URL_FILE
+  natsCredsProjector: NATS_CREDS
+  awsCredentials: AWS_SHARED_CREDENTIALS_FILE
+  consoleToken: CONSOLE_TOKEN_FILE
+  consoleOIDCClientSecret: CONSOLE_OIDC_CLIENT_SECRET_FILE
+restore-drill:
+  awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 create-stream:
   natsURLAdmin: NATS_URL_FILE
   natsCredsAdmin: NATS_CREDS
@@ -38,7 +52,7 @@ create-stream:
 - {name: {{ $variable }}, value: /etc/payfold/secrets/{{ $value }}}
 {{- end }}
 {{- with .root.Values.secrets.otlpHeaders }}
-{{- if and .name (ne $.program "create-stream") }}
+{{- if and .name (has $.program (list "ingest" "projector")) }}
 - name: OTEL_EXPORTER_OTLP_HEADERS
   valueFrom: {secretKeyRef: {name: {{ .name | quote }}, key: {{ .key | quote }}}}
 {{- end }}

@@ -154,6 +154,28 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
+{{- define "payfold.console" -}}
+{{- $program := dict "root" . "program" "console" "config" .Values.console.config -}}
+name: console
+command: [projector, console]
+{{ include "payfold.container" . }}
+env:
+  - {name: CONSOLE_ADDR, value: ":8083"}
+  - {name: CONSOLE_ADMIN_ADDR, value: ":8084"}
+  - {name: DATA_DIR, value: /data}
+  {{- include "payfold.environment" $program | nindent 2 }}
+ports:
+  - {name: console, containerPort: 8083}
+  - {name: console-admin, containerPort: 8084}
+{{ include "payfold.probes" "console" }}
+resources: {{- toYaml .Values.console.resources | nindent 2 }}
+volumeMounts:
+  {{- include "payfold.mounts" $program | nindent 2 }}
+  {{- if eq .Values.mode "single" }}
+  - {name: data, mountPath: /data, readOnly: true}
+  {{- end }}
+{{- end }}
+
 {{/* Volumes that programs share (dict root, catalogue). */}}
 {{- define "payfold.sharedVolumes" -}}
 {{- with .root.Values.trustedCertificates.configMap }}
