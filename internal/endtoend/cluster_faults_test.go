@@ -29,6 +29,7 @@ func (f *fire) faults() []fault {
 		{"the leader freezes", func(t *testing.T) { f.whileFrozen(t, f.pause, f.Leader(t)) }},
 		{"a follower freezes", func(t *testing.T) { f.whileFrozen(t, f.pause, f.follower(t)) }},
 		{"the leader is partitioned", f.partitionLeader},
+		{"the leader is partitioned with a projector", f.partitionLeaderWithProjector},
 		{"a follower is partitioned", func(t *testing.T) { f.whileUnplugged(t, f.pause, f.follower(t)) }},
 		{"a NATS server is wiped and replaced", f.wipe},
 		{"quorum is lost: two are killed", f.loseQuorum(f.whileKilled)},
@@ -102,10 +103,41 @@ func (f *fire) whileUnplugged(t *testing.T, during func(), servers ...*cluster.N
 func (f *fire) partitionLeader(t *testing.T) {
 	old := f.Leader(t)
 	f.whileUnplugged(t, func() {
-		wait.Until(t, func() bool { return f.Leader(t) != old }, "no other server leads")
+		f.awaitOtherLeader(t, old)
 		f.load.await(t, 40)
 		f.pause()
 	}, old)
+}
+
+// awaitOtherLeader waits until the other servers have elected a leader.
+func (f *fire) awaitOtherLeader(t *testing.T, old *cluster.NATS) {
+	t.Helper()
+	other := f.others(old)[0]
+	wait.Until(t, func() bool {
+		leader := other.LeaderOf(t)
+		return leader != nil && leader != old
+	}, "no other server leads")
+}
+
+// partitionLeaderWithProjector: a projector stays with a leader that is cut off from the other servers.
+// Until that notices, it tells a head that is older than what the other projector has applied.
+func (f *fire) partitionLeaderWithProjector(t *testing.T) {
+	projector := f.aProjector()
+	leader := f.connectedTo(t, projector)
+	f.Lead(t, leader)
+	for _, server := range f.others(leader) {
+		cluster.Cut(t, leader.Machine, server.Machine)
+		cluster.Cut(t, projector, server.Machine)
+	}
+	f.awaitOtherLeader(t, leader)
+	f.load.await(t, 40)
+	wait.Until(t, func() bool { return leader.LeaderOf(t) != leader }, "%s does not notice that it is cut off", leader.Name)
+	require.False(t, projector.HasExited(), "the log is not lost")
+	for _, server := range f.others(leader) {
+		cluster.Restore(t, leader.Machine, server.Machine)
+		cluster.Restore(t, projector, server.Machine)
+	}
+	f.AwaitWhole(t)
 }
 
 // wipe: a server comes back without its store, under its old name.

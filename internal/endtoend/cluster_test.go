@@ -67,7 +67,7 @@ func startFire(t *testing.T, random *rand.Rand) *fire {
 	t.Helper()
 	c := cluster.Start(t)
 	f := &fire{
-		world:   &world{dir: t.TempDir(), database: c.Secret(t, "database_url"), cluster: c.Secret(t, "nats_projector_url")},
+		world:   &world{dir: t.TempDir(), database: c.Secret(t, "database_url"), cluster: c.URL(t, "projector")},
 		Cluster: c, load: &load{}, random: random,
 	}
 	f.provider = &testenv.Provider{Secret: c.Secret(t, "webhook_secret"), URL: "http://ingest/api/payments/provider/webhook"}

@@ -44,11 +44,12 @@ type Config struct {
 // same log and database; they share the partitions.
 type Projector struct {
 	Config
-	metrics    *metrics
-	lastError  atomic.Pointer[string] // why the projector does not work now; nil while it works
-	quarantine store.Quarantine
-	reached    reached
-	measured   time.Time // when the payments that wait for their user were counted
+	metrics     *metrics
+	lastError   atomic.Pointer[string] // why the projector does not work now; nil while it works
+	quarantine  store.Quarantine
+	reached     reached
+	giveUpAfter time.Duration // see lostLogTimeout
+	measured    time.Time     // when the payments that wait for their user were counted
 }
 
 // New returns a projector that is not ready until Run has reached the log and the database.
@@ -65,9 +66,16 @@ const (
 	maxBackOff = time.Second
 )
 
-// lostLogTimeout is how long every try must find another log before Run gives up. A server
-// that starts or stops may answer as if its log were another one for a moment.
-const lostLogTimeout = 2 * time.Second
+// Every try must find another log for so long before Run gives up.
+const (
+	// A server that starts or stops may answer as if its log were another one for a moment.
+	lostLogTimeout = 2 * time.Second
+
+	// A leader that is cut off from the other servers answers with an old head until it notices,
+	// which takes nats-server ten seconds (its lostQuorumInterval), and it may come back into the
+	// cluster then.
+	lostReplicatedLogTimeout = 20 * time.Second
+)
 
 // Run projects until ctx ends, then gives up its leases and returns nil. After a fault of
 // the log or the database it logs the fault once and tries again. It returns an error only
@@ -87,7 +95,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			lost = time.Time{}
 		case lost.IsZero():
 			lost = began
-		case began.Sub(lost) >= lostLogTimeout:
+		case began.Sub(lost) >= p.giveUpAfter:
 			return err
 		}
 		lasted := time.Since(began) > maxBackOff
@@ -176,6 +184,12 @@ func (p *Projector) logInfo(ctx context.Context) (eventlog.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	info, err := p.Log.Info(ctx)
+	if err == nil {
+		p.giveUpAfter = lostLogTimeout
+		if info.Replicas > 1 {
+			p.giveUpAfter = lostReplicatedLogTimeout
+		}
+	}
 	return info, cmp.Or(err, info.Unsafe)
 }
 

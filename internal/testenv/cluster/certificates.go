@@ -29,7 +29,7 @@ func makeCertificates(t testing.TB, folder string) {
 	}
 	key := newKey(t)
 	writeCertificate(t, folder, "ca", authority, authority, key, key)
-	for number, hosts := range map[int64][]string{2: {"nats-1", "nats-2", "nats-3"}, 3: {"postgres-1", "postgres-2"}, 4: {"localhost"}} {
+	for number, hosts := range map[int64][]string{2: {"nats-1", "nats-2", "nats-3", alone}, 3: {"postgres-1", "postgres-2"}, 4: {"localhost"}} {
 		name := map[int64]string{2: "nats", 3: "postgres", 4: "proxy"}[number]
 		writeCertificate(t, folder, name, &x509.Certificate{
 			SerialNumber: big.NewInt(number), Subject: pkix.Name{CommonName: hosts[0]}, NotBefore: began, NotAfter: began.AddDate(1, 0, 0),

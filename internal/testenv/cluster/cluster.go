@@ -16,6 +16,7 @@ import (
 // Cluster is the machines and the files that they share.
 type Cluster struct {
 	NATS       []*NATS
+	Alone      *NATS // a server that is not in the cluster, for comparison
 	Postgres   []*Postgres
 	Ingests    []*Machine
 	Projectors []*Machine
@@ -23,29 +24,38 @@ type Cluster struct {
 	files string // of run.sh
 }
 
-// Start starts three NATS servers, with the older version, and two Postgres servers, makes the stream,
-// and starts two ingests and two projectors.
-func Start(t testing.TB) *Cluster {
+// New makes the machines, on which nothing runs yet.
+func New(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{files: os.Getenv("CLUSTER_FILES")}
 	require.NotEmpty(t, c.files, "internal/testenv/cluster/run.sh runs this test")
 	c.placeFiles(t)
 	for i := range 3 {
-		c.NATS = append(c.NATS, &NATS{Machine: newMachine(t, fmt.Sprintf("nats-%d", i+1), 11+i), cluster: c, Version: Older})
+		c.NATS = append(c.NATS, &NATS{Machine: newMachine(t, fmt.Sprintf("nats-%d", i+1), 11+i), cluster: c, Version: Newer})
 	}
+	c.Alone = &NATS{Machine: newMachine(t, alone, 14), cluster: c, Version: Newer}
 	for i := range 2 {
 		c.Postgres = append(c.Postgres, &Postgres{Machine: newMachine(t, fmt.Sprintf("postgres-%d", i+1), 21+i), cluster: c})
 		c.Ingests = append(c.Ingests, newMachine(t, fmt.Sprintf("ingest-%d", i+1), 31+i))
 		c.Projectors = append(c.Projectors, newMachine(t, fmt.Sprintf("projector-%d", i+1), 41+i))
 	}
 	c.nameHosts(t)
+	return c
+}
+
+// Start starts three NATS servers, with the older version, and two Postgres servers, makes the stream,
+// and starts two ingests and two projectors.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	c := New(t)
 	for _, server := range c.NATS {
+		server.Version = Older
 		server.Start(t)
 	}
 	for _, server := range c.Postgres {
 		server.Start(t)
 	}
-	c.createStream(t)
+	c.CreateStream(t, c.URL(t, "admin"))
 	c.AwaitWhole(t)
 	for _, m := range c.Ingests {
 		c.StartIngest(t, m)
@@ -94,7 +104,7 @@ func (c *Cluster) nameHosts(t testing.TB) {
 
 func (c *Cluster) machines() []*Machine {
 	all := append(append([]*Machine{}, c.Ingests...), c.Projectors...)
-	for _, server := range c.NATS {
+	for _, server := range append([]*NATS{c.Alone}, c.NATS...) {
 		all = append(all, server.Machine)
 	}
 	for _, server := range c.Postgres {

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +39,12 @@ type NATS struct {
 // Start starts the server with what its store has.
 func (n *NATS) Start(t testing.TB) {
 	t.Helper()
+	n.start(t, n.env(), "sh", "/etc/nats/nats.sh", n.Name)
+}
+
+func (n *NATS) env() []string {
 	path := filepath.Join(n.cluster.files, "nats", string(n.Version)) + ":" + os.Getenv("PATH")
-	n.start(t, []string{"PATH=" + path, "PAYFOLD_NATS_STORE=" + n.store()}, "sh", "/etc/nats/nats.sh", n.Name)
+	return []string{"PATH=" + path, "PAYFOLD_NATS_STORE=" + n.store()}
 }
 
 func (n *NATS) store() string { return filepath.Join(n.cluster.files, n.Name) }
@@ -57,19 +62,69 @@ func (n *NATS) Wipe(t testing.TB) {
 	require.NoError(t, os.RemoveAll(n.store()))
 }
 
-// createStream makes the stream as an administrator does.
-func (c *Cluster) createStream(t testing.TB) {
+// alone is the name of the server that is not in the cluster.
+const alone = "nats-alone"
+
+// aloneConfig is nats.conf without the cluster.
+const aloneConfig = `
+server_name: $PAYFOLD_NATS_NAME
+listen: 0.0.0.0:4222
+include tls.conf
+max_payload: 1MB
+jetstream { store_dir: $PAYFOLD_NATS_STORE, sync_interval: always }
+include users.conf
+`
+
+// StartAlone starts the server that is not in the cluster.
+func (c *Cluster) StartAlone(t testing.TB) {
 	t.Helper()
+	run(t, "cp", "-r", "/etc/nats", "/etc/nats-alone")
+	require.NoError(t, os.WriteFile("/etc/nats-alone/nats.conf", []byte(aloneConfig), 0o644))
+	script := "mount --bind /etc/nats-alone /etc/nats; exec sh /etc/nats/nats.sh " + alone
+	c.Alone.start(t, c.Alone.env(), "unshare", "--mount", "sh", "-euc", script)
+}
+
+// URL is the NATS_URL of a user of the cluster.
+func (c *Cluster) URL(t testing.TB, user string) string {
+	t.Helper()
+	return c.Secret(t, "nats_"+user+"_url")
+}
+
+// AloneURL is the NATS_URL of a user of the server that is not in the cluster.
+func (c *Cluster) AloneURL(t testing.TB, user string) string {
+	t.Helper()
+	return "tls://" + user + ":" + c.Secret(t, "nats_"+user+"_password") + "@" + alone + ":4222"
+}
+
+// CreateStream makes the stream as an administrator does, whose NATS_URL it takes.
+func (c *Cluster) CreateStream(t testing.TB, url string, env ...string) {
+	t.Helper()
+	env = append(append(c.Settings(), "NATS_URL="+url), env...)
 	wait.Until(t, func() bool {
-		create := exec.Command(c.Binary("ingest"), "create-stream")
-		return testenv.StartCommand(t, create, append(c.Settings(), "NATS_URL_FILE=/run/secrets/nats_admin_url")).Exit(t) == 0
+		return testenv.StartCommand(t, exec.Command(c.Binary("ingest"), "create-stream"), env).Exit(t) == 0
 	}, "the stream is not created")
 }
 
-// ask asks the cluster as its administrator, who may do everything.
-func (c *Cluster) ask(t testing.TB, question func(*nats.Conn, jetstream.Stream) error) error {
+// DeleteStream deletes the stream, if there is one, as an administrator.
+func (c *Cluster) DeleteStream(t testing.TB, url string) {
 	t.Helper()
-	admin, err := nats.Connect(c.Secret(t, "nats_admin_url"), nats.Timeout(time.Second))
+	wait.Until(t, func() bool {
+		admin, err := nats.Connect(url, nats.Timeout(time.Second))
+		if err != nil {
+			return false
+		}
+		defer admin.Close()
+		js, err := jetstream.New(admin)
+		require.NoError(t, err)
+		err = js.DeleteStream(t.Context(), testenv.Stream)
+		return err == nil || errors.Is(err, jetstream.ErrStreamNotFound)
+	}, "the stream is not deleted")
+}
+
+// ask asks one server as its administrator, who may do everything.
+func (n *NATS) ask(t testing.TB, question func(*nats.Conn, jetstream.Stream) error) error {
+	t.Helper()
+	admin, err := nats.Connect("tls://"+n.Name+":4222", nats.UserInfo("admin", n.cluster.Secret(t, "nats_admin_password")), nats.Timeout(time.Second))
 	if err != nil {
 		return err
 	}
@@ -85,15 +140,27 @@ func (c *Cluster) ask(t testing.TB, question func(*nats.Conn, jetstream.Stream) 
 	return question(admin, stream)
 }
 
+// LeaderOf returns the server that leads the stream, as this server is told; nil if it is not told. A
+// leader that is cut off from the others calls itself the leader until it notices.
+func (n *NATS) LeaderOf(t testing.TB) (leader *NATS) {
+	t.Helper()
+	_ = n.ask(t, func(_ *nats.Conn, stream jetstream.Stream) error {
+		leader = n.cluster.server(stream.CachedInfo().Cluster.Leader)
+		return nil
+	})
+	return leader
+}
+
 // Leader waits until the stream has a leader and returns it.
 func (c *Cluster) Leader(t testing.TB) (leader *NATS) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		_ = c.ask(t, func(_ *nats.Conn, stream jetstream.Stream) error {
-			leader = c.server(stream.CachedInfo().Cluster.Leader)
-			return nil
-		})
-		return leader != nil
+		for _, server := range c.NATS {
+			if leader = server.LeaderOf(t); leader != nil {
+				return true
+			}
+		}
+		return false
 	}, "the stream has no leader")
 	return leader
 }
@@ -107,22 +174,33 @@ func (c *Cluster) server(name string) *NATS {
 	return nil
 }
 
-// AwaitWhole waits until all three servers are healthy, and the stream has a leader and two replicas
-// that are current.
+// AwaitWhole waits until all three servers are healthy and know one leader of the stream, and the two
+// other replicas are current.
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		whole := false
-		_ = c.ask(t, func(_ *nats.Conn, stream jetstream.Stream) error {
-			state := stream.CachedInfo().Cluster
-			whole = state.Leader != "" && len(state.Replicas) == 2 && c.healthy(t) == len(c.NATS)
-			for _, replica := range state.Replicas {
-				whole = whole && replica.Current && !replica.Offline
-			}
-			return nil
-		})
-		return whole
+		if c.healthy(t) < len(c.NATS) {
+			return false
+		}
+		leaders := map[*NATS]bool{}
+		for _, server := range c.NATS {
+			leaders[server.currentLeader(t)] = true
+		}
+		return len(leaders) == 1 && !leaders[nil]
 	}, "a replica of the stream is not current")
+}
+
+// currentLeader is LeaderOf if the two other replicas are current, else nil.
+func (n *NATS) currentLeader(t testing.TB) (leader *NATS) {
+	t.Helper()
+	_ = n.ask(t, func(_ *nats.Conn, stream jetstream.Stream) error {
+		state := stream.CachedInfo().Cluster
+		if len(state.Replicas) == 2 && state.Replicas[0].Current && state.Replicas[1].Current && !state.Replicas[0].Offline && !state.Replicas[1].Offline {
+			leader = n.cluster.server(state.Leader)
+		}
+		return nil
+	})
+	return leader
 }
 
 // healthy returns the number of servers that call themselves healthy.
@@ -153,7 +231,7 @@ func (c *Cluster) Lead(t testing.TB, n *NATS) {
 		if c.Leader(t) == n {
 			return true
 		}
-		_ = c.ask(t, func(admin *nats.Conn, _ jetstream.Stream) error {
+		_ = n.ask(t, func(admin *nats.Conn, _ jetstream.Stream) error {
 			_, err := admin.Request("$JS.API.STREAM.LEADER.STEPDOWN."+testenv.Stream, []byte(`{"placement":{"preferred":"`+n.Name+`"}}`), time.Second)
 			return err
 		})
