@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -113,6 +113,10 @@ bench-scaling: ## time to the row while projectors join, stop and are killed; a 
 bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
+
+bench-cluster: ## ingest with its own log, with one NATS server, and with three that sync before each answer; as root, on Linux
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	internal/testenv/cluster/run.sh -test.run '^$$' -test.bench 'BenchmarkCluster$$' -test.benchtime 1x -test.timeout 0
 
 bench-strangers: ## how long signed deliveries wait while somebody without a secret attacks ingest
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
