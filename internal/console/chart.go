@@ -11,8 +11,8 @@ import (
 // back. Days without money have a place, too.
 type moneyChart struct {
 	Currency string
-	Gross    int64 // of all days
-	Refunded int64
+	Gross    browse.Sum // of all days
+	Refunded browse.Sum
 	Payments int64
 	Bars     []moneyBar
 	First    time.Time
@@ -23,7 +23,7 @@ type moneyChart struct {
 // barWidth wide for each day.
 type moneyBar struct {
 	Day             time.Time
-	Gross, Refunded int64
+	Gross, Refunded browse.Sum
 	X               int
 	GrossHeight     int
 	RefundedHeight  int
@@ -74,22 +74,22 @@ func emptyChart(currency string, first time.Time, days int) moneyChart {
 }
 
 func (c *moneyChart) add(at int, day browse.RevenueDay) {
-	c.Gross, c.Refunded, c.Payments = c.Gross+day.Gross, c.Refunded+day.Refunded, c.Payments+day.Payments
-	c.Bars[at].Gross += day.Gross
-	c.Bars[at].Refunded += day.Refunded
+	c.Gross, c.Refunded, c.Payments = c.Gross.Add(day.Gross), c.Refunded.Add(day.Refunded), c.Payments+day.Payments
+	bar := &c.Bars[at]
+	bar.Gross, bar.Refunded = bar.Gross.Add(day.Gross), bar.Refunded.Add(day.Refunded)
 }
 
 // scale makes the largest bar as high as the drawing. Money that is there is always seen.
 func (c moneyChart) scale() {
-	highest := int64(1)
+	highest := 1.0
 	for _, b := range c.Bars {
-		highest = max(highest, b.Gross, b.Refunded)
+		highest = max(highest, b.Gross.Float(), b.Refunded.Float())
 	}
-	height := func(n int64) int {
-		if n <= 0 {
+	height := func(sum browse.Sum) int {
+		if sum.Float() <= 0 {
 			return 0
 		}
-		return max(1, int(float64(n)/float64(highest)*chartHeight))
+		return max(1, int(sum.Float()/highest*chartHeight))
 	}
 	for i := range c.Bars {
 		c.Bars[i].GrossHeight, c.Bars[i].RefundedHeight = height(c.Bars[i].Gross), height(c.Bars[i].Refunded)

@@ -27,9 +27,9 @@ type RevenueDay struct {
 	Currency string    `json:"currency"`
 	Kind     string    `json:"kind"`
 	Payments int64     `json:"payments"`
-	Gross    int64     `json:"gross"`
-	Refunded int64     `json:"refunded"`
-	Net      int64     `json:"net"`
+	Gross    Sum       `json:"gross"`
+	Refunded Sum       `json:"refunded"`
+	Net      Sum       `json:"net"`
 }
 
 // RevenueAnswer has the revenue of some days. Its moment is that at which it was computed.
@@ -145,9 +145,11 @@ func readRevenue(ctx context.Context, tx pgx.Tx) ([]RevenueDay, error) {
 		return nil, err
 	}
 	var d RevenueDay
-	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &d.Gross}, func() error {
+	var gross string
+	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
+		d.Gross, err = parseSum(gross)
 		*days.at(d.Day, d.Currency, d.Kind) = d
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -195,7 +197,8 @@ func (days revenueDays) subtractReversals(ctx context.Context, tx pgx.Tx) error 
 			slices.SortFunc(own, func(a, b projections.Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
 		}
 		for i, amount := range projections.TakenBack(own, p) {
-			days.at(own[i].OccurredAt, p.Currency, p.Kind).Refunded += amount
+			day := days.at(own[i].OccurredAt, p.Currency, p.Kind)
+			day.Refunded = day.Refunded.Add(SumOf(amount))
 		}
 	}
 	return nil
@@ -205,10 +208,10 @@ func (days revenueDays) subtractReversals(ctx context.Context, tx pgx.Tx) error 
 func (days revenueDays) list() []RevenueDay {
 	out := make([]RevenueDay, 0, len(days))
 	for _, d := range days {
-		if d.Payments == 0 && d.Gross == 0 && d.Refunded == 0 {
+		if d.Payments == 0 && d.Gross == (Sum{}) && d.Refunded == (Sum{}) {
 			continue
 		}
-		d.Net = d.Gross - d.Refunded
+		d.Net = d.Gross.Sub(d.Refunded)
 		out = append(out, *d)
 	}
 	slices.SortFunc(out, func(a, b RevenueDay) int {

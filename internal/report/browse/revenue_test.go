@@ -44,7 +44,7 @@ func fold(ctx context.Context, t *testing.T, s *store.Store, bodies []string) []
 	}
 	days := revenueDays{}
 	for _, d := range whole.Revenue.Rows() {
-		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, d.Gross, d.Refunded, d.Net}
+		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, SumOf(d.Gross), SumOf(d.Refunded), SumOf(d.Net)}
 	}
 	return days.list()
 }
@@ -78,7 +78,7 @@ func TestRevenueIsThatOfRevenueDaily(t *testing.T) {
 	require.Equal(t, want, revenueOf(ctx, t, s))
 	refunded := map[time.Time]bool{}
 	for _, d := range want {
-		if d.Refunded > 0 {
+		if d.Refunded.Float() > 0 {
 			refunded[d.Day] = true
 		}
 	}
@@ -103,10 +103,10 @@ func TestRevenueOfAnyLogHasTheSumsOfRevenueDaily(t *testing.T) {
 	})
 }
 
-func withoutRefunds(days []RevenueDay) (paid []RevenueDay, refunded int64) {
+func withoutRefunds(days []RevenueDay) (paid []RevenueDay, refunded Sum) {
 	for _, d := range days {
-		refunded += d.Refunded
-		if d.Refunded, d.Net = 0, 0; d.Payments != 0 || d.Gross != 0 {
+		refunded = refunded.Add(d.Refunded)
+		if d.Refunded, d.Net = (Sum{}), (Sum{}); d.Payments != 0 || d.Gross != (Sum{}) {
 			paid = append(paid, d)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 		return got.Days != nil
 	})
 	require.Len(t, got.Days, 2)
-	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: 100, Net: 100}, got.Days[0])
+	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100)}, got.Days[0])
 	require.Empty(t, got.Fault)
 
 	_, err := s.Pool().Exec(ctx, "delete from payment")
@@ -164,4 +164,15 @@ func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
 		require.Nil(t, got.Days)
 		return got.Fault != ""
 	})
+}
+
+func TestRevenueBeyond64BitsIsExact(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
+		select 'p' || i, 'pro', 9223372036854775807, 'IRR', 'e', now(), i, false, '2021-01-01', 16 from generate_series(1, 3) i`)
+	require.NoError(t, err)
+	days := revenueOf(ctx, t, s)
+	require.Len(t, days, 1)
+	require.Equal(t, "27670116110564327421", days[0].Gross.String())
 }
