@@ -33,11 +33,10 @@ func money(amount *int64, currency string) string {
 	if amount == nil {
 		return "-"
 	}
-	text := digits(*amount)
 	if currency != "" {
-		text += " " + name(currency)
+		currency = name(currency)
 	}
-	return text + " (minor unit)"
+	return page.Money(*amount, currency) + " (minor unit)"
 }
 
 // ledgerText lists lines, each with the sum of all lines up to it.

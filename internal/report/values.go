@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,12 +22,7 @@ func name(text string) string {
 }
 
 // at formats a time to the second. JSON has the full precision.
-func at(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
-}
+func at(t time.Time) string { return cmp.Or(page.Time(t), "-") }
 
 func digits[N ~int | ~int64 | ~uint64](n N) string { return fmt.Sprint(n) }
 
