@@ -45,6 +45,9 @@ const (
 	consoleStatement   = 5 * time.Second
 )
 
+// rightsInterval is how soon the console ends after its role was given the right to write.
+const rightsInterval = time.Minute
+
 // Run serves the console until ctx ends.
 func (c *consoleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
@@ -86,6 +89,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 		group.Go(func() error { return admin.Run(ctx) })
 	}
 	group.Go(func() error { return serving.Run(ctx, listener) })
+	group.Go(func() error { return tables.StayReadOnly(ctx, rightsInterval) })
 	return group.Wait()
 }
 

@@ -3,13 +3,18 @@ package store
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"time"
 )
+
+// ErrNotReadOnly means that a role has more rights than to read.
+var ErrNotReadOnly = errors.New("the role may change something")
 
 //go:embed read_only.sql
 var readOnly string
 
-// CheckReadOnly returns an error where the role of this store may change payfold's tables, or may
+// CheckReadOnly returns ErrNotReadOnly where the role of this store may change payfold's tables, or may
 // get the right to: as their owner, or as another role that it may take. It asks the catalogue
 // alone, so it also works before there are tables. It does not look for functions that act as
 // their owner.
@@ -20,7 +25,24 @@ func (s *Store) CheckReadOnly(ctx context.Context) error {
 		return fmt.Errorf("ask what the database role may do: %w", err)
 	}
 	if len(rights) > 0 {
-		return fmt.Errorf("database role %q %s; it must be one that only reads, such as payfold_console of deploy/postgres/roles.sql", role, rights[0])
+		return fmt.Errorf("%w: database role %q %s; it must be one that only reads, such as payfold_console of deploy/postgres/roles.sql", ErrNotReadOnly, role, rights[0])
 	}
 	return nil
+}
+
+// StayReadOnly calls CheckReadOnly again and again. It returns ErrNotReadOnly as soon as the role was
+// given more rights, and nil after cancel. A database that does not answer is asked again.
+func (s *Store) StayReadOnly(ctx context.Context, interval time.Duration) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.CheckReadOnly(ctx); errors.Is(err, ErrNotReadOnly) {
+			return err
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,22 @@ func TestARoleThatMayWriteByADetourIsNotReadOnly(t *testing.T) {
 			require.ErrorContains(t, reader.CheckReadOnly(ctx), does)
 		})
 	}
+}
+
+func TestARoleThatIsGivenMoreRightsLaterIsNoticed(t *testing.T) {
+	ctx, superuser := fixture.Tables(t)
+	role := "reader_" + strings.ToLower(rand.Text())
+	_, err := superuser.Pool().Exec(ctx, "create role "+role+" login password 'x'", pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	reader, err := store.Open(ctx, store.Config{DSN: superuser.Pool().Config().ConnString() + " user=" + role + " password=x"})
+	require.NoError(t, err)
+	defer reader.Close()
+	found := make(chan error, 1)
+	go func() { found <- reader.StayReadOnly(ctx, time.Millisecond) }()
+	require.NoError(t, reader.CheckReadOnly(ctx))
+	_, err = superuser.Pool().Exec(ctx, "grant insert on credits to "+role, pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	err = <-found
+	require.ErrorIs(t, err, store.ErrNotReadOnly)
+	require.ErrorContains(t, err, "portal.credits")
 }
