@@ -22,6 +22,9 @@ type Guard interface {
 	// Protect serves those who may look with pages, and all others with a refusal. What is in
 	// /static is for everybody.
 	Protect(pages http.Handler) http.Handler
+	// HasSession reports whether who looks has a session that a POST to /logout ends, by the
+	// context of the request.
+	HasSession(ctx context.Context) bool
 }
 
 // Config says what a Console shows and to whom.

@@ -28,6 +28,8 @@ type everybody struct{}
 
 func (everybody) Protect(pages http.Handler) http.Handler { return pages }
 
+func (everybody) HasSession(context.Context) bool { return false }
+
 // serve returns a console over the log of a shop, all of which is applied.
 func serve(t *testing.T, change func(*console.Config)) (url string, w *world.World) {
 	t.Helper()
@@ -206,5 +208,28 @@ func TestNamesAndBodiesAreMasked(t *testing.T) {
 		}
 		require.Contains(t, answer.Header.Get("Content-Disposition"), "attachment")
 		require.True(t, json.Valid([]byte(body)))
+	}
+}
+
+// What Postgres says of rows that it refuses repeats them.
+func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
+	const said = "invalid value for Petra Personal"
+	for _, personal := range []bool{false, true} {
+		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
+		_, err := w.DB.Exec(t.Context(), "insert into payfold.poison (log_id, stream_seq, error) select log_id, 1, $1 from payfold.schema_state where schema_name = 'portal'", said)
+		require.NoError(t, err)
+		var event string
+		require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id from portal.processed_event where stream_seq = 1").Scan(&event))
+		for _, path := range []string{"/", "/projectors", "/rejected", "/events/" + event} {
+			_, text := get(t, server, path, "Accept", "application/json")
+			require.Equal(t, personal, strings.Contains(text, said), path)
+			_, text = get(t, server, path)
+			require.True(t, personal || !strings.Contains(text, said), path)
+		}
+		for _, path := range []string{"/rejected", "/events/" + event} {
+			_, text := get(t, server, path)
+			require.Equal(t, personal, strings.Contains(text, said), path)
+			require.Equal(t, !personal, strings.Contains(text, "CONSOLE_SHOW_PERSONAL_DATA"), path)
+		}
 	}
 }

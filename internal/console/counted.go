@@ -11,6 +11,7 @@ func (c *Console) rejected(r *http.Request, asked query) (view, error) {
 	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RejectedAnswer, error) {
 		return c.counter.Rejected(r.Context(), tables)
 	})
+	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, object{out}, nil}, err
 }
 

@@ -62,15 +62,18 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	if err != nil {
 		return view{}, err
 	}
-	switch found := answer.(type) {
-	case report.Event:
-		e := found.EventRows.Event
-		shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
-		return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, answer, nil}, nil
-	case report.Pending:
-		return view{template: "pending.html", title: "Event " + page.Clean(found.EventID), data: found, json: answer}, nil
+	found, ok := answer.(report.Event)
+	if !ok {
+		return view{}, errNoPage
 	}
-	return view{}, errNoPage
+	if q := found.Quarantined; q != nil {
+		masked := []report.Quarantined{*q}
+		c.hidePersonalData(masked)
+		found.Quarantined = &masked[0]
+	}
+	e := found.EventRows.Event
+	shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
+	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, found, nil}, nil
 }
 
 func (c *Console) explain(ctx context.Context, asked query, about report.Question) (_ report.Answer, err error) {

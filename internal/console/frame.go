@@ -17,6 +17,7 @@ type frame struct {
 	Version  string
 	Personal bool // show names and whole bodies
 	Live     bool // whether the page follows the tables
+	Session  bool // whether who looks can log out
 	Menu     []menuItem
 	Data     any
 
@@ -31,7 +32,8 @@ type menuItem struct {
 func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	out := frame{
 		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.EscapedPath(), Search: asked.Get("q"), Version: c.Version,
-		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data, query: asked.Values,
+		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data,
+		Session: c.Guard.HasSession(r.Context()), query: asked.Values,
 	}
 	for _, item := range []menuItem{
 		{Path: "/", Name: "Overview"},

@@ -1,8 +1,12 @@
 package console
 
 import (
+	"context"
 	"net/http"
+	"strconv"
+	"strings"
 
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
@@ -43,10 +47,30 @@ func (c *Console) search(r *http.Request, asked query) (view, error) {
 	hits, err := fromTables(r.Context(), c, asked, func(tables *store.Store) ([]browse.Hit, error) {
 		return browse.Search(r.Context(), tables, asked.Get("q"))
 	})
+	if err == nil && len(hits) == 0 {
+		if pending, ok := c.pending(r.Context(), asked); ok {
+			return view{template: "pending.html", title: "Event " + page.Clean(pending.EventID), data: pending, json: pending}, nil
+		}
+	}
 	out := searchPage{asked.Get("q"), hits}
 	shown := view{template: "search.html", title: "Search", data: out, json: object{out}}
 	if len(out.Hits) == 1 {
 		shown.onlyHit = &out.Hits[0]
 	}
 	return shown, err
+}
+
+// pending looks in the log for the message whose sequence is searched for. The live tables do not
+// have it.
+func (c *Console) pending(ctx context.Context, asked query) (found report.Pending, ok bool) {
+	seq, err := strconv.ParseUint(strings.TrimSpace(asked.Get("q")), 10, 64)
+	if err != nil || seq == 0 || asked.schema != "" {
+		return found, false
+	}
+	answer, err := report.Explain(ctx, c.Log, c.Tables, report.Question{Seq: seq, Limit: 1})
+	if err != nil {
+		return found, false
+	}
+	found, ok = answer.(report.Pending)
+	return found, ok
 }

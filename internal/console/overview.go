@@ -39,6 +39,9 @@ func (c *Console) overview(r *http.Request, asked query) (view, error) {
 		out.Revenue, err = c.counter.Revenue(ctx, tables, overviewDays)
 		return err
 	})
+	if out.Database != nil {
+		c.hidePersonalData(out.Database.Quarantined.Newest)
+	}
 	out.Charts = charts(out.Revenue, overviewDays)
 	out.Concerns = concerns(out.Status)
 	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err

@@ -9,6 +9,9 @@ import (
 
 func (c *Console) projectors(r *http.Request, _ query) (view, error) {
 	status, err := browse.Projectors(r.Context(), c.Log, c.Tables)
+	if status.Database != nil {
+		c.hidePersonalData(status.Database.Quarantined.Newest)
+	}
 	return view{"projectors.html", "Projectors", status.Moment, status, object{status}, nil}, err
 }
 

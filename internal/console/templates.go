@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,12 +53,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(sources, "templates/*.html"))
 
 // at formats a time; the zero time is a dash.
-func at(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
-}
+func at(t time.Time) string { return cmp.Or(page.Time(t), "–") }
 
 // digits formats a whole number, or a pointer to one, in plain digits; nil is a dash.
 func digits(n any) string {
@@ -77,7 +72,7 @@ func money(amount *int64, currency string) string {
 	if amount == nil {
 		return "–"
 	}
-	return strings.TrimSpace(strconv.FormatInt(*amount, 10) + " " + page.Clean(currency))
+	return page.Money(*amount, currency)
 }
 
 // ago says how long before now a time is, roughly.
@@ -110,6 +105,17 @@ func mask(show bool, text string) string {
 		return text
 	}
 	return string([]rune(text)[:1]) + "•••"
+}
+
+// hidePersonalData replaces what the database said of rows that it refused: it may repeat names and
+// bodies.
+func (c *Console) hidePersonalData(refused []report.Quarantined) {
+	if c.ShowPersonalData {
+		return
+	}
+	for i := range refused {
+		refused[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
+	}
 }
 
 // balanceLine is a ledger line with the sum of all lines up to it.

@@ -8,7 +8,7 @@
 // people log in.
 //
 // A session is a cookie, signed with a key of the process: it ends after sessionTime, with the ID
-// token, and with the process. It does not contain the token.
+// token, with a logout, and with the process. It does not contain the token.
 //
 // The log names who logged in and which attempts failed. It has no token, code or cookie.
 package access

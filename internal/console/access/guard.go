@@ -24,6 +24,7 @@ type Guard struct {
 	issuer   *issuer // nil: none
 	seals    seals
 	logins   logins
+	ended    endedSessions
 	failures failures
 	logger   *slog.Logger
 	now      func() time.Time
@@ -86,6 +87,8 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.answer(w, r, otherSite) }))
 	protected := crossOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case g.takesLogout(r):
+			g.logOut(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			g.answer(w, r, wrongMethod)
 		case isEmbedded(r):
@@ -144,17 +147,23 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler
 
 type viewerKey struct{}
 
+// viewer is who looks.
+type viewer struct {
+	name    string
+	session bool // that a cookie of ours keeps
+}
+
 // Viewer returns who looks: "token", the user that the proxy names, or the verified e-mail address
 // or else the subject that the issuer names. It is empty outside of Protect.
 func Viewer(ctx context.Context) string {
-	viewer, _ := ctx.Value(viewerKey{}).(string)
-	return viewer
+	who, _ := ctx.Value(viewerKey{}).(viewer)
+	return who.name
 }
 
 // show serves the pages. A page that stays open, such as a stream of events, ends with the
 // session.
-func (g *Guard) show(w http.ResponseWriter, r *http.Request, pages http.Handler, viewer string, ends time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), viewerKey{}, viewer), ends.Sub(g.now()))
+func (g *Guard) show(w http.ResponseWriter, r *http.Request, pages http.Handler, who viewer, ends time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), viewerKey{}, who), ends.Sub(g.now()))
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone()
@@ -173,7 +182,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, viewer string, end
 		ends = latest
 	}
 	g.logger.InfoContext(r.Context(), "somebody logged in to the console", "viewer", viewer, "peer", peerOf(r).String())
-	g.setCookie(w, r, sessionCookie, viewer, ends, http.SameSiteStrictMode)
+	g.setCookie(w, r, sessionCookie, rand.Text()+" "+viewer, ends, http.SameSiteStrictMode)
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		w.Header().Set("Refresh", "0;url="+to)
 		g.answer(w, r, loggedIn(to))

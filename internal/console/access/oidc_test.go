@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/console/access"
+	issuers "github.com/payfold/payfold/internal/testenv/issuer"
 )
 
 // login opens a page, and clicks on what its refusal offers.
@@ -30,13 +32,13 @@ func (b *browser) login(page string) (*http.Response, string) {
 func TestPeopleLogInAtTheIssuer(t *testing.T) {
 	t.Parallel()
 	for name, sign := range map[string]func(*issuer) func(map[string]any) string{
-		"RSA":            func(i *issuer) func(map[string]any) string { return i.sign },
-		"elliptic curve": func(i *issuer) func(map[string]any) string { return i.es256 },
+		"RSA":            func(i *issuer) func(map[string]any) string { return i.Sign },
+		"elliptic curve": func(i *issuer) func(map[string]any) string { return i.ES256 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			issuer := newIssuer(t)
-			issuer.sign = sign(issuer)
+			issuer.Sign = sign(issuer)
 			w := issuer.console(nil)
 			b := w.browser(consoleHost)
 			out, address := b.login("/events?type=a")
@@ -60,7 +62,7 @@ func TestASessionEndsWithTheIDToken(t *testing.T) {
 	} {
 		issuer := newIssuer(t)
 		w := issuer.console(nil)
-		issuer.claims = map[string]any{"exp": w.clock.Now().Add(c.vouched).Unix()}
+		issuer.Claims = map[string]any{"exp": w.clock.Now().Add(c.vouched).Unix()}
 		b := w.browser(consoleHost)
 		b.login("/")
 		w.clock.Advance(c.session - time.Second)
@@ -86,7 +88,7 @@ func TestAnEMailAddressIsShownOnlyIfItIsVerified(t *testing.T) {
 		"no name":             {map[string]any{"email": "a\u202eb@example.com"}, "subject-1"},
 	} {
 		issuer := newIssuer(t)
-		issuer.claims = c.claims
+		issuer.Claims = c.claims
 		out, _ := issuer.console(nil).browser(consoleHost).login("/")
 		require.Equal(t, "seen by "+c.viewer, body(t, out), name)
 	}
@@ -106,7 +108,7 @@ func TestAnEMailAddressThatTheIDTokenLacksIsAskedFor(t *testing.T) {
 		"the ID token has one": {map[string]any{"sub": "subject-1", "email": "bea@example.com", "email_verified": true}, nil, "seen by Anna@example.com"},
 	} {
 		issuer := newIssuer(t)
-		issuer.info, issuer.claims = c.info, c.claims
+		issuer.Info, issuer.Claims = c.info, c.claims
 		out, _ := issuer.console(nil).browser(consoleHost).login("/")
 		require.Contains(t, body(t, out), c.shown, name)
 	}
@@ -129,12 +131,12 @@ func TestOnlyThoseMayLookWhoAreAllowed(t *testing.T) {
 		"":                              http.StatusForbidden,
 	} {
 		issuer := newIssuer(t)
-		issuer.claims = map[string]any{"email": email}
+		issuer.Claims = map[string]any{"email": email}
 		out, _ := issuer.console(allowed).browser(consoleHost).login("/")
 		require.Equal(t, status, out.StatusCode, email)
 	}
 	issuer := newIssuer(t)
-	issuer.claims = map[string]any{"email_verified": false}
+	issuer.Claims = map[string]any{"email_verified": false}
 	out, _ := issuer.console(allowed).browser(consoleHost).login("/")
 	require.Equal(t, http.StatusForbidden, out.StatusCode, "not verified")
 }
@@ -142,44 +144,44 @@ func TestOnlyThoseMayLookWhoAreAllowed(t *testing.T) {
 func TestAnIDTokenThatIsNotForThisLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, forge := range map[string]func(*issuer, *world){
-		"wrong nonce":    func(i *issuer, _ *world) { i.claims = map[string]any{"nonce": "another"} },
-		"no nonce":       func(i *issuer, _ *world) { i.claims = map[string]any{"nonce": nil} },
-		"wrong audience": func(i *issuer, _ *world) { i.claims = map[string]any{"aud": "another"} },
-		"no audience":    func(i *issuer, _ *world) { i.claims = map[string]any{"aud": []string{}} },
+		"wrong nonce":    func(i *issuer, _ *world) { i.Claims = map[string]any{"nonce": "another"} },
+		"no nonce":       func(i *issuer, _ *world) { i.Claims = map[string]any{"nonce": nil} },
+		"wrong audience": func(i *issuer, _ *world) { i.Claims = map[string]any{"aud": "another"} },
+		"no audience":    func(i *issuer, _ *world) { i.Claims = map[string]any{"aud": []string{}} },
 		"another party": func(i *issuer, _ *world) {
-			i.claims = map[string]any{"aud": []string{clientID, "another"}, "azp": "another"}
+			i.Claims = map[string]any{"aud": []string{issuers.ClientID, "another"}, "azp": "another"}
 		},
-		"wrong issuer":     func(i *issuer, _ *world) { i.claims = map[string]any{"iss": "https://evil.example"} },
-		"expired":          func(i *issuer, w *world) { i.claims = map[string]any{"exp": w.clock.Now().Add(-time.Second).Unix()} },
-		"no expiry":        func(i *issuer, _ *world) { i.claims = map[string]any{"exp": nil} },
-		"not yet valid":    func(i *issuer, w *world) { i.claims = map[string]any{"nbf": w.clock.Now().Add(time.Hour).Unix()} },
-		"nobody":           func(i *issuer, _ *world) { i.claims = map[string]any{"sub": "", "email": ""} },
-		"claims of a list": func(i *issuer, _ *world) { i.claims = map[string]any{"email": []string{"a@example.com"}} },
+		"wrong issuer":     func(i *issuer, _ *world) { i.Claims = map[string]any{"iss": "https://evil.example"} },
+		"expired":          func(i *issuer, w *world) { i.Claims = map[string]any{"exp": w.clock.Now().Add(-time.Second).Unix()} },
+		"no expiry":        func(i *issuer, _ *world) { i.Claims = map[string]any{"exp": nil} },
+		"not yet valid":    func(i *issuer, w *world) { i.Claims = map[string]any{"nbf": w.clock.Now().Add(time.Hour).Unix()} },
+		"nobody":           func(i *issuer, _ *world) { i.Claims = map[string]any{"sub": "", "email": ""} },
+		"claims of a list": func(i *issuer, _ *world) { i.Claims = map[string]any{"email": []string{"a@example.com"}} },
 		"no algorithm": func(i *issuer, _ *world) {
-			i.sign = func(claims map[string]any) string { return i.unsigned("none", "rsa", claims) + "." }
+			i.Sign = func(claims map[string]any) string { return i.Unsigned("none", "rsa", claims) + "." }
 		},
 		"a foreign key": func(i *issuer, _ *world) {
 			foreign, err := rsa.GenerateKey(rand.Reader, 2048)
 			require.NoError(i.t, err)
-			i.sign = func(claims map[string]any) string { return i.rs256(foreign, claims) }
+			i.Sign = func(claims map[string]any) string { return i.RS256(foreign, claims) }
 		},
 		"the public key as a secret": func(i *issuer, _ *world) {
-			i.sign = func(claims map[string]any) string {
-				text := i.unsigned("HS256", "rsa", claims)
-				mac := hmac.New(sha256.New, x509.MarshalPKCS1PublicKey(&i.key.PublicKey))
+			i.Sign = func(claims map[string]any) string {
+				text := i.Unsigned("HS256", "rsa", claims)
+				mac := hmac.New(sha256.New, x509.MarshalPKCS1PublicKey(&i.Key.PublicKey))
 				mac.Write([]byte(text))
-				return text + "." + encoded(mac.Sum(nil))
+				return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 			}
 		},
 		"other claims under the signature": func(i *issuer, _ *world) {
-			i.sign = func(claims map[string]any) string {
-				signed := i.rs256(i.key, claims)
+			i.Sign = func(claims map[string]any) string {
+				signed := i.RS256(i.Key, claims)
 				other := maps.Clone(claims)
 				other["sub"] = "root"
-				return i.unsigned("RS256", "rsa", other) + signed[len(i.unsigned("RS256", "rsa", claims)):]
+				return i.Unsigned("RS256", "rsa", other) + signed[len(i.Unsigned("RS256", "rsa", claims)):]
 			}
 		},
-		"no ID token": func(i *issuer, _ *world) { i.sign = func(map[string]any) string { return "" } },
+		"no ID token": func(i *issuer, _ *world) { i.Sign = func(map[string]any) string { return "" } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +275,7 @@ func TestALoginIsUsedOnceAndByTheBrowserThatBeganIt(t *testing.T) {
 			require.Contains(t, w.log.String(), c.reason)
 			require.NotContains(t, w.log.String(), code)
 			require.NotContains(t, w.log.String(), "the code of somebody")
-			require.NotContains(t, w.log.String(), clientSecret)
+			require.NotContains(t, w.log.String(), issuers.ClientSecret)
 		})
 	}
 }
@@ -281,7 +283,7 @@ func TestALoginIsUsedOnceAndByTheBrowserThatBeganIt(t *testing.T) {
 func TestTheIssuersRefusalIsLogged(t *testing.T) {
 	t.Parallel()
 	issuer := newIssuer(t)
-	issuer.refusal = "access_denied\n<b>"
+	issuer.Refusal = "access_denied\n<b>"
 	w := issuer.console(nil)
 	out, _ := w.browser(consoleHost).login("/")
 	require.Equal(t, http.StatusUnauthorized, out.StatusCode)
@@ -302,24 +304,24 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 func TestTheConsoleStartsWhileTheIssuerIsAway(t *testing.T) {
 	t.Parallel()
 	issuer := newIssuer(t)
-	issuer.away = true
+	issuer.Away = true
 	w := issuer.console(nil)
 	require.Equal(t, 1, w.log.count(`level=WARN msg="the issuer does not answer; it is asked again when somebody logs in"`))
 	for range 20 {
 		require.Contains(t, w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost)), "The issuer does not answer")
 	}
-	require.Equal(t, 1, issuer.asked, "not at each login")
+	require.Equal(t, 1, issuer.Asked, "not at each login")
 	w.clock.Advance(time.Second)
 	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
-	require.Equal(t, 2, issuer.asked)
+	require.Equal(t, 2, issuer.Asked)
 
-	issuer.meanwhile = func() { w.clock.Advance(5 * time.Second) }
+	issuer.Meanwhile = func() { w.clock.Advance(5 * time.Second) }
 	w.clock.Advance(time.Second)
 	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
 	w.refused(http.StatusServiceUnavailable, "/login", to(consoleHost))
-	require.Equal(t, 3, issuer.asked, "those who waited for a slow answer do not ask again")
+	require.Equal(t, 3, issuer.Asked, "those who waited for a slow answer do not ask again")
 
-	issuer.away = false
+	issuer.Away = false
 	w.clock.Advance(time.Second)
 	require.Equal(t, http.StatusSeeOther, w.ask("/login", to(consoleHost), hungUp).Code, "nor does somebody who hangs up end the question")
 	out, _ := w.browser(consoleHost).login("/")
@@ -334,6 +336,6 @@ func TestWithAnIssuerATokenWorksOnlyIfItIsConfigured(t *testing.T) {
 	for _, changes := range [][]change{nil, {with("Authorization", "Bearer ")}} {
 		w.refused(http.StatusUnauthorized, "/?token=", changes...)
 	}
-	w = setup(t, access.Config{Token: token, PublicURL: consoleURL, OIDC: access.OIDC{Issuer: issuer.server.URL, ClientID: clientID}})
+	w = setup(t, access.Config{Token: token, PublicURL: consoleURL, OIDC: access.OIDC{Issuer: issuer.URL, ClientID: issuers.ClientID}})
 	require.Equal(t, "token", w.viewer("/", with("Authorization", "Bearer "+token)))
 }

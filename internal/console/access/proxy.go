@@ -49,7 +49,7 @@ func (g *Guard) takeUser(w http.ResponseWriter, r *http.Request, pages http.Hand
 		g.answer(w, r, unnamed)
 		return
 	}
-	g.show(w, r, pages, user, g.now().Add(sessionTime))
+	g.show(w, r, pages, viewer{name: user}, g.now().Add(sessionTime))
 }
 
 // maxNameBytes is longer than any e-mail address.

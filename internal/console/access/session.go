@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,20 @@ const (
 	sessionCookie = "payfold-console"
 	loginCookie   = "payfold-login"
 )
+
+// session is what a session's cookie says.
+type session struct {
+	id, viewer string
+	ends       time.Time
+}
+
+// session returns the session of a browser, if it has one that counts.
+func (g *Guard) session(r *http.Request) (s session, ok bool) {
+	text, ends, ok := g.cookie(r, sessionCookie)
+	s.ends = ends
+	s.id, s.viewer, _ = strings.Cut(text, " ")
+	return s, ok && !g.ended.has(s)
+}
 
 // seals signs short texts with a key that only this process has. So no seal outlives it.
 type seals struct{ key []byte }

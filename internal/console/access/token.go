@@ -27,8 +27,8 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given string) 
 // takeCredentials serves who has a session or, as a script, the token. Other credentials do not
 // count: a proxy may pass on those that it was given itself.
 func (g *Guard) takeCredentials(w http.ResponseWriter, r *http.Request, pages http.Handler) {
-	if viewer, ends, ok := g.cookie(r, sessionCookie); ok {
-		g.show(w, r, pages, viewer, ends)
+	if s, ok := g.session(r); ok {
+		g.show(w, r, pages, viewer{s.viewer, true}, s.ends)
 		return
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -38,7 +38,7 @@ func (g *Guard) takeCredentials(w http.ResponseWriter, r *http.Request, pages ht
 	case !g.seals.equal(strings.TrimSpace(given), g.token):
 		g.fail(w, r, wrongToken, errWrongToken)
 	default:
-		g.show(w, r, pages, tokenViewer, g.now().Add(sessionTime))
+		g.show(w, r, pages, viewer{name: tokenViewer}, g.now().Add(sessionTime))
 	}
 }
 

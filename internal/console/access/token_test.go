@@ -170,3 +170,39 @@ func TestAFailedAttemptIsLoggedWithoutTheToken(t *testing.T) {
 	require.Equal(t, 1, w.log.count(`level=INFO msg="somebody logged in to the console" viewer=token peer=127.0.0.1`))
 	require.NotContains(t, w.log.String(), token)
 }
+
+func TestALogoutEndsOneSession(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{Token: token})
+	mine, other := w.session(), w.session()
+	require.True(t, w.hasSession(cookie(mine)))
+	require.False(t, w.hasSession(with("Authorization", "Bearer "+token)), "a script has none")
+
+	w.refused(http.StatusForbidden, "/logout", by(http.MethodPost), cookie(mine), fetched("cross-site", "navigate", "document"))
+	w.refused(http.StatusForbidden, "/logout", by(http.MethodPost), cookie(mine), with("Origin", "http://evil.example"))
+	require.Equal(t, "token", w.viewer("/", cookie(mine)), "no other site can log somebody out")
+
+	out := w.ask("/logout", by(http.MethodPost), cookie(mine), fetched("same-origin", "navigate", "document"))
+	require.Equal(t, http.StatusOK, out.Code)
+	require.Contains(t, out.Body.String(), "You are logged out")
+	require.Negative(t, onlyCookie(t, out).MaxAge)
+	w.refused(http.StatusUnauthorized, "/", cookie(mine))
+	require.Equal(t, "token", w.viewer("/", cookie(other)))
+	require.Equal(t, 1, w.log.count(`msg="somebody logged out of the console" viewer=token`))
+	require.Equal(t, http.StatusOK, w.ask("/logout", by(http.MethodPost)).Code, "without a session")
+	require.Equal(t, 1, w.log.count("logged out"))
+}
+
+// hasSession reports whether the page may offer to log out.
+func (w *world) hasSession(changes ...change) bool {
+	w.t.Helper()
+	w.viewer("/", changes...)
+	return w.guard.HasSession(w.seen.Context())
+}
+
+func TestAUserOfAProxyCannotLogOutHere(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{ProxyHeader: "X-User", TrustedProxies: []string{"127.0.0.1"}})
+	require.False(t, w.hasSession(with("X-User", "anna")))
+	w.refused(http.StatusMethodNotAllowed, "/logout", by(http.MethodPost), with("X-User", "anna"))
+}

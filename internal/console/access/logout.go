@@ -1,0 +1,67 @@
+package access
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// logoutPath takes a POST that ends the session of the browser. It is the only one that the console
+// takes.
+const logoutPath = "/logout"
+
+// HasSession reports whether who looks has a session, which a POST to /logout ends. Scripts have
+// none, and neither has a user whom a proxy names.
+func (g *Guard) HasSession(ctx context.Context) bool {
+	who, _ := ctx.Value(viewerKey{}).(viewer)
+	return who.session
+}
+
+// takesLogout reports whether a request is one to log out.
+func (g *Guard) takesLogout(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == logoutPath && !g.proxy.trusts(peerOf(r))
+}
+
+// logOut ends the session of the browser: the cookie, of which nobody else's copy counts any more.
+func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
+	if s, ok := g.session(r); ok {
+		g.ended.add(s, g.now())
+		g.logger.InfoContext(r.Context(), "somebody logged out of the console", "viewer", s.viewer, "peer", peerOf(r).String())
+	}
+	g.deleteCookie(w, r, sessionCookie, http.SameSiteStrictMode)
+	out := g.loggedOut(r)
+	out.status, out.title = http.StatusOK, "You are logged out"
+	if g.issuer != nil {
+		out.detail = "The session at " + g.issuer.name() + " goes on: whoever uses this browser may be able to log in without a password."
+		out.links = []link{{loginPath, "Log in again"}}
+	}
+	g.answer(w, r, out)
+}
+
+// endedSessions are sessions that count no more although they are not over. Its zero value is ready.
+type endedSessions struct {
+	mu   sync.Mutex
+	ends map[string]time.Time // by the session's id
+}
+
+func (e *endedSessions) add(s session, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ends == nil {
+		e.ends = map[string]time.Time{}
+	}
+	for id, ends := range e.ends {
+		if !now.Before(ends) {
+			delete(e.ends, id)
+		}
+	}
+	e.ends[s.id] = s.ends
+}
+
+func (e *endedSessions) has(s session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ended := e.ends[s.id]
+	return ended
+}
