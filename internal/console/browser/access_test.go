@@ -3,10 +3,17 @@ package browser
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/issuer"
+	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
 func TestTheLinkOpensTheConsoleForOneBrowser(t *testing.T) {
@@ -48,4 +55,91 @@ func TestPersonalDataIsMaskedWhereNothingElseIsSaid(t *testing.T) {
 	}
 	require.Equal(t, http.StatusForbidden, ask[int](masked, `fetch("/events/`+packEvent+`/body").then(r => r.status)`))
 	require.Equal(t, http.StatusOK, ask[int](open, `fetch("/events/`+packEvent+`/body").then(r => r.status)`))
+}
+
+func TestSomebodyLogsOut(t *testing.T) {
+	w := setup(t)
+	for _, scripts := range []bool{true, false} {
+		tab, other := w.console.newTab(t), w.console.newTab(t)
+		if !scripts {
+			tab.disableScripts()
+		}
+		tab.open("/events")
+		require.Equal(t, http.StatusOK, tab.load(chromedp.Click(chromedp.CSS(logout))))
+		require.Equal(t, "You are logged out", heading(tab))
+		if scripts {
+			tab.requireAccessible()
+		}
+		tab.requireNoFaults()
+		require.Equal(t, http.StatusUnauthorized, tab.open("/events"))
+		require.Equal(t, http.StatusOK, other.open("/events"), "somebody else's session goes on")
+	}
+}
+
+const logout = `form[action="/logout"] button`
+
+func heading(b *tab) string { return ask[string](b, `document.querySelector("h1").textContent`) }
+
+func TestAProxyLogsIn(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	behind := ports.Free(t)
+	target, err := url.Parse("http://" + behind)
+	require.NoError(t, err)
+	forward := httputil.NewSingleHostReverseProxy(target)
+	proxy := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-Forwarded-User", "anna")
+		forward.ServeHTTP(out, r)
+	}))
+	t.Cleanup(proxy.Close)
+	w.startGuarded(behind, "CONSOLE_PROXY_HEADER=X-Forwarded-User", "CONSOLE_TRUSTED_PROXIES=127.0.0.1")
+	tab := (&console{url: proxy.URL}).strangersTab(t)
+	require.Equal(t, http.StatusOK, tab.open("/users/"+buyer))
+	require.Zero(t, ask[int](tab, `document.querySelectorAll('`+logout+`').length`), "the proxy logs out")
+	tab.awaitTrue(followsTheTables)
+	w.deliver(pack("evt_live", buyer, 1))
+	tab.awaitTrue(has("evt_live"))
+	tab.requireNoFaults()
+	around := (&console{url: "http://" + behind}).strangersTab(t)
+	require.Equal(t, http.StatusUnauthorized, around.open("/users/"+buyer))
+	around.requireAccessible()
+}
+
+func TestAnIssuerLogsIn(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	address := ports.Free(t)
+	_, port, _ := strings.Cut(address, ":")
+	open := &console{url: "http://localhost:" + port}
+	provider := issuer.New(t, open.url)
+	w.startGuarded(address, "CONSOLE_PUBLIC_URL="+open.url, "CONSOLE_OIDC_ISSUER="+provider.URL,
+		"CONSOLE_OIDC_CLIENT_ID="+issuer.ClientID, "CONSOLE_OIDC_CLIENT_SECRET="+issuer.ClientSecret, "CONSOLE_OIDC_ALLOWED=anna@example.com")
+	tab := open.strangersTab(t)
+	require.Equal(t, http.StatusUnauthorized, tab.open("/users/"+buyer))
+	tab.requireAccessible()
+	tab.takeFaults() // the status, which the browser tells of
+	login := chromedp.Click(chromedp.CSS(`a[href^="/login"]`))
+	tab.do(login)
+	tab.awaitTrue(`document.querySelector("h1")?.textContent === "Customer ` + buyer + `"`)
+	require.Equal(t, "/users/"+buyer, tab.path(), "where it was going")
+	tab.requireOnlyVisits(provider.URL)
+
+	tab.awaitTrue(followsTheTables)
+	require.Equal(t, http.StatusOK, tab.load(chromedp.Click(chromedp.CSS(logout))))
+	require.Contains(t, ask[string](tab, `document.body.innerText`), "The session at")
+	require.Equal(t, http.StatusUnauthorized, tab.open("/users/"+buyer))
+	tab.takeFaults()
+
+	provider.Claims = map[string]any{"email": "bea@example.com"}
+	tab.do(login)
+	tab.awaitTrue(`document.querySelector("h1")?.textContent === "You may not look"`)
+	tab.requireAccessible()
+}
+
+// requireOnlyVisits requires that pages did nothing wrong but to lead to another site.
+func (b *tab) requireOnlyVisits(site string) {
+	b.t.Helper()
+	for _, fault := range b.takeFaults() {
+		require.Contains(b.t, fault, "a request to another host: "+site)
+	}
 }

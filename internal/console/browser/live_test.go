@@ -2,6 +2,10 @@ package browser
 
 import (
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -71,4 +75,57 @@ func TestAPageDoesNotChangeUnderSomebodyWhoTypes(t *testing.T) {
 	typing.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	typing.awaitTrue(has("evt_live"))
 	typing.requireNoFaults()
+}
+
+// What the console counts in the background appears by itself.
+func TestWhatIsCountedAppearsWithoutAReload(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	plain := w.console.strangersTab(t)
+	plain.disableScripts()
+	require.Equal(t, http.StatusOK, plain.open("/?token="+w.console.token))
+	require.Contains(t, plain.main(), "It is being added up.", "nobody asked before")
+	plain.requireNoFaults()
+	tab := w.startConsole().newTab(t) // which opens its overview
+	tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true`))
+	tab.awaitTrue(has("EUR"))
+	tab.awaitTrue(`!/being (counted|added)/.test(document.querySelector("main").innerText)`)
+	require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
+	tab.requireNoFaults()
+}
+
+func TestInvitationsAndRebuildsAppearWithoutAReload(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	invitations, schemas := w.console.newTab(t), w.console.newTab(t)
+	invitations.open("/invitations")
+	schemas.open("/schemas")
+	for _, tab := range []*tab{invitations, schemas} {
+		tab.awaitTrue(followsTheTables)
+		tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true`))
+	}
+	w.invite()
+	require.Zero(t, w.projector("rebuild", "--schema", "beside").ExitCode)
+	invitations.awaitTrue(has("acme/tool"))
+	schemas.awaitTrue(has("beside"))
+	for _, tab := range []*tab{invitations, schemas} {
+		require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
+		tab.requireNoFaults()
+	}
+}
+
+func TestAnEventThatIsNotAppliedYetIsFoundByItsPlace(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	tab := w.console.newTab(t)
+	w.tables.Signal(syscall.SIGSTOP)
+	defer w.tables.Signal(syscall.SIGCONT)
+	w.send(pack("evt_waiting", buyer, 1))
+	place := fmt.Sprint(len(shop())) // the shop's last event is a duplicate that the log does not take
+	require.Equal(t, http.StatusOK, tab.open("/search?q="+place))
+	require.Contains(t, tab.main(), "Event evt_waiting")
+	require.Contains(t, tab.main(), "Not applied yet")
+	tab.requireAccessible()
+	tab.requireNoFaults()
+	require.NoError(t, os.WriteFile(filepath.Join(pictureFolder(t), "pending.png"), tab.picture(), 0o644))
 }

@@ -24,6 +24,8 @@ var pages = []struct {
 	{"event-rejected", "/events/evt_too_many", 200, "Event evt_too_many"},
 	{"event-hostile", "/events/" + hostileEvent, 200, "Event " + hostileEvent},
 	{"customer", "/users/" + buyer, 200, "Customer " + buyer},
+	{"customer-newest", "/users/" + buyer + "?limit=2", 200, "Customer " + buyer},
+	{"customer-older", "/users/" + buyer + "?limit=2&before=7", 200, "Customer " + buyer},
 	{"customer-subscription", "/users/" + subscriber, 200, "Customer " + subscriber},
 	{"customer-licence", "/users/" + developer, 200, "Customer " + developer},
 	{"customer-hostile", "/users/" + url.PathEscape(hostileUser), 200, "Customer " + hostileUser},
@@ -39,6 +41,7 @@ var pages = []struct {
 	{"revenue", "/revenue", 200, "Revenue by day"},
 	{"schemas", "/schemas", 200, "Schemas"},
 	{"invitations", "/invitations", 200, "Invitations"},
+	{"invitations-failed", "/invitations?status=failed", 200, "Invitations"},
 	{"as-of", "/?schema=month_end", 200, "Overview"},
 	{"as-of-customer", "/users/" + buyer + "?schema=month_end", 200, "Customer " + buyer},
 	{"projectors", "/projectors", 200, "Projectors"},
@@ -52,7 +55,7 @@ var pages = []struct {
 var looks = []struct {
 	width  int64
 	scheme string
-}{{wide, "light"}, {wide, "dark"}, {narrow, "light"}, {narrow, "dark"}}
+}{{wide, "light"}, {wide, "dark"}, {narrow, "light"}, {narrow, "dark"}, {zoomed, "light"}}
 
 // shopWithAMonthEnd is a shop with tables of another moment beside the live ones, and a tab in its
 // console, which shows everything.
@@ -62,6 +65,7 @@ func shopWithAMonthEnd(t *testing.T) (*world, *tab) {
 	w.deliver(shop()...)
 	rebuilt := w.projector("rebuild", "--schema", "month_end", "--until-seq", "10")
 	require.Zero(t, rebuilt.ExitCode, rebuilt.Output)
+	w.invite()
 	tab := w.console.newTab(t)
 	tab.awaitCounted()
 	return w, tab

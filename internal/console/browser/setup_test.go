@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -54,6 +55,7 @@ type world struct {
 	t        *testing.T
 	dir      string
 	provider *testenv.Provider
+	tables   *testenv.Program // the projector
 	console  *console
 }
 
@@ -76,7 +78,8 @@ func setup(t *testing.T, env ...string) *world {
 	w.provider = &testenv.Provider{URL: "http://" + listen + "/api/payments/provider/webhook", Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}
 	t.Cleanup(w.provider.Client.CloseIdleConnections)
 	w.start("ingest", "LISTEN_ADDR="+listen).WaitFor(t, `msg="receiving deliveries"`)
-	w.start("projector").WaitFor(t, "msg=projecting")
+	w.tables = w.start("projector")
+	w.tables.WaitFor(t, "msg=projecting")
 	w.console = w.startConsole(env...)
 	return w
 }
@@ -94,11 +97,16 @@ func (w *world) env() []string {
 // startConsole starts one more console.
 func (w *world) startConsole(env ...string) *console {
 	w.t.Helper()
-	command := exec.Command(filepath.Join(bin, "projector"), "console")
-	link := testenv.StartCommand(w.t, command, append(append(w.env(), "CONSOLE_ADDR=127.0.0.1:0"), env...)).WaitFor(w.t, "console: ")
-	url, token, found := strings.Cut(link, "/?token=")
-	require.True(w.t, found, link)
+	url, token, found := strings.Cut(w.startGuarded("127.0.0.1:0", env...), "/?token=")
+	require.True(w.t, found, url)
 	return &console{url: url, token: token}
+}
+
+// startGuarded starts a console at an address, and returns its link.
+func (w *world) startGuarded(address string, env ...string) string {
+	w.t.Helper()
+	command := exec.Command(filepath.Join(bin, "projector"), "console")
+	return testenv.StartCommand(w.t, command, append(append(w.env(), "CONSOLE_ADDR="+address), env...)).WaitFor(w.t, "console: ")
 }
 
 // finished is a command that has ended.
@@ -134,6 +142,30 @@ func (w *world) deliver(bodies ...string) {
 		w.send(body)
 	}
 	w.awaitApplied()
+}
+
+// database is a connection of the owner of the tables.
+func (w *world) database() *pgx.Conn {
+	w.t.Helper()
+	dsn, err := os.ReadFile(filepath.Join(w.dir, "postgres.dsn"))
+	require.NoError(w.t, err)
+	db, err := pgx.Connect(w.t.Context(), strings.TrimSpace(string(dsn)))
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = db.Close(context.Background()) })
+	return db
+}
+
+// invite records what a projector with a repository would have done, as if GitHub had answered.
+func (w *world) invite() {
+	w.t.Helper()
+	_, err := w.database().Exec(w.t.Context(), `
+		insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, invited_at, activated_at, due_at, changed_at)
+		select case when i = 1 then $1 else 'u_developer_' || i end, 'acme/tool', case when i = 1 then 'pay_licence' else 'pay_licence_' || i end,
+			case when i = 1 then $2 else $2 || '-' || i end, status, case when status = 'failed' then 'GitHub does not know this user' end, now(), now(), now(), now()
+		from unnest(array['invited', 'pending', 'collaborator', 'failed', 'expired', 'declined', 'withdrawn']) with ordinality as of(status, i)`, developer, people[2])
+	require.NoError(w.t, err)
+	_, err = w.database().Exec(w.t.Context(), "insert into payfold.invitation_pause values ('acme/tool', now() + interval '1 hour', 'limit', 'GitHub wants a pause')")
+	require.NoError(w.t, err)
 }
 
 func (w *world) await(what string, condition func() bool) {

@@ -46,6 +46,7 @@ func startBrowser() (stop func(), err error) {
 
 const (
 	wide, narrow, height = 1280, 360, 900
+	zoomed               = wide / 2 // the window of somebody who enlarges everything to 200 %
 )
 
 // tab is one tab of a browser that has opened nothing else. It remembers what pages did wrong.
@@ -236,7 +237,11 @@ func (b *tab) path() string {
 // look sets how the browser looks: the width of its window, and whether pages are dark.
 func (b *tab) look(width int64, scheme string) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, height), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+	var options []chromedp.EmulateViewportOption
+	if width == zoomed {
+		options = append(options, chromedp.EmulateScale(2))
+	}
+	b.do(chromedp.EmulateViewport(width, height, options...), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		})
