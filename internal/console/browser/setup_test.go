@@ -160,11 +160,10 @@ func (w *world) invite() {
 	w.t.Helper()
 	_, err := w.database().Exec(w.t.Context(), `
 		insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, invited_at, activated_at, due_at, changed_at)
-		select case when i = 1 then $1 else 'u_developer_' || i end, 'acme/tool', case when i = 1 then 'pay_licence' else 'pay_licence_' || i end,
-			case when i = 1 then $2 else $2 || '-' || i end, status, case when status = 'failed' then 'GitHub does not know this user' end, now(), now(), now(), now()
+		select $1, 'acme/tool-' || i, 'pay_licence', $2, status, case when status = 'failed' then 'GitHub does not know this user' end, now(), now(), now(), now()
 		from unnest(array['invited', 'pending', 'collaborator', 'failed', 'expired', 'declined', 'withdrawn']) with ordinality as of(status, i)`, developer, people[2])
 	require.NoError(w.t, err)
-	_, err = w.database().Exec(w.t.Context(), "insert into payfold.invitation_pause values ('acme/tool', now() + interval '1 hour', 'limit', 'GitHub wants a pause')")
+	_, err = w.database().Exec(w.t.Context(), "insert into payfold.invitation_pause values ('acme/tool-1', now() + interval '1 hour', 'limit', 'GitHub wants a pause')")
 	require.NoError(w.t, err)
 }
 
