@@ -41,10 +41,11 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Messa
 	}
 	defer stop()
 	traced := func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) }
-	for _, read := range []func(context.Context, *uint64, func(events.Message, wire.Header) error) error{l.readRemoved, l.readBacklog} {
-		if err := read(ctx, &from, traced); err != nil || ctx.Err() != nil {
-			return cmp.Or(disconnected(ctx), err)
-		}
+	if err = l.readRemoved(ctx, &from, traced); err == nil && ctx.Err() == nil {
+		err = l.readBacklog(ctx, &from, traced)
+	}
+	if err != nil || ctx.Err() != nil {
+		return cmp.Or(disconnected(ctx), err)
 	}
 	return l.receive(ctx, from, traced)
 }
