@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -11,6 +12,12 @@ import (
 // not scan. So a collection costs less than the first access to new memory.
 const gcPercent = 20
 
+// ballast is never written to, so it takes no memory. The collector counts it: without it, the
+// small heap of a rebuild that begins would be collected every few megabytes.
+var ballast []byte
+
+const ballastSize = 256 << 20
+
 // niceness gives live projection priority on the same cores. A rebuild still ends on a machine
 // that is always busy.
 const niceness = 5
@@ -19,6 +26,9 @@ const niceness = 5
 // private Postgres, which would inherit the priority.
 func inBackground() {
 	debug.SetGCPercent(gcPercent)
+	if limit := debug.SetMemoryLimit(-1); limit == math.MaxInt64 { // GOMEMLIMIT would count it, too
+		ballast = make([]byte, ballastSize)
+	}
 	// On Linux each thread has its own niceness, and passes it on to threads that it starts.
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -42,6 +43,9 @@ func BenchmarkRebuild(b *testing.B) {
 			return float64(head) / time.Since(began).Seconds()
 		}
 	}
+	rebuild := &way{name: "rebuild", measure: rateOf(func() { w.mustRun(b, "rebuild") })}
+	verify := &way{name: "verify", measure: rateOf(func() { w.mustRun(b, "verify") })}
+	copied := &way{name: "COPY of the rows and their indexes", measure: func() float64 { return w.copyWithIndexes(b, rateOf) }}
 	ways := []*way{
 		{name: "live projection", measure: rateOf(func() { w.projectLive(b, head) })},
 		{name: "live projection, batches of 5000", measure: func() float64 {
@@ -49,8 +53,7 @@ func BenchmarkRebuild(b *testing.B) {
 			return rateOf(func() { w.projectLive(b, head, "BATCH_SIZE=5000") })()
 		}},
 		{name: "live projection beside a rebuild", measure: func() float64 { return w.projectBesideRebuild(b, head) }},
-		{name: "rebuild", measure: rateOf(func() { w.mustRun(b, "rebuild") })},
-		{name: "verify", measure: rateOf(func() { w.mustRun(b, "verify") })},
+		rebuild, verify, copied,
 		{name: "bare read of the stream", measure: rateOf(func() { w.readAll(b, head) })},
 		{name: "bare read of its files", measure: rateOf(func() { w.readFiles(b, head) })},
 		{name: "bare COPY of the rows", measure: rateOf(func() { w.copyAll(b) })},
@@ -66,9 +69,19 @@ func BenchmarkRebuild(b *testing.B) {
 	fmt.Printf("\n%d events of a shop, %d bytes each, PostgreSQL without fsync, medians of 3 rounds, each with new processes\n\n", head, meanSize(testenv.ShopEvent))
 	live := median(ways[0].rates)
 	for _, way := range ways {
-		fmt.Printf("%-33s %9.0f events/s %8.2f x live\n", way.name, median(way.rates), median(way.rates)/live)
+		fmt.Printf("%-34s %9.0f events/s %8.2f x live\n", way.name, median(way.rates), median(way.rates)/live)
 	}
-	fmt.Println()
+	fmt.Printf("\nrebuild has %.2f of the rate of COPY with indexes, and verify %.2f of that of rebuild, in the same round.\n\n",
+		rebuild.share(copied), verify.share(rebuild))
+}
+
+// share returns the median of the rates beside those of another way in the same round.
+func (w *way) share(of *way) float64 {
+	var shares []float64
+	for n, rate := range w.rates {
+		shares = append(shares, rate/of.rates[n])
+	}
+	return median(shares)
 }
 
 type way struct {
@@ -154,6 +167,21 @@ func (w *world) copyAll(b *testing.B) {
 		_, err = connection.PgConn().CopyFrom(ctx, &rows, "copy copy_of_"+table+" from stdin (format binary)")
 		require.NoError(b, err)
 	}
+}
+
+// copyWithIndexes copies the rows of the last rebuild into tables of their own, and makes the
+// indexes that a rebuild makes.
+func (w *world) copyWithIndexes(b *testing.B, rateOf func(func()) func() float64) float64 {
+	tables := func(schema string) *store.Store {
+		opened, err := store.Open(b.Context(), store.Config{DSN: w.database, Schema: schema, Owner: "bench"})
+		require.NoError(b, err)
+		return opened
+	}
+	from, into := tables(candidate), tables("copied")
+	defer from.Close()
+	defer into.Close()
+	rows := copyOut(b, from)
+	return rateOf(func() { rows.copyIn(b, into) })()
 }
 
 // projectBesideRebuild returns the rate of live projection into an empty database while a

@@ -28,9 +28,9 @@ type snapshot struct {
 
 // freeze takes a snapshot of the store's schema, which lasts until Close.
 func freeze(ctx context.Context, s *store.Store) (*snapshot, error) {
-	tx, err := s.Pool().BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	tx, err := beginRead(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
+		return nil, err
 	}
 	snapshot, err := freezeIn(ctx, s, tx)
 	if err != nil {
@@ -38,6 +38,14 @@ func freeze(ctx context.Context, s *store.Store) (*snapshot, error) {
 		return nil, err
 	}
 	return snapshot, nil
+}
+
+func beginRead(ctx context.Context, s *store.Store) (pgx.Tx, error) {
+	tx, err := s.Pool().BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	return tx, nil
 }
 
 func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*snapshot, error) {
@@ -252,4 +260,21 @@ func (s *snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
 		return nil, err
 	}
 	return sums, s.store.CheckTables(ctx, s.tx, s.tables)
+}
+
+// again returns the same snapshot on a connection of its own, until Close.
+func (s *snapshot) again(ctx context.Context) (*snapshot, error) {
+	var id string
+	if err := s.tx.QueryRow(ctx, "select pg_export_snapshot()").Scan(&id); err != nil {
+		return nil, fmt.Errorf("share the snapshot: %w", err)
+	}
+	tx, err := beginRead(ctx, s.store)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, "set transaction snapshot '"+id+"'"); err != nil {
+		_ = tx.Rollback(ctx)
+		return nil, fmt.Errorf("share the snapshot: %w", err)
+	}
+	return &snapshot{s.store, tx, s.tables, s.schema}, nil
 }

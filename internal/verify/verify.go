@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
@@ -105,11 +107,24 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	if err := v.compareDefinitions(ctx, frozen, &verdict); err != nil {
 		return Verdict{}, err
 	}
-	if err := v.compareRows(ctx, frozen, info.First, fold.UpTo, &verdict); err != nil {
-		return Verdict{}, err
-	}
-	verdict.Sums, err = frozen.Sums(ctx)
+	err = v.compareRowsAndSums(ctx, frozen, info.First, fold.UpTo, &verdict)
 	return verdict, err
+}
+
+// compareRowsAndSums checks the sums beside the comparison, because they are read on one core.
+func (v *Verify) compareRowsAndSums(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions, verdict *Verdict) error {
+	beside, err := frozen.again(ctx)
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return v.compareRows(ctx, frozen, first, upto, verdict) })
+	both.Go(func() (err error) {
+		verdict.Sums, err = beside.Sums(ctx)
+		return err
+	})
+	return both.Wait()
 }
 
 // checkLog makes sure that the log is the one of the tables and has all messages that they
