@@ -86,7 +86,7 @@ test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster under load: NATS, inge
 
 EVENTS ?= 200000
 BACKLOG ?= 100000
-bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
+bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, the shares of rebuild (of COPY) and verify (of rebuild), its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Fold -benchtime 1x -count 3 ./internal/rowcache && \
