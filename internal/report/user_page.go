@@ -49,10 +49,14 @@ func ParsePlace(text string) (p Place, err error) {
 	return p, nil
 }
 
-// reach bounds what a page reads: so many events and ledger lines for each item that a list may have,
-// so many subscriptions, and so many events that are not the user's own. Where there are more, numbers
-// are lower bounds, and the lines are not added up.
-const reach = 200
+const (
+	// A page reads at most so many events and ledger lines for each item that a list may have: each
+	// is a page of Postgres of its own. Where there are more, numbers are lower bounds, and the lines
+	// are not added up.
+	reach = 20
+	// Of subscriptions, and of events that are not the user's own, a page reads at most so many.
+	maxOthers = 200
+)
 
 // userPage reads one page of the history of a user: the newest events before a place, and with them the
 // payments that have no newer event of the user, these payments' other events, and the ledger lines
@@ -108,15 +112,15 @@ func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before Place, limit 
 
 // findSubscriptions finds the subscriptions whose events may be of the page.
 func (p *userPage) findSubscriptions(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, reach+1)
+	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, maxOthers+1)
 	if err != nil {
 		return err
 	}
 	if p.subscriptions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 		return fmt.Errorf("find the subscriptions: %w", err)
 	}
-	if len(p.subscriptions) > reach {
-		p.subscriptions, p.Events.More = p.subscriptions[:reach], true
+	if len(p.subscriptions) > maxOthers {
+		p.subscriptions, p.Events.More = p.subscriptions[:maxOthers], true
 	}
 	return nil
 }
@@ -173,15 +177,15 @@ func (p *userPage) readEvents(ctx context.Context) error {
 	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
 		return err
 	}
-	if rows, err = p.tx.Query(ctx, userOtherEvents, p.User, p.payments, p.subscriptions, reach+1); err != nil {
+	if rows, err = p.tx.Query(ctx, userOtherEvents, p.User, p.payments, p.subscriptions, maxOthers+1); err != nil {
 		return err
 	}
 	others, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return fmt.Errorf("find other events of the payments: %w", err)
 	}
-	if len(others) > reach {
-		others, p.Events.More = others[:reach], true
+	if len(others) > maxOthers {
+		others, p.Events.More = others[:maxOthers], true
 	}
 	p.Events.Items, err = tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
 	return err
