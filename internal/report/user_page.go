@@ -245,11 +245,22 @@ func (p *userPage) readLines(ctx context.Context, ledgers map[string]*userLedger
 }
 
 func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, first int64) (out Lines, err error) {
-	out.Items, err = tables.LedgerLines.Rows(ctx, p.tx, `where user_id = $1 and kind = $2 and event_id = any($3) and stream_seq >= $4 and stream_seq < $5
-		order by stream_seq, event_id, line`, p.User, kind, l.events, first, p.before.Before)
+	lines, err := p.linesOfEvents(ctx, l.events)
+	for _, line := range lines {
+		if line.Kind == kind && line.StreamSeq >= first && line.StreamSeq < p.before.Before {
+			out.Items = append(out.Items, line)
+		}
+	}
 	out.Earlier = l.before - int64(len(out.Items))
 	out.Sum, out.EarlierSum = l.sum, l.beforeSum-sumOf(out.Items)
 	return out, err
+}
+
+// linesOfEvents reads the user's ledger lines of some events. A condition with the user would make
+// Postgres read all lines of the user.
+func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
+	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, line", events)
+	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.User }), err
 }
 
 func sumOf(lines []projections.LedgerLine) (sum int64) {
@@ -266,7 +277,7 @@ func (p *userPage) readSomeLines(ctx context.Context) error {
 	for _, e := range p.Events.Items {
 		events = append(events, e.EventID)
 	}
-	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where user_id = $1 and event_id = any($2) order by stream_seq, event_id, line", p.User, events)
+	lines, err := p.linesOfEvents(ctx, events)
 	if err != nil {
 		return err
 	}
