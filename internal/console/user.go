@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/page"
@@ -29,9 +30,9 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if !ok {
 		return view{}, errNoPage
 	}
-	shown := userPage{User: user, Before: before.Before}
+	shown := userPage{User: user, Before: before}
 	if user.Next != nil {
-		shown.Older = user.Next.String()
+		shown.Older = strconv.FormatInt(*user.Next, 10)
 	}
 	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), shown, answer, nil}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,21 +36,23 @@ func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
 	require.NoError(t, rows.Err())
 	pages := 0
 	for _, user := range users {
-		for before := ""; ; {
-			place, err := report.ParsePlace(before)
-			require.NoError(t, err)
-			answer, err := report.Explain(t.Context(), w.Log, tables, report.Question{User: user, Limit: 3, Before: place})
+		for before := int64(0); ; {
+			answer, err := report.Explain(t.Context(), w.Log, tables, report.Question{User: user, Limit: 3, Before: before})
 			require.NoError(t, err)
 			var want bytes.Buffer
 			require.NoError(t, answer.Write(&want, true))
-			_, got := get(t, server, userPath(user)+url.Values{"id": {user}, "limit": {"3"}, "before": {before}}.Encode(), "Accept", "application/json")
+			asked := url.Values{"id": {user}, "limit": {"3"}}
+			if before > 0 {
+				asked.Set("before", strconv.FormatInt(before, 10))
+			}
+			_, got := get(t, server, userPath(user)+asked.Encode(), "Accept", "application/json")
 			require.Equal(t, answeredAt.ReplaceAllString(want.String(), ""), answeredAt.ReplaceAllString(got, ""))
 			pages++
 			var page struct {
-				Next string `json:"next_before"`
+				Next int64 `json:"next_before"`
 			}
 			require.NoError(t, json.Unmarshal([]byte(got), &page))
-			if before = page.Next; before == "" {
+			if before = page.Next; before == 0 {
 				break
 			}
 		}
@@ -95,7 +98,7 @@ func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 		path = older[1]
 	}
 	require.Equal(t, 250, seen)
-	for _, before := range []string{"0", "x", "1:", "9999999999999999999"} {
+	for _, before := range []string{"0", "x", "1:5", "9999999999999999999"} {
 		answer, _ := get(t, server, "/users/"+customer+"?before="+before)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, before)
 	}

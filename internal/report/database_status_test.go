@@ -73,7 +73,7 @@ func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 		require.NoError(t, err)
 		_, err = readDatabase(ctx, s)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
-		_, err = readUser(ctx, s, "u1", Place{}, 10)
+		_, err = readUser(ctx, s, "u1", 0, 10)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 	}
 }

@@ -17,7 +17,7 @@ type Question struct {
 	User    string
 
 	Limit  int   // maximum of items in a list; the newest are shown
-	Before Place // of a user: where the page of the history ends
+	Before int64 // of a user: the sequence before which the page of the history ends; 0: at its end
 }
 
 // Answer writes itself as text for people, or as one JSON object.

@@ -56,7 +56,7 @@ func TestAUserShowsTheInvitationOfEachPurchase(t *testing.T) {
 	_, err := shop.database.Pool().Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
 		values ('u1', 'acme/tool', 'tx_1', 'octo', 'pending', $1, $1, $1), ('u2', 'acme/tool', 'tx_2', 'hubot', 'failed', $1, $1, $1)`, received)
 	require.NoError(t, err)
-	rows, err := readUser(ctx, shop.database, "u1", Place{}, 10)
+	rows, err := readUser(ctx, shop.database, "u1", 0, 10)
 	require.NoError(t, err)
 	var text, object bytes.Buffer
 	require.NoError(t, User{UserRows: rows}.Write(&text, false))
@@ -71,7 +71,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 	bodies := month(t)
 	ctx, shop := setup(t, len(bodies), bodies...)
 	for user, file := range map[string]string{"u_anna": "user_anna", "u_bob": "user_bob", "u\x1b]0;pwned\a \u202e": "user_not_plain"} {
-		rows, err := readUser(ctx, shop.database, user, Place{}, unbounded)
+		rows, err := readUser(ctx, shop.database, user, 0, unbounded)
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), rows.At, time.Minute)
 		rows.At = received
@@ -81,7 +81,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 		require.NoError(t, User{UserRows: rows}.Write(&object, true))
 		requireGolden(t, file+".json", indented(t, object.Bytes()))
 	}
-	rows, err := readUser(ctx, shop.database, "u_anna", Place{}, 2)
+	rows, err := readUser(ctx, shop.database, "u_anna", 0, 2)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, User{UserRows: rows}.Write(&text, false))

@@ -91,7 +91,7 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 		pack("e4", "t1", "thief", 7),
 		`{"id":"e5","eventType":"subscription.paid","object":{"id":"s9","last_transaction_id":"t9","metadata":{"credits":10}}}`,
 	)
-	rows, err := readUser(ctx, shop.database, "u1", Place{}, 100)
+	rows, err := readUser(ctx, shop.database, "u1", 0, 100)
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e2", "e3", "e4"}, ids(rows.Events.Items))
 	require.Len(t, rows.Payments.Items, 1)
@@ -102,11 +102,11 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 	require.Equal(t, "active", rows.Shown.Status)
 	require.Len(t, rows.Subscriptions.Items, 1)
 
-	thief, err := readUser(ctx, shop.database, "thief", Place{}, 100)
+	thief, err := readUser(ctx, shop.database, "thief", 0, 100)
 	require.NoError(t, err, "a user that only a rejected event names is known")
 	require.Equal(t, []string{"e4"}, ids(thief.Events.Items))
 	require.Empty(t, thief.Payments.Items)
-	_, err = readUser(ctx, shop.database, "nobody", Place{}, 100)
+	_, err = readUser(ctx, shop.database, "nobody", 0, 100)
 	require.ErrorIs(t, err, store.ErrUnknown)
 }
 
@@ -117,7 +117,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 		bodies = append(bodies, pack(fmt.Sprintf("e%d", i+1), fmt.Sprintf("p%d", i+1), "u1", i+1))
 	}
 	ctx, shop := setup(t, unbounded, bodies...)
-	rows, err := readUser(ctx, shop.database, "u1", Place{}, 10)
+	rows, err := readUser(ctx, shop.database, "u1", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 10)
 	require.EqualValues(t, 16, rows.Packs.Items[0].StreamSeq, "the newest, in the order of the log")
@@ -142,7 +142,7 @@ func TestSpendableCreditsEqualTheView(t *testing.T) {
 		       ('e2', 3, 'u1', 'subscription', 'grant', 300, 'p2', null, null, '2200-01-01', '2201-01-01', '2000-01-01', 2),
 		       ('e3', 1, 'u1', 'subscription', 'refund', -100, 'p2', 'e2', 3, '2200-01-01', '2201-01-01', '2000-01-01', 3)`)
 	require.NoError(t, err)
-	rows, err := readUser(ctx, shop.database, "u1", Place{}, 100)
+	rows, err := readUser(ctx, shop.database, "u1", 0, 100)
 	require.NoError(t, err)
 	require.Equal(t, &Spendable{Now: 1, Later: 200, Expired: 20}, rows.Subscription)
 	require.EqualValues(t, 221, rows.Grants.Sum)
@@ -155,7 +155,7 @@ func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, shop := setup(t, 0)
 	manyRows(ctx, t, shop.database, 10_000)
-	rows, err := readUser(ctx, shop.database, "u1", Place{}, 1000)
+	rows, err := readUser(ctx, shop.database, "u1", 0, 1000)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 1000)
 	require.EqualValues(t, 9000, rows.Packs.EarlierSum)

@@ -32,7 +32,7 @@ func (u User) object() any {
 		Invitations   []invitations.Invitation            `json:"invitations,omitempty"`
 		Payments      Part[projections.Payment]           `json:"payments"`
 		Events        Part[Explained]                     `json:"events"`
-		Next          *string                             `json:"next_before"` // the place of the next page; null: this is the last one
+		Next          *int64                              `json:"next_before"` // the place of the next page; null: this is the last one
 	}{
 		u.UserRows.User, u.At, u.Spendable(),
 		row{u.Credits},
@@ -43,7 +43,7 @@ func (u User) object() any {
 		u.Invitations,
 		u.UserRows.Payments,
 		Part[Explained]{explained(u.Events.Items, u.Related), u.Events.Earlier, u.Events.More},
-		u.next(),
+		u.Next,
 	}
 }
 
@@ -55,12 +55,4 @@ func (u User) Spendable() *int64 {
 	}
 	sum := u.Packs.Sum + u.Subscription.Now
 	return &sum
-}
-
-func (u User) next() *string {
-	if u.Next == nil {
-		return nil
-	}
-	text := u.Next.String()
-	return &text
 }

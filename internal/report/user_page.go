@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,37 +15,16 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Place is where a page of a user's history ends: before a sequence. The zero Place is the end of the
-// history.
-type Place struct {
-	Before int64
-	Packs  *int64 // the sum of the packs' ledger lines before it; nil where a page adds them up itself
-}
-
-// String is the place as text, which ParsePlace reads.
-func (p Place) String() string {
-	text := strconv.FormatInt(p.Before, 10)
-	if p.Packs != nil {
-		text += ":" + strconv.FormatInt(*p.Packs, 10)
-	}
-	return text
-}
-
-// ParsePlace reads a Place. The empty text is the zero Place.
-func ParsePlace(text string) (p Place, err error) {
+// ParsePlace reads where a page of a user's history ends: before a sequence. The empty text is 0, the
+// end of the history.
+func ParsePlace(text string) (before int64, err error) {
 	if text == "" {
-		return Place{}, nil
+		return 0, nil
 	}
-	seq, sum, summed := strings.Cut(text, ":")
-	p.Before, err = strconv.ParseInt(seq, 10, 64)
-	if err == nil && summed {
-		p.Packs = new(int64)
-		*p.Packs, err = strconv.ParseInt(sum, 10, 64)
+	if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+		return 0, errors.New("a place in a history is a sequence from 1, or next_before of an earlier answer")
 	}
-	if err != nil || p.Before < 1 {
-		return Place{}, errors.New("a place in a history is a sequence from 1, or next_before of an earlier answer")
-	}
-	return p, nil
+	return before, nil
 }
 
 const (
@@ -64,17 +42,17 @@ const (
 type userPage struct {
 	*UserRows
 	tx            pgx.Tx
-	before        Place
+	before        int64
 	limit         int
 	subscriptions []string
 	own           []int64 // sequences of the user's events that the page shows
 	payments      []string
 }
 
-func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before Place, limit int) error {
+func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
 	p := userPage{UserRows: o, tx: tx, before: before, limit: limit}
-	if p.before.Before == 0 {
-		p.before.Before = math.MaxInt64
+	if p.before == 0 {
+		p.before = math.MaxInt64
 	}
 	if err := p.findSubscriptions(ctx); err != nil {
 		return err
@@ -102,10 +80,7 @@ func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before Place, limit 
 		err = p.readSomeLines(ctx)
 	}
 	if o.Events.Earlier > 0 || o.Packs.Earlier > 0 || o.Grants.Earlier > 0 {
-		o.Next = &Place{Before: first}
-		if !complete && !o.Packs.NotSummed {
-			o.Next.Packs = &o.Packs.EarlierSum
-		}
+		o.Next = &first
 	}
 	return err
 }
@@ -131,7 +106,7 @@ var userEvents string
 // findOwn finds the events of the page, and returns from where on it shows everything.
 func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 	counted := p.limit * reach
-	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before.Before, counted+1, p.subscriptions)
+	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before, counted+1, p.subscriptions)
 	if err != nil {
 		return 0, err
 	}
@@ -166,7 +141,7 @@ var userPayments string
 var userOtherEvents string
 
 func (p *userPage) readEvents(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, userPayments, p.User, p.own, p.before.Before, p.subscriptions)
+	rows, err := p.tx.Query(ctx, userPayments, p.User, p.own, p.before, p.subscriptions)
 	if err != nil {
 		return err
 	}
@@ -215,7 +190,7 @@ var userLedgerSQL string
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
 	most := int64(p.limit) * reach
-	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before.Before, p.limit, most+1)
+	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before, p.limit, most+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -247,7 +222,7 @@ func (p *userPage) readLines(ctx context.Context, ledgers map[string]*userLedger
 func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, first int64) (out Lines, err error) {
 	lines, err := p.linesOfEvents(ctx, l.events)
 	for _, line := range lines {
-		if line.Kind == kind && line.StreamSeq >= first && line.StreamSeq < p.before.Before {
+		if line.Kind == kind && line.StreamSeq >= first && line.StreamSeq < p.before {
 			out.Items = append(out.Items, line)
 		}
 	}
@@ -270,8 +245,7 @@ func sumOf(lines []projections.LedgerLine) (sum int64) {
 	return sum
 }
 
-// readSomeLines reads the lines of the page's events alone, for a user who has too many of them. The
-// balance of packs is known without them.
+// readSomeLines reads the lines of the page's events alone, for a user who has too many of them.
 func (p *userPage) readSomeLines(ctx context.Context) error {
 	var events []string
 	for _, e := range p.Events.Items {
@@ -289,14 +263,6 @@ func (p *userPage) readSomeLines(ctx context.Context) error {
 			of = &p.Packs
 		}
 		of.Items = append(of.Items, line)
-	}
-	end := p.before.Packs
-	if p.Credits != nil && p.before.Before == math.MaxInt64 {
-		end = &p.Credits.Balance
-	}
-	if p.Credits != nil && end != nil {
-		p.Packs.NotSummed = false
-		p.Packs.Sum, p.Packs.EarlierSum = p.Credits.Balance, *end-sumOf(p.Packs.Items)
 	}
 	return nil
 }

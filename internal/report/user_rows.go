@@ -29,7 +29,7 @@ type UserRows struct {
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
 	Invitations   []invitations.Invitation // the present ones, also where the tables are as of a sequence
-	Next          *Place                   // where the page before this one ends; nil: this is the first one of the history
+	Next          *int64                   // where the page before this one ends; nil: this is the first one of the history
 	Related
 }
 
@@ -42,7 +42,7 @@ type Spendable struct {
 
 // readUser reads what a user has, and the page of the user's history that ends before a place. The
 // error is store.ErrUnknown where no event names the user and no table has a row.
-func readUser(ctx context.Context, database *store.Store, user string, before Place, limit int) (out UserRows, err error) {
+func readUser(ctx context.Context, database *store.Store, user string, before int64, limit int) (out UserRows, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = UserRows{User: user}
 		if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
@@ -68,7 +68,7 @@ func (o *UserRows) empty() bool {
 		len(o.Subscriptions.Items) == 0 && o.Credits == nil && o.License == nil
 }
 
-func (o *UserRows) read(ctx context.Context, tx pgx.Tx, before Place, limit int) (err error) {
+func (o *UserRows) read(ctx context.Context, tx pgx.Tx, before int64, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&o.At); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (u User) text(p *page.Page) {
 	earlier(p, u.Events, "events")
 	eventsText(p, u.Events.Items, u.UserRows.User, u.Related)
 	if u.Next != nil {
-		p.Section("Earlier history: --before %s", u.Next)
+		p.Section("Earlier history: --before %d", *u.Next)
 	}
 }
 
