@@ -17,6 +17,9 @@ const (
 	// scanPauseFactor limits the load of scans: the next one waits at least this many times as
 	// long as one took. While projectors work off a backlog, each batch notifies.
 	scanPauseFactor = 20
+	// maxRest bounds how late an invitation is after a scan that took long because it waited for a
+	// lock or a slow database.
+	maxRest         = 30 * time.Second
 	measureInterval = 10 * time.Second // between two settings of the gauges
 )
 
@@ -135,6 +138,9 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 	}
 	began := time.Now()
 	err := r.scan(ctx, users)
-	r.restsUntil = time.Now().Add(scanPauseFactor * time.Since(began))
+	r.restsUntil = time.Now().Add(restAfter(time.Since(began)))
 	return err
 }
+
+// restAfter returns how long notifications wait after a scan that took so long.
+func restAfter(scan time.Duration) time.Duration { return min(scanPauseFactor*scan, maxRest) }

@@ -295,3 +295,10 @@ func TestNotificationsWaitAfterAScan(t *testing.T) {
 	w.awaitStatus(t, "u1", Pending)
 	require.True(t, r.restsUntil.After(began))
 }
+
+// A scan that waited a minute for the database does not delay invitations for twenty.
+func TestTheRestAfterAScanIsBounded(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, time.Second, restAfter(50*time.Millisecond))
+	require.Equal(t, maxRest, restAfter(time.Minute))
+}
