@@ -29,6 +29,7 @@ func (f *fire) faults() []fault {
 		{"the leader freezes", func(t *testing.T) { f.whileFrozen(t, f.pause, f.Leader(t)) }},
 		{"a follower freezes", func(t *testing.T) { f.whileFrozen(t, f.pause, f.follower(t)) }},
 		{"the leader is partitioned", f.partitionLeader},
+		{"the leader is cut off from the other servers only", f.cutOffLeader},
 		{"the leader is partitioned with a projector", f.partitionLeaderWithProjector},
 		{"a follower is partitioned", func(t *testing.T) { f.whileUnplugged(t, f.pause, f.follower(t)) }},
 		{"a NATS server is wiped and replaced", f.wipe},
@@ -117,6 +118,24 @@ func (f *fire) awaitOtherLeader(t *testing.T, old *cluster.NATS) {
 		leader := other.LeaderOf(t)
 		return leader != nil && leader != old
 	}, "no other server leads")
+}
+
+// cutOffLeader: only the other servers cannot reach the leader. Programs that are connected to it leave it.
+func (f *fire) cutOffLeader(t *testing.T) {
+	leader := f.connectedTo(t, f.anIngest())
+	f.Lead(t, leader)
+	for _, server := range f.others(leader) {
+		cluster.Cut(t, leader.Machine, server.Machine)
+	}
+	f.awaitOtherLeader(t, leader)
+	for _, program := range append(append([]*cluster.Machine{}, f.Ingests...), f.Projectors...) {
+		wait.Until(t, func() bool { return f.connectedTo(t, program) != leader }, "%s stays with %s", program.Name, leader.Name)
+	}
+	f.load.await(t, 40)
+	for _, server := range f.others(leader) {
+		cluster.Restore(t, leader.Machine, server.Machine)
+	}
+	f.AwaitWhole(t)
 }
 
 // partitionLeaderWithProjector: a projector stays with a leader that is cut off from the other servers.

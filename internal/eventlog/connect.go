@@ -65,7 +65,9 @@ func Connect(config Config) (*Log, error) {
 		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
 		l.confirm = l.ask
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
-	default: // the message leaves out the URL, which may contain a password
+	default:
+		l.patience = connection.NewPatience(l.conn, config.Logger)
+		// The message leaves out the URL, which may contain a password
 		l.disconnected = func() error {
 			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
 		}

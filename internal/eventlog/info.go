@@ -57,6 +57,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		return Info{}, l.disconnected()
 	}
 	stream, err := l.js.Stream(ctx, l.name)
+	l.patience.Asked(err == nil || errors.Is(err, jetstream.ErrStreamNotFound))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return Info{}, ErrNoStream
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/connection"
 )
 
 // ErrDisconnected: there is no connection to the log, or the server no longer knows the
@@ -61,6 +62,8 @@ type Log struct {
 	// sync makes all files of the embedded server durable. It is nil if the server is not
 	// embedded in this process.
 	sync func() error
+
+	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
 	restoring bool // by this process
 	whole     bool // nothing may be removed from the stream

@@ -45,4 +45,4 @@ cp -r deploy "$work/deploy"
 
 export CLUSTER_FILES="$work" PG_BIN="${PG_BIN:-$(deploy/postgres/ensure.sh)}" SSL_CERT_DIR=/etc/ssl/payfold TMPDIR="$work"
 cd internal/endtoend
-../testenv/cluster/in-namespaces.sh "$work/endtoend.test" "$@"
+setpriv --pdeathsig KILL ../testenv/cluster/in-namespaces.sh "$work/endtoend.test" "$@"
