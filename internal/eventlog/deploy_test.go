@@ -47,6 +47,23 @@ func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 	})
 }
 
+// A server that is left alone still tells what it has of the stream.
+func TestWithoutAQuorumTheLogIsNotReady(t *testing.T) {
+	c, ctx := startCluster(t)
+	ingest, projector := c.createStream(ctx, t)
+	appendSoon(ctx, t, ingest, "e1")
+	stopServer(c.servers[0])
+	stopServer(c.servers[1])
+	for _, log := range []*eventlog.Log{ingest, projector} {
+		wait.Until(t, func() bool {
+			asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+			defer cancel()
+			err := log.Ready(asking)
+			return err != nil && strings.Contains(err.Error(), "the stream has no leader")
+		}, "it is not said that there is no leader")
+	}
+}
+
 func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)

@@ -11,12 +11,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/connection"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 )
 
 // ErrNoStream: the stream does not exist yet.
 var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
+
+var errNoLeader = errors.New("the stream has no leader: most of its servers are away, or this one is cut off from them")
 
 // Info describes the stream at one moment.
 type Info struct {
@@ -57,6 +60,9 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		return Info{}, l.disconnected()
 	}
 	stream, err := l.js.Stream(ctx, l.name)
+	if err == nil && connection.IsLeaderless(stream.CachedInfo()) {
+		err = errNoLeader
+	}
 	l.patience.Asked(err == nil || errors.Is(err, jetstream.ErrStreamNotFound))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return Info{}, ErrNoStream

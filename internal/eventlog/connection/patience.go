@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // serverPatience is longer than an election takes, in which no server can answer.
@@ -48,4 +49,10 @@ func (p *Patience) Asked(answered bool) {
 		_ = p.conn.ForceReconnect() // it fails where the connection is closed
 	}
 	p.server = server
+}
+
+// IsLeaderless says so of a stream with replicas. A server that is cut off from the others still
+// describes the stream, as it knew it.
+func IsLeaderless(info *jetstream.StreamInfo) bool {
+	return info.Config.Replicas > 1 && info.Cluster != nil && info.Cluster.Leader == ""
 }

@@ -55,6 +55,7 @@ func Start(t testing.TB) *Cluster {
 	for _, server := range c.Postgres {
 		server.Start(t)
 	}
+	c.Postgres[0].AwaitStandby(t)
 	c.CreateStream(t, c.URL(t, "admin"))
 	c.AwaitWhole(t)
 	for _, m := range c.Ingests {
