@@ -67,9 +67,11 @@ func (p *Postgres) Await(t testing.TB, database, sql, want string) {
 	}, "%s: %s is not %s", p.Name, sql, want)
 }
 
-// AwaitStandby waits until a standby follows this server.
+// AwaitStandby waits until the other server is a standby that follows this one. While it is cloned, there
+// is a stream as well.
 func (p *Postgres) AwaitStandby(t testing.TB) {
 	t.Helper()
+	p.peer().Await(t, "postgres", "select pg_is_in_recovery()", "t")
 	p.Await(t, "postgres", "select count(*) from pg_stat_replication where state = 'streaming'", "1")
 }
 
