@@ -14,9 +14,6 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// positionsQuery returns the sum of the positions.
-const positionsQuery = "select sum(position)::text from portal.checkpoint"
-
 // failOverWithoutLoss: the primary commits only what its standby has.
 func (f *fire) failOverWithoutLoss(t *testing.T) {
 	primary, standby := f.Primary(t), f.Standby(t)
@@ -25,7 +22,8 @@ func (f *fire) failOverWithoutLoss(t *testing.T) {
 	f.load.await(t, 40)
 	noticed := f.setBacks()
 	before := f.positions(t, primary)
-	f.failOver(t, primary, standby)
+	primary.KillAll(t)
+	standby.Promote(t)
 	require.GreaterOrEqual(t, f.positions(t, standby), before)
 	f.load.await(t, 40)
 	f.awaitAllProjecting(t)
@@ -51,10 +49,11 @@ func (f *fire) failOverWithLoss(t *testing.T) {
 	primary.Replace(t)
 }
 
+// positions returns the sum of the positions that a server's tables have.
 func (f *fire) positions(t *testing.T, server *cluster.Postgres) (sum int64) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		answer, err := server.Query("payfold", positionsQuery)
+		answer, err := server.Query("payfold", "select sum(position)::text from portal.checkpoint")
 		if err == nil {
 			sum, err = strconv.ParseInt(answer, 10, 64)
 		}
@@ -84,10 +83,4 @@ func (f *fire) awaitAllProjecting(t *testing.T) {
 	for _, projector := range f.Projectors {
 		wait.Until(t, func() bool { return statusOf(t, "http://"+projector.Address+":8081/readyz") == http.StatusOK }, "%s is not ready", projector.Name)
 	}
-}
-
-func (f *fire) failOver(t *testing.T, primary, standby *cluster.Postgres) {
-	t.Helper()
-	primary.KillAll(t)
-	standby.Promote(t)
 }
