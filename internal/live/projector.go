@@ -72,9 +72,8 @@ const (
 	lostLogTimeout = 2 * time.Second
 
 	// A leader that is cut off from the other servers answers with an old head until it notices,
-	// which takes nats-server ten seconds (its lostQuorumInterval), and it may come back into the
-	// cluster then.
-	lostReplicatedLogTimeout = 20 * time.Second
+	// which takes nats-server up to twenty seconds (its lostQuorumInterval and lostQuorumCheck).
+	lostReplicatedLogTimeout = 30 * time.Second
 )
 
 // Run projects until ctx ends, then gives up its leases and returns nil. After a fault of
@@ -94,8 +93,8 @@ func (p *Projector) Run(ctx context.Context) error {
 		case !isLost:
 			lost = time.Time{}
 		case lost.IsZero():
-			lost = began
-		case began.Sub(lost) >= p.giveUpAfter:
+			lost = time.Now() // the try may have begun, and worked, long ago
+		case time.Since(lost) >= p.giveUpAfter:
 			return err
 		}
 		lasted := time.Since(began) > maxBackOff
