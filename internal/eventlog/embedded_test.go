@@ -155,3 +155,20 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 	require.EqualValues(t, 1, info.Last)
 	stop(t, s, l)
 }
+
+// The server takes the time of no message for one in the year 1754 when it reads the blocks.
+func TestAnEmptyLogThatBeginsLateHasNoNewestMessageAfterAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, l := streamless(t, dir)
+	late := ordinary
+	late.FirstSeq = 500
+	ensure(t, l, late)
+	killed := aside(t, dir)
+	stop(t, s, l)
+	s, l = streamless(t, killed)
+	defer stop(t, s, l)
+	info, err := l.Info(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, info.StoredAt)
+}

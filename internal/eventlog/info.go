@@ -96,6 +96,9 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Durability:  l.durability(have.Config.Replicas),
 		Unsafe:      checkSettings(restored(have.Config), partitions),
 	}
+	if info.Messages == 0 { // the server may have a time all the same, of the mark where the log begins
+		info.StoredAt = time.Time{}
+	}
 	if info.Unsafe == nil && info.Trimmable && l.whole {
 		info.Unsafe = &UnsafeError{[]string{"the stream was made with LOG_KEEP, so that messages can be removed, and LOG_KEEP is not set"}}
 	}
