@@ -31,9 +31,10 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 		return nil
 	}
 	f := newFollower(p, logID, share, at)
+	from := f.delivered + 1
 	group, working := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		err := p.Log.Read(working, f.delivered+1, func(m events.Message, traceParent string) error {
+		err := p.Log.Read(working, from, func(m events.Message, traceParent string) error {
 			return f.receive(working, m, traceParent)
 		})
 		return cmp.Or(err, errStopped)
@@ -194,7 +195,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	if refused.Seq == 0 && len(batch) == 1 {
+	if refused.Seq == 0 && len(batch) == 1 && f.mine[batch[0].Partition] {
 		refused.Seq = batch[0].Seq
 	}
 	if refused.Seq != 0 {
