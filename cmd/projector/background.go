@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -28,6 +29,7 @@ func inBackground() {
 	debug.SetGCPercent(gcPercent)
 	if limit := debug.SetMemoryLimit(-1); limit == math.MaxInt64 { // GOMEMLIMIT would count it, too
 		ballast = make([]byte, ballastSize)
+		runtime.KeepAlive(ballast) // as long as the variable, which nothing else reads
 	}
 	// On Linux each thread has its own niceness, and passes it on to threads that it starts.
 	threads, err := os.ReadDir("/proc/self/task")
