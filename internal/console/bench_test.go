@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +30,7 @@ import (
 // BenchmarkConsole measures each page, as a browser gets it, on tables as a rebuild --until leaves
 // them, of EVENTS events of a shop. It prints the median and the maximum of the times.
 func BenchmarkConsole(b *testing.B) {
-	count := 1_000_000
-	if text := os.Getenv("EVENTS"); text != "" {
-		var err error
-		count, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	count := testenv.Number(b, "EVENTS", 1_000_000)
 	tables := builtTables(b.Context(), b, count)
 	server := run(b, console.Config{Log: silent{}, Tables: tables, Guard: everybody{}, Version: "bench", Logger: testenv.Logger(b)})
 	fmt.Print(awaitCounted(b, server))

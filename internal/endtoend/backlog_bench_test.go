@@ -31,7 +31,7 @@ type backlogRound struct {
 // BenchmarkBacklog measures how fast projectors work off the BACKLOG first events of a log,
 // beside what writing the same rows takes.
 func BenchmarkBacklog(b *testing.B) {
-	length := setting(b, "BACKLOG", 100_000)
+	length := testenv.Number(b, "BACKLOG", 100_000)
 	all := []*backlog{{customers: longHistory, events: length, length: length}}
 	measureBacklogs(b, all, false)
 	reportLive(all)
@@ -42,14 +42,14 @@ func BenchmarkBacklog(b *testing.B) {
 // the other they have EVENTS events, and 1 to 1,000 of each customer. EVENTS=0 leaves out
 // that axis.
 func BenchmarkHistory(b *testing.B) {
-	length := setting(b, "BACKLOG", 100_000)
+	length := testenv.Number(b, "BACKLOG", 100_000)
 	var all []*backlog
 	for _, text := range strings.Fields(os.Getenv("HISTORY")) {
 		events, err := strconv.Atoi(text)
 		require.NoError(b, err, "HISTORY is a list of lengths")
 		all = append(all, &backlog{customers: longHistory, events: events, length: length})
 	}
-	events := setting(b, "EVENTS", 200_000)
+	events := testenv.Number(b, "EVENTS", 200_000)
 	for _, each := range []int{1, 10, 100, 1000} {
 		if events > 0 {
 			all = append(all, &backlog{customers: testenv.Customers(max(1, events/each)), events: events, length: length})
@@ -58,17 +58,6 @@ func BenchmarkHistory(b *testing.B) {
 	measureBacklogs(b, all, true)
 	reportLive(all)
 	reportRebuild(all)
-}
-
-// setting returns a number from the environment.
-func setting(b *testing.B, name string, otherwise int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	number, err := strconv.Atoi(text)
-	require.NoError(b, err, name)
-	return number
 }
 
 func measureBacklogs(b *testing.B, all []*backlog, rebuilds bool) {

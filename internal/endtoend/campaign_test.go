@@ -45,11 +45,11 @@ type campaign struct {
 // name contains it.
 func TestNoFaultMakesAWrongRow(t *testing.T) {
 	t.Parallel()
-	rounds, pace := number(t, "FAULT_ROUNDS", 0), fastPace
+	rounds, pace := testenv.Number(t, "FAULT_ROUNDS", 0), fastPace
 	if rounds == 0 {
 		rounds, pace = 2, slowPace
 	}
-	seed := uint64(number(t, "FAULT_SEED", int(time.Now().UnixNano()>>16)))
+	seed := uint64(testenv.Number(t, "FAULT_SEED", int(time.Now().UnixNano()>>16)))
 	t.Logf("FAULT_ROUNDS=%d FAULT_SEED=%d", rounds, seed)
 	c := startCampaign(t, rand.New(rand.NewPCG(seed, 0)), pace)
 	faults := slices.DeleteFunc(c.faults(), func(f fault) bool { return !strings.Contains(f.name, os.Getenv("FAULT_ONLY")) })
@@ -68,17 +68,6 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 	c.requireArchived(t)
 	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.poison"))
 	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.disorder"))
-}
-
-func number(t *testing.T, name string, defaultValue int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return defaultValue
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
 }
 
 func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaign {

@@ -44,7 +44,7 @@ const clusterPace = 50 * time.Millisecond
 // CLUSTER_ROUNDS is the number of rounds; by default each fault is injected once. CLUSTER_SEED is the
 // seed; by default the time. CLUSTER_ONLY chooses faults whose name contains it.
 func TestNoFaultOfTheClusterMakesAWrongRow(t *testing.T) {
-	seed := uint64(number(t, "CLUSTER_SEED", int(time.Now().UnixNano()>>16)))
+	seed := uint64(testenv.Number(t, "CLUSTER_SEED", int(time.Now().UnixNano()>>16)))
 	f := startFire(t, rand.New(rand.NewPCG(seed, 0)))
 	var faults []fault
 	for _, fault := range f.faults() {
@@ -52,7 +52,7 @@ func TestNoFaultOfTheClusterMakesAWrongRow(t *testing.T) {
 			faults = append(faults, fault)
 		}
 	}
-	rounds := number(t, "CLUSTER_ROUNDS", len(faults))
+	rounds := testenv.Number(t, "CLUSTER_ROUNDS", len(faults))
 	t.Logf("CLUSTER_ROUNDS=%d CLUSTER_SEED=%d", rounds, seed)
 	for round := range rounds {
 		if round%len(faults) == 0 { // each fault as often as the others, in another order each time

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -23,12 +22,7 @@ import (
 // BenchmarkReaders compares the sources of a log of EVENTS events of a shop in one run: its
 // archive, the server's files, and the server. Each is read alone, and by a rebuild.
 func BenchmarkReaders(b *testing.B) {
-	count := 200_000
-	if text := os.Getenv("EVENTS"); text != "" {
-		var err error
-		count, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	count := testenv.Number(b, "EVENTS", 200_000)
 	w, beginning := startArchived(b, count)
 	sources := []struct{ name, archive string }{
 		{"its archive", filepath.Join(w.dir, "archive")},

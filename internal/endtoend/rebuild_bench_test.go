@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +27,7 @@ const singleEvents = 5000
 // BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop. It also
 // measures what every rebuild needs at least: reading the log and writing the rows.
 func BenchmarkRebuild(b *testing.B) {
-	count := 200_000
-	if text := os.Getenv("EVENTS"); text != "" {
-		var err error
-		count, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	count := testenv.Number(b, "EVENTS", 200_000)
 	w := startFilled(b, count)
 	head := w.head(b)
 	rateOf := func(work func()) func() float64 {

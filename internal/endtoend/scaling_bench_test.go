@@ -91,7 +91,7 @@ func (w *world) sessions(b *testing.B, connection *pgx.Conn) (count int) {
 // BenchmarkProjectors works off the BACKLOG first events of logs with few and many partitions, with one, two and
 // four projectors, and prints what each event costs the projectors, PostgreSQL and ingest.
 func BenchmarkProjectors(b *testing.B) {
-	length := setting(b, "BACKLOG", 100_000)
+	length := testenv.Number(b, "BACKLOG", 100_000)
 	server := startBenchServer(b)
 	fmt.Printf("\n%s. Medians of %d rounds.\n\n%-10s %-12s %10s %26s\n%-10s %-12s %10s %12s %13s %13s\n", server.describe(b), backlogRounds,
 		"", "", "", "CPU, µs an event:", "partitions", "projectors", "events/s", "projectors", "PostgreSQL", "ingest")

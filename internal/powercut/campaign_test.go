@@ -5,7 +5,6 @@ package powercut_test
 import (
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -31,7 +30,7 @@ const cutsPerDisk = 15 // before a new, empty one
 // TestNothingConfirmedIsLostWithThePower cuts the power POWER_CUTS times, by default 20.
 // POWER_SEED is the seed, by default the time.
 func TestNothingConfirmedIsLostWithThePower(t *testing.T) {
-	cuts, seed := number(t, "POWER_CUTS", 20), uint64(number(t, "POWER_SEED", int(time.Now().UnixNano()>>16)))
+	cuts, seed := testenv.Number(t, "POWER_CUTS", 20), uint64(testenv.Number(t, "POWER_SEED", int(time.Now().UnixNano()>>16)))
 	t.Logf("POWER_CUTS=%d POWER_SEED=%d", cuts, seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var total counts
@@ -73,15 +72,4 @@ func TestWithoutSyncsThePowerTakesConfirmedEvents(t *testing.T) {
 		}
 	}
 	t.Fatal("nothing was lost: the disk keeps writes without an fsync")
-}
-
-func number(t *testing.T, name string, defaultValue int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return defaultValue
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
 }

@@ -2,9 +2,7 @@ package restore_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,12 +16,7 @@ import (
 // BenchmarkRestore archives a log of EVENTS (200,000) events and restores it into a new data
 // directory. It prints how much of the time goes into writing, and into reading back and comparing.
 func BenchmarkRestore(b *testing.B) {
-	events := 200_000
-	if text := os.Getenv("EVENTS"); text != "" {
-		var err error
-		events, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	events := testenv.Number(b, "EVENTS", 200_000)
 	log := testenv.NewLog(b, 64)
 	log.Fill(b, testenv.Customers(10_000).Event, events, "a secret of the benchmark")
 	path := filepath.Join(b.TempDir(), "archive")

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -28,12 +27,7 @@ import (
 // trimmed, and beside it a log that never had more than that tenth. Then the log is lost, restored
 // from the archive, and compared with it.
 func BenchmarkTrim(b *testing.B) {
-	count := 200_000
-	if text := os.Getenv("EVENTS"); text != "" {
-		var err error
-		count, err = strconv.Atoi(text)
-		require.NoError(b, err)
-	}
+	count := testenv.Number(b, "EVENTS", 200_000)
 	for b.Loop() {
 		made := b.TempDir()
 		archiveFor(b, filepath.Join(made, "all"), &generated{events: count})
