@@ -331,7 +331,7 @@ func TestWithTablesOfOlderRulesTheInviterWaitsAndLogsOnce(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	w.exec(t, "alter table portal.payment rename github_username to older")
-	var log lockedBuffer
+	var log testenv.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())

@@ -98,7 +98,7 @@ func TestTheInviterWaitsForTheTables(t *testing.T) {
 	t.Parallel()
 	clock := testenv.NewClock()
 	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
-	var log lockedBuffer
+	var log testenv.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	running(t, r)
@@ -244,7 +244,7 @@ func TestTheTokenIsNeverLogged(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
-	var log lockedBuffer
+	var log testenv.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, reply := range []testenv.Reply{{Drops: true}, {Status: 401}, {Status: 500}, {Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}}} {
@@ -254,24 +254,6 @@ func TestTheTokenIsNeverLogged(t *testing.T) {
 	}
 	require.Contains(t, log.String(), "level=ERROR")
 	require.NotContains(t, log.String(), testenv.GitHubToken)
-}
-
-// lockedBuffer is a buffer for concurrent reads and writes.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 func TestNotificationsWaitAfterAScan(t *testing.T) {

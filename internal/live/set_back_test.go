@@ -1,10 +1,8 @@
 package live_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -24,7 +23,7 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
 	require.NoError(t, err)
 	config := w.Config(t, database, fixture.AnyMode)
-	registry, said := prometheus.NewRegistry(), &lockedBuffer{}
+	registry, said := prometheus.NewRegistry(), &testenv.Buffer{}
 	config.Registerer, config.Logger = registry, slog.New(slog.NewTextHandler(said, nil))
 	stop := world.Run(ctx, t, live.New(config), database)
 	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
@@ -55,22 +54,4 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 		# TYPE payfold_projector_set_backs_total counter
 		payfold_projector_set_backs_total 1
 	`), "payfold_projector_set_backs_total"))
-}
-
-// lockedBuffer is a buffer that a logger writes while a test reads.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -1,7 +1,6 @@
 package access_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -9,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,23 +120,8 @@ func onlyCookie(t *testing.T, out *httptest.ResponseRecorder) *http.Cookie {
 	return cookies[0]
 }
 
-// logBuffer is for concurrent use.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
+// logBuffer is a log that is read meanwhile.
+type logBuffer struct{ testenv.Buffer }
 
 func (l *logBuffer) count(text string) int { return strings.Count(l.String(), text) }
 

@@ -1,0 +1,27 @@
+package testenv
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer keeps what is written to it, such as a log that a test reads meanwhile. The zero value is
+// empty. It is safe for concurrent use.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String returns all that was written.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
