@@ -2,76 +2,54 @@ package browse
 
 import (
 	"fmt"
-	"strconv"
+	"math/big"
 	"strings"
 )
 
-// Sum is an exact sum of amounts, which may be beyond 64 bits. Equal sums are ==. The zero value is 0.
-type Sum struct {
-	high, low int64 // high * sumBase + low; low is never negative
+// Sum is an exact sum of amounts, which may be beyond 64 bits. It does not change. The zero value is 0,
+// and every sum of 0 is the zero value.
+type Sum struct{ n *big.Int } // nil: 0
+
+func sum(n *big.Int) Sum {
+	if n.Sign() == 0 {
+		return Sum{}
+	}
+	return Sum{n}
 }
 
-const (
-	sumDigits = 18
-	sumBase   = 1_000_000_000_000_000_000
-)
+func (s Sum) number() *big.Int {
+	if s.n == nil {
+		return new(big.Int)
+	}
+	return s.n
+}
 
 // SumOf is the sum of one amount.
-func SumOf(n int64) Sum { return normal(n/sumBase, n%sumBase) }
+func SumOf(n int64) Sum { return sum(big.NewInt(n)) }
 
-func normal(high, low int64) Sum {
-	if low < 0 {
-		return Sum{high - 1, low + sumBase}
-	}
-	return Sum{high + low/sumBase, low % sumBase}
-}
-
-// parseSum reads the digits of a number, which may have a sign.
+// parseSum reads the digits of a number, which may begin with a minus.
 func parseSum(text string) (Sum, error) {
-	digits, negative := strings.CutPrefix(text, "-")
-	if strings.Trim(digits, "0123456789") != "" {
+	n, whole := new(big.Int).SetString(text, 10)
+	if !whole || strings.HasPrefix(text, "+") {
 		return Sum{}, fmt.Errorf("read a sum: %q is no whole number", text)
 	}
-	cut := max(len(digits)-sumDigits, 0)
-	high, err := strconv.ParseInt("0"+digits[:cut], 10, 64)
-	if err != nil {
-		return Sum{}, fmt.Errorf("read a sum: %w", err)
-	}
-	low, err := strconv.ParseInt(digits[cut:], 10, 64)
-	if err != nil {
-		return Sum{}, fmt.Errorf("read a sum: %w", err)
-	}
-	out := normal(high, low)
-	if negative {
-		out = Sum{}.Sub(out)
-	}
-	return out, nil
+	return sum(n), nil
 }
 
 // Add returns s + other.
-func (s Sum) Add(other Sum) Sum { return normal(s.high+other.high, s.low+other.low) }
+func (s Sum) Add(other Sum) Sum { return sum(new(big.Int).Add(s.number(), other.number())) }
 
 // Sub returns s - other.
-func (s Sum) Sub(other Sum) Sum { return normal(s.high-other.high, s.low-other.low) }
+func (s Sum) Sub(other Sum) Sum { return sum(new(big.Int).Sub(s.number(), other.number())) }
 
 // Float is roughly the sum.
 func (s Sum) Float() float64 {
-	if s.high < 0 {
-		return -Sum{}.Sub(s).Float()
-	}
-	return float64(s.high)*sumBase + float64(s.low)
+	roughly, _ := s.number().Float64()
+	return roughly
 }
 
 // String has all digits.
-func (s Sum) String() string {
-	switch {
-	case s.high < 0:
-		return "-" + Sum{}.Sub(s).String()
-	case s.high == 0:
-		return strconv.FormatInt(s.low, 10)
-	}
-	return fmt.Sprintf("%d%0*d", s.high, sumDigits, s.low)
-}
+func (s Sum) String() string { return s.number().String() }
 
 // MarshalJSON implements json.Marshaler: a number with all digits.
 func (s Sum) MarshalJSON() ([]byte, error) { return []byte(s.String()), nil }
