@@ -7,6 +7,7 @@ import (
 
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -71,7 +72,7 @@ func concerns(s report.Status) []concern {
 		age := time.Duration(s.Lag.Seconds * float64(time.Second))
 		add(age > lateLag, "/projectors", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.", s.Lag.Events, duration(age))
 	}
-	add(database.Quarantined.Count > 0, "/rejected", "The database refused the rows of %s. Their customers got nothing.", counted(database.Quarantined.Count, "event"))
+	add(database.Quarantined.Count > 0, "/rejected", "The database refused the rows of %s. Their customers got nothing.", page.Count(database.Quarantined.Count, "event"))
 	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To settle it: projector settle.", were(database.OutOfOrder.Count, "event"))
 	if len(database.Waiting.Oldest) > 0 {
 		age := database.At.Sub(database.Waiting.Oldest[0].OccurredAt)
@@ -80,23 +81,16 @@ func concerns(s report.Status) []concern {
 	return out
 }
 
-func counted(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 func were(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing + " was"
 	}
-	return counted(n, thing) + " were"
+	return page.Count(n, thing) + " were"
 }
 
 func have(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing + " has"
 	}
-	return counted(n, thing) + " have"
+	return page.Count(n, thing) + " have"
 }

@@ -27,8 +27,6 @@ type invitationsPage struct {
 	Statuses []string
 }
 
-var invitationStatuses = []string{"pending", "invited", "collaborator", "failed", "expired", "declined", "withdrawn"}
-
 func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
 	limit, err := asked.limit()
 	if err != nil {
@@ -36,5 +34,5 @@ func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
 	}
 	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
 	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), limit)
-	return view{"invitations.html", "Invitations", list.Moment, invitationsPage{list, asked.Get("status"), invitationStatuses}, object{list}, nil}, err
+	return view{"invitations.html", "Invitations", list.Moment, invitationsPage{list, asked.Get("status"), invitations.Statuses}, object{list}, nil}, err
 }

@@ -23,6 +23,9 @@ const (
 	Withdrawn    = "withdrawn"    // the purchase was refunded; final
 )
 
+// Statuses are all of them. The caller must not change the list.
+var Statuses = []string{Pending, Invited, Collaborator, Failed, Expired, Declined, Withdrawn}
+
 // Invitation is the state of one purchase's invitation to one repository.
 type Invitation struct {
 	UserID       string     `json:"user_id" db:"user_id"`

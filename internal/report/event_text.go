@@ -23,7 +23,7 @@ func (e Event) text(p *page.Page) {
 		paymentText(p, *e.EventRows.Payment)
 	}
 	if len(e.Ledger.Items) > 0 {
-		p.Section("LEDGER of this payment: %s", count(e.Ledger.Sum, "credit"))
+		p.Section("LEDGER of this payment: %s", page.Count(e.Ledger.Sum, "credit"))
 		ledgerText(p, e.Ledger)
 	}
 	if len(e.Others.Items) > 0 {

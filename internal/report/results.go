@@ -94,7 +94,7 @@ func Adopted(w io.Writer, done identity.Adopted, asJSON bool) error {
 	return page.Write(w, asJSON, done, func(p *page.Page) {
 		p.Line("The tables continue with log %s from seq %d.", done.LogID, done.First)
 		if done.PartitionsBehind > 0 {
-			p.Line("%s had a position before that: the events between are lost with the old log.", count(int64(done.PartitionsBehind), "partition"))
+			p.Line("%s had a position before that: the events between are lost with the old log.", page.Count(int64(done.PartitionsBehind), "partition"))
 		}
 	})
 }

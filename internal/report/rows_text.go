@@ -51,7 +51,7 @@ func ledgerText(p *page.Page, ledger Lines) {
 	var rows [][]string
 	switch {
 	case ledger.Earlier > 0:
-		rows = append(rows, []string{"-", count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-"})
+		rows = append(rows, []string{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-"})
 	case ledger.More:
 		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-"})
 	}

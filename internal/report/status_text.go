@@ -47,7 +47,7 @@ func (s Status) tablesText(p *page.Page) {
 	case s.Lag.Events == 0:
 		lag = "none: every message of the log is applied"
 	default:
-		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), ago(s.Lag.Seconds))
+		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", page.Count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), ago(s.Lag.Seconds))
 	}
 	newest := int64(0)
 	for _, partition := range s.Partitions {
@@ -145,7 +145,7 @@ func waitingText(p *page.Page, w WaitingStatus) {
 		p.Section("WAITING FOR THEIR USER: none")
 		return
 	}
-	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", count(w.Payments, "payment"), ago(w.Seconds))
+	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), ago(w.Seconds))
 	var rows [][]string
 	for _, payment := range w.Oldest {
 		rows = append(rows, []string{name(payment.ProviderPaymentID), payment.Kind, name(payment.SubscriptionID), name(payment.EventID), at(payment.OccurredAt)})
@@ -160,7 +160,7 @@ func faultsText(p *page.Page, s *DatabaseStatus) {
 	if s.OutOfOrder.Count == 0 {
 		p.Section("OUT OF ORDER: none")
 	} else {
-		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", count(s.OutOfOrder.Count, "event"))
+		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", page.Count(s.OutOfOrder.Count, "event"))
 		var rows [][]string
 		for _, d := range s.OutOfOrder.Newest {
 			rows = append(rows, []string{digits(d.StreamSeq), name(d.EventID), digits(d.LaterSeq), name(d.LaterEventID), d.Shared, at(d.NoticedAt)})
@@ -172,7 +172,7 @@ func faultsText(p *page.Page, s *DatabaseStatus) {
 	if s.Quarantined.Count == 0 {
 		p.Section("QUARANTINED: none")
 	} else {
-		p.Section("QUARANTINED: %s refused by the database", count(s.Quarantined.Count, "event"))
+		p.Section("QUARANTINED: %s refused by the database", page.Count(s.Quarantined.Count, "event"))
 		var rows [][]string
 		for _, q := range s.Quarantined.Newest {
 			rows = append(rows, []string{digits(q.StreamSeq), name(q.EventID), at(q.FoundAt), q.Error})

@@ -5,7 +5,7 @@ import "github.com/payfold/payfold/internal/report/page"
 func (u User) text(p *page.Page) {
 	p.Section("User %s", name(u.UserRows.User))
 	if sum := u.Spendable(); sum != nil {
-		p.Line("Can spend %s now: %d of packs, %d of subscriptions.", count(*sum, "credit"), u.Packs.Sum, u.Subscription.Now)
+		p.Line("Can spend %s now: %d of packs, %d of subscriptions.", page.Count(*sum, "credit"), u.Packs.Sum, u.Subscription.Now)
 	} else {
 		p.Line("What the user can spend is not added up: the ledger has too many lines. A higher --limit adds up more.")
 	}

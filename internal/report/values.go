@@ -35,13 +35,6 @@ func optionalDigits(n *int64) string {
 
 func signed(n int64) string { return fmt.Sprintf("%+d", n) }
 
-func count(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // earlier says how many items a list leaves out.
 func earlier[T any](p *page.Page, list Part[T], what string) {
 	switch {

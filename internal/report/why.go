@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Why explains in sentences what an event did. The rows show the present state, so Why
@@ -68,16 +69,16 @@ func duplicatePayment(e projections.ProcessedEvent, related Related) string {
 func granted(e projections.ProcessedEvent, related Related) (text string) {
 	switch sum := related.Wrote[e.EventID]; {
 	case sum > 0:
-		text = fmt.Sprintf(" It granted %s.", count(sum, "credit"))
+		text = fmt.Sprintf(" It granted %s.", page.Count(sum, "credit"))
 	case sum < 0:
-		text = fmt.Sprintf(" It took back %s.", count(-sum, "credit"))
+		text = fmt.Sprintf(" It took back %s.", page.Count(-sum, "credit"))
 	}
 	correction := related.Corrected[e.EventID]
 	if n := correction.Undone; n > 0 {
-		text += fmt.Sprintf(" It showed that earlier events had granted too much, so a correction took back %s.", count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier events had granted too much, so a correction took back %s.", page.Count(n, "credit"))
 	}
 	if n := correction.GivenBack; n > 0 {
-		text += fmt.Sprintf(" It showed that earlier events had reversed too much, so a correction gave back %s.", count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier events had reversed too much, so a correction gave back %s.", page.Count(n, "credit"))
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -18,4 +19,12 @@ func Time(t time.Time) string {
 // empty.
 func Money(amount int64, currency string) string {
 	return strings.TrimSpace(strconv.FormatInt(amount, 10) + " " + Clean(currency))
+}
+
+// Count is a number of things, such as "1 event" and "2 events".
+func Count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
