@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// cluster returns where the stream is if NATS_URL is set.
+// cluster returns where the stream is if NATS_URL is set; otherwise the folder of the log is missing.
 func cluster(c *cli.Common, logger *slog.Logger) eventlog.Config {
 	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, Stream: c.NATSStream, Logger: logger}
 }
@@ -26,10 +26,9 @@ const logTimeout = 10 * time.Second
 // readLog connects to the log as its readers do, and waits until it answers. place is nil if only
 // what the log's server has is to be read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
-	log, err := eventlog.Connect(eventlog.Config{
-		URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, DataDir: c.DataDir,
-		Stream: c.NATSStream, Archive: place, Logger: c.QuietLogger(stderr),
-	})
+	config := cluster(c, c.QuietLogger(stderr))
+	config.DataDir, config.Archive = c.DataDir, place
+	log, err := eventlog.Connect(config)
 	if err != nil {
 		return nil, eventlog.Info{}, err
 	}
