@@ -25,6 +25,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // BenchmarkConsole measures each page, as a browser gets it, on tables as a rebuild --until leaves
@@ -63,9 +64,7 @@ func read(b *testing.B, address string) string {
 func awaitCounted(b *testing.B, server string) string {
 	began := time.Now()
 	for _, path := range []string{"/", "/revenue"} {
-		for strings.Contains(read(b, server+path), "being ") {
-			time.Sleep(10 * time.Millisecond)
-		}
+		wait.Until(b, func() bool { return !strings.Contains(read(b, server+path), "being ") })
 	}
 	return fmt.Sprintf("\nin the background: events counted and revenue added up in %.1f s\n", time.Since(began).Seconds())
 }

@@ -67,7 +67,7 @@ func Connect(config Config) (*Log, error) {
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)
-		// The message leaves out the URL, which may contain a password
+		// The message leaves out the URL, which may contain a password.
 		l.disconnected = func() error {
 			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
 		}

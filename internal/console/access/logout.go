@@ -33,7 +33,7 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 	out := g.loggedOut(r)
 	out.status, out.title = http.StatusOK, "You are logged out"
 	if g.issuer != nil {
-		out.detail = "The session at " + g.issuer.name() + " goes on: whoever uses this browser may be able to log in without a password."
+		out.detail = "The session at " + g.issuer.name() + " goes on: the next user of this browser may be able to log in without a password."
 		out.links = []link{{loginPath, "Log in again"}}
 	}
 	g.answer(w, r, out)
