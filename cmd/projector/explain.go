@@ -20,6 +20,8 @@ type explainCommand struct {
 	Before  string `name:"before" placeholder:"N" help:"With --user: only what is before this place, a sequence or next_before of an earlier answer."`
 	Proof   bool   `name:"proof" help:"Write the proof that the event is in the log, instead of the answer; ingest check-proof checks it. Needs --checkpoint."`
 	checkpointFlags
+
+	before int64 // Before, after Check
 }
 
 // Check implements cli.Checked.
@@ -41,7 +43,8 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 	case c.Proof != (c.Checkpoint != ""):
 		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}
-	if _, err := report.ParsePlace(c.Before); err != nil {
+	var err error
+	if c.before, err = report.ParsePlace(c.Before); err != nil {
 		faults.Addf("--before: %w", err)
 	} else if c.Before != "" && c.User == "" {
 		faults.Addf("--before needs --user")
@@ -59,11 +62,7 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	before, err := report.ParsePlace(c.Before)
-	if err != nil {
-		return err
-	}
-	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: before}
+	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: c.before}
 	var answer report.Answer
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
 		answer, err = report.Explain(ctx, log, tables, about)

@@ -76,6 +76,15 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, found, nil}, nil
 }
 
+// before returns where the page that the address asks for ends; 0 if it does not say.
+func (q query) before() (int64, error) {
+	before, err := report.ParsePlace(q.Get("before"))
+	if err != nil {
+		return 0, fmt.Errorf("%w: before: %w", errBadValue, err)
+	}
+	return before, nil
+}
+
 func (c *Console) explain(ctx context.Context, asked query, about report.Question) (_ report.Answer, err error) {
 	if about.Limit, err = asked.limit(); err != nil {
 		return nil, err

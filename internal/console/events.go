@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/payfold/payfold/internal/projections"
@@ -56,12 +55,8 @@ func (q query) filter() (f browse.Filter, err error) {
 	if f.To, err = q.time("to"); err != nil {
 		return f, err
 	}
-	if before := q.Get("before"); before != "" {
-		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil || f.Before < 1 {
-			return f, fmt.Errorf("%w: before is a place in the log, a number from 1", errBadValue)
-		}
-	}
-	return f, nil
+	f.Before, err = q.before()
+	return f, err
 }
 
 // layouts are how people and browsers write a time. All are UTC.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -18,9 +17,9 @@ type userPage struct {
 
 func (c *Console) user(r *http.Request, asked query) (view, error) {
 	id := r.PathValue("id")
-	before, err := report.ParsePlace(asked.Get("before"))
+	before, err := asked.before()
 	if err != nil {
-		return view{}, fmt.Errorf("%w: before: %w", errBadValue, err)
+		return view{}, err
 	}
 	answer, err := c.explain(r.Context(), asked, report.Question{User: id, Before: before})
 	if err != nil {

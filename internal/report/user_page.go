@@ -15,14 +15,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// ParsePlace reads where a page of a user's history ends: before a sequence. The empty text is 0, the
-// end of the history.
+// ParsePlace reads where a page of a list or of a history ends: before a sequence. The empty text is 0,
+// the end.
 func ParsePlace(text string) (before int64, err error) {
 	if text == "" {
 		return 0, nil
 	}
 	if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-		return 0, errors.New("a place in a history is a sequence from 1, or next_before of an earlier answer")
+		return 0, errors.New("a place is a sequence from 1, or next_before of an earlier answer")
 	}
 	return before, nil
 }
