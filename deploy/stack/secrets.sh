@@ -54,5 +54,5 @@ fi
 # Empty until they are used; docs/deploy.md tells for what.
 for file in webhook_secret_previous webhook_secrets_retired github_token aws_credentials; do [ -e $file ] || : >$file; done
 
-chmod 444 ./*
+chmod 644 ./*
 chmod 400 ca.key
