@@ -13,5 +13,5 @@ mkdir -p "$root/usr/local/bin" "$root/etc/ssl/certs" "$user"
 CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags='-s -w' -o "$root/usr/local/bin/" ./cmd/...
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 mkdir -m 1777 "$root/tmp"
-mkdir -m 700 "$user/data" "$user/archive" # a new volume that is mounted there has the same owner and rights
+mkdir -m 700 "$user/data" # a new volume that is mounted there has the same owner and rights
 find "$1" -exec touch -hd @0 {} +

@@ -12,9 +12,14 @@ password() { [ -s "$1" ] || printf 'p%s' "$(openssl rand -hex 24)" >"$1"; }
 
 authority() {
 	[ -s ca.key ] && [ -s ca.pem ] && return
-	rm -f nats.pem postgres.pem # another authority signed them
+	rm -f nats.pem postgres.pem store.pem # another authority signed them
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out ca.pem \
 		-days 3650 -subj '/CN=payfold stack' -addext keyUsage=critical,keyCertSign 2>/dev/null
+}
+
+# credentials FILE USER: of an object store, in the format of the AWS command line.
+credentials() {
+	[ -s "$1" ] || printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$2" "$(openssl rand -hex 24)" >"$1"
 }
 
 # certificate NAME HOST...: NAME.key and NAME.pem, for a server with these names.
@@ -32,9 +37,12 @@ for user in ingest projector admin sys cluster; do password "nats_${user}_passwo
 for role in projector portal console replicator; do password "postgres_${role}_password"; done
 password grafana_password
 password console_token
+credentials aws_credentials ingest
+credentials aws_credentials_reader reader
 authority
 certificate nats nats-1 nats-2 nats-3
 certificate postgres postgres-1 postgres-2
+certificate store store store-reader
 certificate proxy "${PAYFOLD_HOST:-localhost}"
 
 for user in ingest projector admin; do
@@ -52,7 +60,7 @@ fi
 
 # Programs in containers have users of their own. Others on this machine cannot enter the folder.
 # Empty until they are used; docs/deploy.md tells for what.
-for file in webhook_secret_previous webhook_secrets_retired github_token aws_credentials; do [ -e $file ] || : >$file; done
+for file in webhook_secret_previous webhook_secrets_retired github_token; do [ -e $file ] || : >$file; done
 
 chmod 644 ./*
 chmod 400 ca.key

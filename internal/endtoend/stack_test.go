@@ -23,6 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -36,18 +37,20 @@ type stack struct {
 }
 
 // TestTheStackOutlivesItsParts runs the commands of docs/deploy.md. Under load it kills a container
-// of each kind, cuts the leader of the log off the network, and promotes the standby.
-// What was acknowledged is in the tables at the end, once.
+// of each kind, takes the object store away, cuts the leader of the log off the network, and
+// promotes the standby. What was acknowledged is in the tables at the end, once, and in the archive.
 func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
 	s.awaitHealthy(t)
+	s.commands(t, "chattr")
 	s.commands(t, "docker compose exec -T ingest-1 ingest send")
 	load := startLoad(t, &world{provider: s.provider(t)}, slowPace)
-	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
+	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "store", "store-reader", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
 		s.underLoad(t, load, service+" is killed", func() { s.kill(t, service) })
 	}
 	s.awaitHealthy(t)
 	s.underLoad(t, load, "both ingests get another secret", func() { s.commands(t, "docker compose up -d --force-recreate ingest-1") })
+	s.underLoad(t, load, "the object store is away", func() { s.takeStoreAway(t) })
 	s.underLoad(t, load, "the leader of the log is cut off", func() { s.cutOffLeader(t, load) })
 	s.underLoad(t, load, "the standby takes over", func() {
 		s.commands(t, "docker compose stop postgres-1")
@@ -57,8 +60,11 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s.awaitHealthy(t)
 	s.requireLoad(t, load)
 	s.commands(t, "docker compose exec -T projector-1 projector verify")
+	s.awaitArchive(t, func(status archive.Status) bool {
+		return status.Last > 0 && status.LogError == "" && status.LagMessages == 0
+	})
+	s.commands(t, "docker compose exec -T ingest-1 ingest check --archive --full")
 	require.Empty(t, s.blocks, "docs/deploy.md has commands that were not run")
-	s.compose(t, "exec", "-T", "ingest-2", "ingest", "check", "--archive", "--full")
 	s.requireMonitored(t)
 }
 
@@ -137,11 +143,11 @@ func (s *stack) container(t *testing.T, service string) string {
 	return strings.TrimSpace(s.compose(t, "ps", "-q", service))
 }
 
-// awaitHealthy waits until every container runs and passes its health check, if it has one, and the
-// stream is made.
-func (s *stack) awaitHealthy(t *testing.T) {
+// awaitHealthy waits until the containers of these services, or all, run and pass their health check,
+// if they have one, and the stream is made.
+func (s *stack) awaitHealthy(t *testing.T, services ...string) {
 	t.Helper()
-	ids := strings.Fields(s.compose(t, "ps", "-a", "-q"))
+	ids := strings.Fields(s.compose(t, append([]string{"ps", "-a", "-q"}, services...)...))
 	wait.Until(t, func() bool {
 		states, err := s.try("docker", append([]string{"inspect", "-f", containerState}, ids...)...)
 		if err != nil {
@@ -224,6 +230,37 @@ func (s *stack) kill(t *testing.T, service string) {
 	pid, started := state()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	wait.Until(t, func() bool { _, now := state(); return now != started }, "%s is not started again", service)
+}
+
+// takeStoreAway stops the object store while deliveries go on. An ingest must be able to start
+// without it. What was accepted meanwhile is archived when the store is back.
+func (s *stack) takeStoreAway(t *testing.T) {
+	t.Helper()
+	s.compose(t, "stop", "store", "store-reader")
+	s.compose(t, "restart", "ingest-2")
+	s.awaitHealthy(t, "ingest-2")
+	s.requireProgress(t, s.primary(t))
+	out, err := s.query(s.primary(t), "select max(stream_seq) from portal.processed_event")
+	require.NoError(t, err)
+	newest, err := strconv.ParseUint(out, 10, 64)
+	require.NoError(t, err)
+	s.compose(t, "start", "store", "store-reader")
+	s.awaitArchive(t, func(status archive.Status) bool { return status.Last >= newest })
+}
+
+// awaitArchive waits until the archive is so, as projectors read it.
+func (s *stack) awaitArchive(t *testing.T, so func(archive.Status) bool) {
+	t.Helper()
+	seen := ""
+	wait.Until(t, func() bool {
+		out, err := s.try("docker", "compose", "exec", "-T", "projector-1", "ingest", "archive", "--json")
+		if out != seen {
+			t.Logf("the archive: %s %v", out, err)
+			seen = out
+		}
+		var status archive.Status
+		return err == nil && json.Unmarshal([]byte(out), &status) == nil && so(status)
+	}, "the archive is not as it should be")
 }
 
 // cutOffLeader takes the server that leads the stream off the network while deliveries go on.

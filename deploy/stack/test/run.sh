@@ -29,13 +29,15 @@ debian() {
 	tar -C "$root" -c . | docker import - payfold-test/debian >/dev/null
 	rm -rf "$root"
 }
-echo 'the servers: Debian and nats-server'
+echo 'the servers: Debian, nats-server and versitygw'
 debian >"$work/debian.log" 2>&1 || {
 	tail -n 40 "$work/debian.log" >&2
 	exit 1
 }
 mkdir "$work/servers"
 CGO_ENABLED=0 go build -trimpath -o "$work/servers/nats-server" github.com/nats-io/nats-server/v2
+versitygw=$(sed -n 's|.*versity/versitygw:\(v[0-9.]*\).*|\1|p' deploy/compose.yaml)
+CGO_ENABLED=0 GOBIN="$work/servers" go install -trimpath "github.com/versity/versitygw/cmd/versitygw@$versitygw"
 docker build -q -f deploy/stack/test/servers.Dockerfile -t payfold-test/servers "$work/servers" >/dev/null
 
 echo "payfold's files"
@@ -64,7 +66,7 @@ chmod +x "$work/bin/docker"
 
 export PATH="$work/bin:$PATH" STACK_CLONE="$work/clone" COMPOSE_PROJECT_NAME=payfold-test
 export HTTPS_PORT=18443 CONSOLE_PORT=18083 PROMETHEUS_PORT=19090 ALERTMANAGER_PORT=19093 ARCHIVE_INTERVAL=1s
-for image in NATS POSTGRES PROXY PROMETHEUS ALERTMANAGER; do
+for image in STORE NATS POSTGRES PROXY PROMETHEUS ALERTMANAGER; do
 	export "${image}_IMAGE=payfold-test/servers"
 done
 go test -tags stack -count 1 -v -timeout 20m -run TestTheStack ./internal/endtoend
