@@ -1,6 +1,7 @@
 package invitations
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -26,18 +27,62 @@ func TestARevokedLicenceWithdrawsItsPendingInvitation(t *testing.T) {
 	require.Len(t, w.github.Requests(""), asked)
 }
 
-func TestALicenceRevokedBeforeItWasSentAsksNothingOfGitHub(t *testing.T) {
+func TestALicenceRevokedBeforeItWasSentChangesNothingAtGitHub(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
+	w.github.AddCollaborator("mona")
 	w.buy(t, "u1", "pay1", "octo")
 	w.buy(t, "u2", "pay2", "")
+	w.buy(t, "u3", "pay3", "mona")
+	w.remove = true
 	r := w.inviter(t)
 	require.NoError(t, r.scan(t.Context(), nil))
 	w.refund(t, "pay1")
 	w.refund(t, "pay2")
+	w.refund(t, "pay3")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	w.requireStatus(t, "u2", "pay2", Withdrawn)
+	w.requireStatus(t, "u3", "pay3", Withdrawn)
+	require.True(t, w.github.HasAccess("mona"))
+	require.Len(t, w.github.Requests(http.MethodGet), len(w.github.Requests("")), "it only looks")
+}
+
+// A fail-over of the database may lose the record of an invitation, and also the purchase, which is then
+// folded again together with its refund.
+func TestAnInvitationWhoseRecordIsLostIsWithdrawnAfterARefund(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []bool{true, false} {
+		t.Run(fmt.Sprint("seen before the refund: ", seen), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.buy(t, "u1", "pay1", "octo")
+			w.buy(t, "u2", "pay2", "mona")
+			r := w.inviter(t)
+			reconcile(t, r)
+			w.exec(t, "delete from payfold.invitation_attempt")
+			w.exec(t, "delete from payfold.invitation")
+			if seen {
+				require.NoError(t, r.scan(t.Context(), nil))
+			}
+			w.refund(t, "pay1")
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", Withdrawn)
+			w.requireStatus(t, "u2", "pay2", Invited)
+			require.Nil(t, w.github.Invitation("octo"))
+			require.NotNil(t, w.github.Invitation("mona"))
+			require.Len(t, w.github.Requests(http.MethodPut), 2)
+		})
+	}
+}
+
+func TestAPurchaseThatWasRefundedLongAgoAsksNothingOfGitHub(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.refund(t, "pay1")
+	w.clock.Advance(expiresAfter)
+	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
 }
 

@@ -1,17 +1,20 @@
 -- records an invitation for every kept purchase that has none for this repository (without a
 -- repository: none for any). Where an invitation of the same GitHub user was declined or
 -- expired after the purchase, that outcome counts for this purchase, too.
+-- A purchase that was refunded in the last seven days may have an invitation at GitHub, which
+-- keeps it so long, whose record the database has lost in a fail-over. It is recorded as revoked.
 with ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation
   where repository = $1 and status in ('declined', 'expired')
   order by user_id, lower(github_username), changed_at desc
 )
-insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
-select p.user_id, $1, p.provider_payment_id, p.github_username, coalesce(e.status, 'pending'), e.reason, p.occurred_at, $2, $2
+insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, revoked, due_at, changed_at)
+select p.user_id, $1, p.provider_payment_id, p.github_username, coalesce(e.status, 'pending'), e.reason, p.occurred_at, p.reversed_at is not null, $2, $2
 from portal.payment p
 left join ended e on e.user_id = p.user_id and e.name = lower(p.github_username) and e.changed_at > p.occurred_at
-where p.kind = 'pro' and p.user_id is not null and p.reversed_at is null and ($3::text[] is null or p.user_id = any($3))
+where p.kind = 'pro' and p.user_id is not null and ($3::text[] is null or p.user_id = any($3))
+  and (p.reversed_at is null or $1 <> '' and p.github_username is not null and p.reversed_at > $2::timestamptz - interval '7 days')
   and not exists (
     select from payfold.invitation i
     where i.user_id = p.user_id and (i.repository = $1 or $1 = '') and i.provider_payment_id = p.provider_payment_id

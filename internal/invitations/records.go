@@ -74,8 +74,9 @@ var errOlderTables = errors.New("invitations wait: the live tables are of older 
 type records struct{ tables *store.Store }
 
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
-// It records an invitation for each kept purchase without one, GitHub users that became
-// known, payments with a new id, and refunds. A second scan changes nothing. Invitations
+// It records an invitation for each purchase without one that is kept or was refunded lately,
+// GitHub users that became known, payments with a new id, and refunds. A second scan changes
+// nothing. Invitations
 // that were recorded without a repository are deleted when a repository is configured, and
 // recorded again for it.
 func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {

@@ -1,10 +1,6 @@
--- withdraws invitations that GitHub cannot have sent; no request is needed
+-- withdraws invitations that name no GitHub user or no repository; no request is needed. For all
+-- others GitHub is asked, because a record of what was sent may be lost.
 update payfold.invitation i
 set status = 'withdrawn', reason = 'revoked before it was sent', changed_at = $2
-where i.repository = $1 and i.revoked and i.status in ('pending', 'failed')
-  and i.invited_at is null and ($3::text[] is null or i.user_id = any($3))
-  and not exists (
-    select from payfold.invitation_attempt a
-    where a.user_id = i.user_id and a.repository = i.repository and a.provider_payment_id = i.provider_payment_id
-      and a.outcome is distinct from 'not_sent'
-  )
+where i.repository = $1 and i.revoked and i.status = 'pending' and (i.github_username is null or $1 = '')
+  and ($3::text[] is null or i.user_id = any($3))
