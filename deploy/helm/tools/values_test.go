@@ -69,6 +69,14 @@ func TestAllFaultsOfTheValuesAreReportedAtOnce(t *testing.T) {
 	}
 }
 
+func TestANameThatNoServiceCanHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, release := range []string{"shop.eu", "1shop"} {
+		_, err := renderAs(release, loadChart(t), single)
+		require.ErrorContains(t, err, "the name of the release is "+release)
+	}
+}
+
 // notOffered are variables of the documents that no value of the chart sets, with the reason.
 var notOffered = map[string]string{
 	"NATS_URL": "the chart mounts NATS_URL_FILE", "DATABASE_URL": "the chart mounts DATABASE_URL_FILE",

@@ -1,8 +1,9 @@
+{{/* At most 38 characters: the CronJob of the restore drill adds 14, and may have 52. */}}
 {{- define "payfold.name" -}}
 {{- if contains .Chart.Name .Release.Name -}}
-{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{ .Release.Name | trunc 38 | trimSuffix "-" }}
 {{- else -}}
-{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}
+{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 38 | trimSuffix "-" }}
 {{- end -}}
 {{- end }}
 
