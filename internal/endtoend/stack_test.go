@@ -43,6 +43,7 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
 	s.awaitHealthy(t)
 	s.commands(t, "chattr")
+	s.requireReadersCannotWrite(t)
 	s.commands(t, "docker compose exec -T ingest-1 ingest send")
 	load := startLoad(t, &world{provider: s.provider(t)}, slowPace)
 	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "store", "store-reader", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
@@ -246,6 +247,16 @@ func (s *stack) takeStoreAway(t *testing.T) {
 	require.NoError(t, err)
 	s.compose(t, "start", "store", "store-reader")
 	s.awaitArchive(t, func(status archive.Status) bool { return status.Last >= newest })
+}
+
+// requireReadersCannotWrite: the store of ingest refuses the credentials of projectors, and their own
+// store has no right to write.
+func (s *stack) requireReadersCannotWrite(t *testing.T) {
+	t.Helper()
+	_, err := s.try("docker", "compose", "exec", "-T", "-e", "ARCHIVE_S3_ENDPOINT=https://store:7070", "projector-1", "ingest", "archive")
+	require.ErrorContains(t, err, "No user exists")
+	_, err = s.try("docker", "compose", "exec", "-T", "store-reader", "touch", "/var/tmp/written")
+	require.ErrorContains(t, err, "Read-only file system")
 }
 
 // awaitArchive waits until the archive is so, as projectors read it.
