@@ -32,10 +32,13 @@ func (f *fire) failOverWithoutLoss(t *testing.T) {
 }
 
 // failOverWithLoss: the standby has not received the last commits when the primary ends. Projectors
-// notice it.
+// notice it. Licences are sold and refunded meanwhile, and GitHub knows more of the invitations than the
+// standby does.
 func (f *fire) failOverWithLoss(t *testing.T) {
 	primary, standby := f.Primary(t), f.Standby(t)
+	sales := f.sellLicences(t)
 	noticed := f.setBacks()
+	standby.Await(t, "payfold", "select count(distinct owner) from payfold.lease", strconv.Itoa(len(f.Projectors)))
 	cluster.Cut(t, primary.Machine, standby.Machine)
 	received := f.positions(t, standby)
 	wait.Until(t, func() bool { return f.positions(t, primary) > received }, "nothing is committed")
@@ -47,6 +50,8 @@ func (f *fire) failOverWithLoss(t *testing.T) {
 	standby.Promote(t)
 	wait.Until(t, func() bool { return f.setBacks() > noticed }, "no projector says that commits are lost")
 	primary.Replace(t)
+	sales.end(t)
+	f.requireInvited(t, sales)
 }
 
 // positions returns the sum of the positions that a server's tables have.

@@ -32,6 +32,7 @@ type fire struct {
 	random  *rand.Rand
 	answers *answers
 	refused []string // bodies that are to be delivered again
+	buyers  int      // of licences
 }
 
 // clusterPace is the pause of a customer between deliveries: about a hundred deliveries a second.

@@ -3,6 +3,7 @@ package testenv
 import (
 	"crypto/rsa"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -74,12 +75,21 @@ type Reply struct {
 // NewGitHub starts a fake GitHub with this clock.
 func NewGitHub(t testing.TB, now func() time.Time) *GitHub {
 	t.Helper()
+	return NewGitHubAt(t, "127.0.0.1:0", now)
+}
+
+// NewGitHubAt starts a fake GitHub that listens at an address.
+func NewGitHubAt(t testing.TB, address string, now func() time.Time) *GitHub {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	require.NoError(t, err)
 	g := &GitHub{
 		now: now, collaborators: map[string]bool{}, unknown: map[string]bool{}, scripts: map[string][]Reply{},
 		sent: map[string]int{}, repeated: map[string]int{}, arrived: make(chan GitHubRequest, 10_000),
 	}
-	g.server = httptest.NewServer(http.HandlerFunc(g.serve))
+	g.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(g.serve)}}
 	g.server.Config.SetKeepAlivesEnabled(false) // goleak would find idle connections
+	g.server.Start()
 	g.URL = g.server.URL
 	t.Cleanup(g.server.Close)
 	return g

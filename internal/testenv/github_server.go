@@ -38,7 +38,10 @@ func (g *GitHub) serve(w http.ResponseWriter, r *http.Request) {
 			status, text, link = g.answer(r, user)
 		}
 	})
-	g.arrived <- request
+	select {
+	case g.arrived <- request:
+	default: // nobody awaits so many
+	}
 	if reply.Arrived != nil {
 		close(reply.Arrived)
 	}

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // Cluster is the machines and the files that they share.
@@ -20,15 +23,20 @@ type Cluster struct {
 	Postgres   []*Postgres
 	Ingests    []*Machine
 	Projectors []*Machine
+	GitHub     *testenv.GitHub // where projectors invite
 
 	files string // of run.sh
 }
+
+// bridge is the test's address in the network of the machines; see in-namespaces.sh.
+const bridge = "10.77.0.1"
 
 // New makes the machines, on which nothing runs yet.
 func New(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{files: os.Getenv("CLUSTER_FILES")}
 	require.NotEmpty(t, c.files, "internal/testenv/cluster/run.sh runs this test")
+	c.GitHub = testenv.NewGitHubAt(t, bridge+":0", time.Now)
 	c.placeFiles(t)
 	for i := range 3 {
 		c.NATS = append(c.NATS, &NATS{Machine: newMachine(t, fmt.Sprintf("nats-%d", i+1), 11+i), cluster: c, Version: Newer})
@@ -144,7 +152,9 @@ func (c *Cluster) StartIngest(t testing.TB, m *Machine) {
 // StartProjector starts the machine's projector.
 func (c *Cluster) StartProjector(t testing.TB, m *Machine) {
 	t.Helper()
-	m.start(t, append(c.ReaderSettings(), "ADMIN_ADDR=0.0.0.0:8081", "LEASE_TIME=3s", "BATCH_SIZE=50"), c.Binary("projector"))
+	m.start(t, append(c.ReaderSettings(), "ADMIN_ADDR=0.0.0.0:8081", "LEASE_TIME=3s", "BATCH_SIZE=50",
+		"INVITE_GITHUB_API_URL="+c.GitHub.URL, "INVITE_REPOSITORY="+testenv.GitHubRepository,
+		"INVITE_GITHUB_TOKEN="+testenv.GitHubToken, "INVITES_PER_DAY=10000"), c.Binary("projector"))
 }
 
 // ReaderSettings are the variables of projector and its commands.
