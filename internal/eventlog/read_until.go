@@ -22,10 +22,10 @@ const messageTimeout = 30 * time.Second
 // error), ctx ends (its error), or the connection is lost (ErrDisconnected). The log must
 // have the message at until. A message's body is valid only until deliver returns.
 //
-// It reads the archive as far as there is one, and has the rest from the server; see reading.
-// Without an archive, on the machine of an embedded log, it reads the server's files itself,
-// which takes a quarter of the CPU that both processes need to transfer the messages. Where one
-// source fails it goes on with another, and says so in a warning. It fails if none has a message.
+// It reads the archive as far as there is one, and has the rest from the server; see reading. On the
+// machine of an embedded log it reads a long rest, and all where there is no archive, from the
+// server's files, which takes a quarter of the CPU that both processes need to transfer the messages.
+// Where one source fails it goes on with another, and says so in a warning. It fails if none has a message.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	return l.readUntil(ctx, from, until, false, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }

@@ -22,8 +22,8 @@ import (
 //	               ├─ server ──┤             ├─── server ───┤
 //	               damaged, missing          not archived yet
 //
-// Where no archive of the log can be used, it reads the server's files if they are on this machine.
-// The server has nothing before info.ServerFirst.
+// Where no archive of the log can be used, and for many messages, it reads the server's files instead
+// if they are on this machine. The server has nothing before info.ServerFirst.
 type reading struct {
 	*Log
 	info    Info
@@ -77,7 +77,7 @@ func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 		if behind > 0 {
 			end = min(until, behind-1)
 		}
-		if err := r.fromServer(ctx, end, fault, false); err != nil {
+		if err := r.fromServer(ctx, end, fault, end >= r.next+minBacklog); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (r *reading) behind(a *archive.Archive, fault error) uint64 {
 	}
 }
 
-// fromServer delivers the messages from next to until. fault says why the archive does not.
+// fromServer delivers the messages from next to until, out of files if it may. fault says why the archive does not.
 func (r *reading) fromServer(ctx context.Context, until uint64, fault error, files bool) error {
 	if r.next > until {
 		return nil

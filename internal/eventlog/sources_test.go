@@ -272,6 +272,28 @@ func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	require.ErrorIs(t, err, blockstore.ErrDamaged)
 }
 
+// Many messages that are not archived yet cost the server nothing.
+func TestALongRestIsReadFromTheFiles(t *testing.T) {
+	t.Parallel()
+	const archived, last = 60, 60 + 2*minBacklog
+	s := newSources(t, archived)
+	s.archive(t, s.log)
+	s.add(t, archived+1, last)
+	want := fromServer(t, s.log, 1, last)
+	l, said := s.reader(t, s.place)
+	read := func() (fromServer uint64) {
+		before := l.conn.Stats().InBytes
+		require.Equal(t, want, all(t, l, 1))
+		return l.conn.Stats().InBytes - before
+	}
+	whole := read()
+	copied := aside(t, s.dir)
+	edit(t, block(copied, 1), func(b []byte) []byte { b[len(b)-len(b)/4] ^= 4; return b })
+	l.files = filesIn(copied)
+	require.Greater(t, read(), 4*whole)
+	require.Empty(t, said())
+}
+
 func TestDamageOfTheArchiveIsReadAround(t *testing.T) {
 	t.Parallel()
 	s := newSources(t, 150)
