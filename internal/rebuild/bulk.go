@@ -138,10 +138,11 @@ func (b *Bulk) expected() int {
 // Full reports whether the chunk has reached its limit of memory and must be saved.
 func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size() > b.memory }
 
-// mostMemory is more than a million events of a real shop need, with about eventMemory each.
+// mostMemory is more than a million events need, also those of customers with long histories, with
+// about eventMemory each.
 const (
-	mostMemory  = 512 << 20
-	eventMemory = 512
+	mostMemory  = 768 << 20
+	eventMemory = 768
 )
 
 // chunkMemory is the limit for the rows of a chunk: mostMemory, or half of GOMEMLIMIT if that

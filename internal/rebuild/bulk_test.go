@@ -263,5 +263,5 @@ func TestAChunkTakesHalfOfTheMemoryLimit(t *testing.T) {
 	defer debug.SetMemoryLimit(before)
 	require.Equal(t, 50<<20, chunkMemory())
 	debug.SetMemoryLimit(math.MaxInt64) // GOMEMLIMIT is not set
-	require.Equal(t, 512<<20, chunkMemory())
+	require.Equal(t, 768<<20, chunkMemory())
 }
