@@ -36,10 +36,15 @@ type Rebuild struct {
 	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
-	UpTo        identity.Positions                 // later messages are left out; nil: none are
-	Look        func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
-	Scratch     bool                               // for tables that are compared and dropped: a refused event is an error, no index is made at the end
-	LiveIndexes bool                               // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
+	UpTo    identity.Positions                 // later messages are left out; nil: none are
+	Look    func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
+	Scratch bool                               // for tables that are compared and dropped: a refused event is an error, no index is made at the end
+	// More says up to where to fold further, as UpTo does. It is asked once, when everything
+	// before is folded. What follows is then part of the last transaction, and takes no
+	// transaction and no indexes of its own. Only with Scratch; may be nil.
+	More func(ctx context.Context) (identity.Positions, error)
+
+	LiveIndexes bool // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
 	quarantine  store.Quarantine
 }
 
@@ -115,23 +120,22 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	s := folded{bulk: bulk, begin: max(at.Least(), info.First-1)} // a log that was adopted does not begin at 1
-	r.Progress(min(s.begin, until), until)
+	begun := max(at.Least(), info.First-1) // a log that was adopted does not begin at 1
+	s := folded{bulk: bulk, begin: begun, end: begun}
 	work, stop := withGrace(ctx, r.Grace)
 	defer stop()
-	all := pipeline.Pipeline{Log: r.Log, From: s.begin + 1, Until: until, Most: size, Decode: r.decode(at)}
-	err = all.Run(ctx, func(some []*pipeline.Batch) error {
-		if err := s.fold(work, some); err != nil {
-			return err
+	fold := func(until uint64) error {
+		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, Most: size, Decode: r.decode(at)})
+	}
+	err = fold(until)
+	if err == nil && r.More != nil {
+		if r.UpTo, err = r.More(ctx); err == nil {
+			err = fold(r.UpTo.Most())
 		}
-		if s.end-s.begin >= size || s.end == until || bulk.Full() {
-			if err := r.save(work, &s); err != nil {
-				return err
-			}
-		}
-		r.Progress(s.end, until)
-		return nil
-	})
+	}
+	if err == nil {
+		err = r.save(work, &s)
+	}
 	switch {
 	case r.Scratch:
 	case err == nil:
@@ -142,11 +146,29 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	return s.begin, err
 }
 
+// foldUntil folds all messages of the pipeline, and commits each time when a chunk is full. work is
+// the context of what ends in order when ctx has ended.
+func (r *Rebuild) foldUntil(ctx, work context.Context, s *folded, all pipeline.Pipeline) error {
+	r.Progress(min(s.end, all.Until), all.Until)
+	return all.Run(ctx, func(some []*pipeline.Batch) error {
+		if err := s.fold(work, some); err != nil {
+			return err
+		}
+		if s.end-s.begin >= all.Most || s.bulk.Full() {
+			if err := r.save(work, s); err != nil {
+				return err
+			}
+		}
+		r.Progress(s.end, all.Until)
+		return nil
+	})
+}
+
 // folded is the part of the log that was folded since the last commit.
 type folded struct {
 	bulk   *Bulk
 	begin  uint64 // the position of the tables
-	end    uint64 // the last message that was folded; 0 before the first
+	end    uint64 // the last message that was folded
 	digest []byte // of that message
 	failed error  // of bulk, which cannot be used after it
 }

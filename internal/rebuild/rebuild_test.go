@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -181,4 +182,32 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.NoError(t, promotion.Run(ctx))
 	w.RequireSame(ctx, t, "portal", "portal_prev")
 	require.Zero(t, w.Number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.Head(ctx, t))))
+}
+
+// What is folded further is part of the last transaction, after any others. It needs no indexes,
+// which tables that are folded in several transactions have.
+func TestWhatIsFoldedFurtherIsPartOfTheLastTransaction(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, testenv.ShopEvent, 300, world.ShopSecret)
+	uneven := w.Open(ctx, t, "uneven")
+	first := w.Rebuild(t, uneven, 0)
+	require.NoError(t, first.Run(ctx, 200))
+	w.ApplyOdd(ctx, t, uneven, 200, w.Head(ctx, t))
+	checkpoints, err := uneven.Checkpoints(ctx)
+	require.NoError(t, err)
+	var upTo identity.Positions
+	for _, checkpoint := range checkpoints {
+		upTo = append(upTo, checkpoint.Position)
+	}
+	for _, chunk := range []uint64{0, 200, 70} {
+		schema := fmt.Sprint("further", chunk)
+		further := w.Rebuild(t, w.Open(ctx, t, schema), chunk)
+		further.Scratch = true
+		further.More = func(context.Context) (identity.Positions, error) { return upTo, nil }
+		require.NoError(t, further.Run(ctx, upTo.Least()))
+		w.RequireSame(ctx, t, "uneven", schema)
+		indexed := w.Number(ctx, t, "select count(*) from pg_indexes where tablename = 'processed_event' and schemaname = '"+schema+"'")
+		require.Equal(t, chunk == 0, indexed == 0, "chunk %d", chunk)
+	}
 }

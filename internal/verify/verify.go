@@ -86,45 +86,56 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	if err := v.scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
-	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
-	fold := rebuild.Rebuild{Log: v.Log, Store: v.scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
-	if err := fold.Run(ctx, positions.Least()); err != nil {
-		return Verdict{}, err
-	}
-	frozen, err := v.freeze(ctx)
-	if err != nil {
-		return Verdict{}, err
-	}
-	defer frozen.Close()
-	if fold.UpTo, err = frozen.positions(ctx, info.Partitions); err != nil {
-		return Verdict{}, err
-	}
-	verdict := Verdict{Schema: frozen.schema.Name, Strict: v.Strict, Position: slices.Max(fold.UpTo)}
-	if err := fold.Run(ctx, verdict.Position); err != nil {
-		return Verdict{}, err
-	}
-	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
-	if err := v.compareDefinitions(ctx, frozen, &verdict); err != nil {
-		return Verdict{}, err
-	}
-	err = v.compareRowsAndSums(ctx, frozen, info.First, fold.UpTo, &verdict)
+	verdict := Verdict{Strict: v.Strict}
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return v.compare(ctx, info, positions, &verdict, work) })
+	err = work.Wait()
 	return verdict, err
 }
 
-// compareRowsAndSums checks the sums beside the comparison, because they are read on one core.
-func (v *Verify) compareRowsAndSums(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions, verdict *Verdict) error {
+// compare folds the log and compares the tables with the fold. The sums are checked beside, by a
+// function that it gives to work, because they are read on one core.
+func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions identity.Positions, verdict *Verdict, work *errgroup.Group) error {
+	var frozen *snapshot
+	defer func() {
+		if frozen != nil {
+			frozen.Close()
+		}
+	}()
+	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
+	fold := rebuild.Rebuild{Log: v.Log, Store: v.scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
+	fold.More = func(ctx context.Context) (_ identity.Positions, err error) {
+		if frozen, err = v.freeze(ctx); err != nil {
+			return nil, err
+		}
+		if err := v.sum(ctx, frozen, verdict, work); err != nil {
+			return nil, err
+		}
+		return frozen.positions(ctx, info.Partitions)
+	}
+	if err := fold.Run(ctx, positions.Least()); err != nil {
+		return err
+	}
+	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Most()
+	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
+	if err := v.compareDefinitions(ctx, frozen, verdict); err != nil {
+		return err
+	}
+	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
+}
+
+// sum checks the sums of the snapshot on a connection of their own.
+func (v *Verify) sum(ctx context.Context, frozen *snapshot, verdict *Verdict, work *errgroup.Group) error {
 	beside, err := frozen.again(ctx)
 	if err != nil {
 		return err
 	}
-	defer beside.Close()
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return v.compareRows(ctx, frozen, first, upto, verdict) })
-	both.Go(func() (err error) {
+	work.Go(func() (err error) {
+		defer beside.Close()
 		verdict.Sums, err = beside.Sums(ctx)
 		return err
 	})
-	return both.Wait()
+	return nil
 }
 
 // checkLog makes sure that the log is the one of the tables and has all messages that they
