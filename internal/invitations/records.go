@@ -76,9 +76,8 @@ type records struct{ tables *store.Store }
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
 // It records an invitation for each purchase without one that is kept or was refunded lately,
 // GitHub users that became known, payments with a new id, and refunds. A second scan changes
-// nothing. Invitations
-// that were recorded without a repository are deleted when a repository is configured, and
-// recorded again for it.
+// nothing. Invitations that were recorded without a repository are deleted when a repository is
+// configured, and recorded again for it.
 func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
 	err := r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}

@@ -36,16 +36,18 @@ type Rebuild struct {
 	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
-	UpTo    identity.Positions                 // later messages are left out; nil: none are
-	Look    func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
-	Scratch bool                               // for tables that are compared and dropped: a refused event is an error, no index is made at the end
-	// More says up to where to fold further, as UpTo does. It is asked once, when everything
-	// before is folded. What follows is then part of the last transaction, and takes no
-	// transaction and no indexes of its own. Only with Scratch; may be nil.
-	More func(ctx context.Context) (identity.Positions, error)
+	UpTo        identity.Positions                 // later messages are left out; nil: none are
+	Look        func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
+	LiveIndexes bool                               // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
 
-	LiveIndexes bool // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
-	quarantine  store.Quarantine
+	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
+	// is made at the end.
+	Scratch bool
+	// More, only with Scratch, is asked once, when everything is folded: up to where to go on, as
+	// UpTo says it. What follows is part of the last transaction and needs no indexes. May be nil.
+	More func(context.Context) (identity.Positions, error)
+
+	quarantine store.Quarantine
 }
 
 // chunkEvents is how many events are folded in memory before they are committed. A rebuild
