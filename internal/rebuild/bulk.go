@@ -233,6 +233,14 @@ func (b *Bulk) begin(ctx context.Context) error {
 	return b.loadQuarantined(ctx)
 }
 
+// Requarantine learns of the events that were refused of other tables since the chunk began.
+func (b *Bulk) Requarantine(ctx context.Context) error {
+	if b.chunk == nil {
+		return nil // the next one begins with them
+	}
+	return b.loadQuarantined(ctx)
+}
+
 func (b *Bulk) loadQuarantined(ctx context.Context) error {
 	all := &pgx.Batch{}
 	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)

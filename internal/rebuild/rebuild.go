@@ -132,6 +132,9 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	err = fold(until)
 	if err == nil && r.More != nil {
 		if r.UpTo, err = r.More(ctx); err == nil {
+			err = bulk.Requarantine(ctx)
+		}
+		if err == nil {
 			err = fold(r.UpTo.Most())
 		}
 	}

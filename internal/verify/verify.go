@@ -111,7 +111,7 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		if err := v.sum(ctx, frozen, verdict, work); err != nil {
 			return nil, err
 		}
-		return frozen.positions(ctx, info.Partitions)
+		return v.further(ctx, frozen, info, positions)
 	}
 	if err := fold.Run(ctx, positions.Least()); err != nil {
 		return err
@@ -122,6 +122,26 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		return err
 	}
 	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
+}
+
+// further returns the positions of the snapshot. The log and the tables must still be those that info
+// and before are of, because what was folded since then cannot be taken back.
+func (v *Verify) further(ctx context.Context, frozen *snapshot, info eventlog.Info, before identity.Positions) (identity.Positions, error) {
+	now, _, err := v.checkLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.LogID != info.LogID {
+		return nil, fmt.Errorf("%w: it was replaced while it was folded", identity.ErrLogLost)
+	}
+	at, err := frozen.positions(ctx, info.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	if at.Least() < before.Least() {
+		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Least(), at.Least())
+	}
+	return at, nil
 }
 
 // sum checks the sums of the snapshot on a connection of their own.

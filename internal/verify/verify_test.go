@@ -3,11 +3,13 @@ package verify_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -168,3 +170,70 @@ func (v *verified) compare(ctx context.Context, t *testing.T) (found []verify.Di
 	require.NoError(t, frozen.Compare(ctx, v.scratch, fixture.AnyMode, func(d verify.Difference) { found = append(found, d) }))
 	return found
 }
+
+// whileFolded verifies, and calls hook when the log is folded and the tables are not frozen yet.
+func (v *verified) whileFolded(ctx context.Context, t *testing.T, log rebuild.Log, hook func()) (verify.Verdict, error) {
+	t.Helper()
+	v.differences = nil
+	var once sync.Once
+	one := verify.Verify{
+		Log: log, Tables: v.tables, Rules: fixture.AnyMode, Signers: []verify.Signer{webhook.NewSecret(signedWith)}, Logger: testenv.Logger(t),
+		Progress: func(position, until uint64) {
+			if position > 0 && position == until {
+				once.Do(hook)
+			}
+		},
+		Fault:      func(verify.Fault) {},
+		Difference: func(d verify.Difference) { v.differences = append(v.differences, d) },
+		Definition: func(verify.DefinitionDifference) {},
+	}
+	return one.Run(ctx)
+}
+
+// applyMore lets a projector apply one more event.
+func (v *verified) applyMore(ctx context.Context, t *testing.T, body string) {
+	t.Helper()
+	v.World.Log.Deliver(t, body)
+	stop := v.Start(ctx, t, 100)
+	v.WaitApplied(ctx, t)
+	require.NoError(t, stop())
+}
+
+func TestAnEventThatIsRefusedWhileTheLogIsFoldedIsNoDifference(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 200)
+	_, err := v.whileFolded(ctx, t, v.log, func() {
+		v.execute(ctx, t, "alter table portal.credit_ledger add constraint unforeseen check (delta <> 1313)")
+		v.applyMore(ctx, t, fixture.Pack("refused", "refused", "u_refused", 1313))
+		v.execute(ctx, t, "alter table portal.credit_ledger drop constraint unforeseen")
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Empty(t, v.differences)
+}
+
+func TestTablesThatAreSetBackWhileTheLogIsFoldedAreNotCompared(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 200)
+	_, err := v.whileFolded(ctx, t, v.log, func() {
+		v.execute(ctx, t, "update portal.checkpoint set position = 0, position_digest = null")
+	})
+	require.ErrorContains(t, err, "the tables were set back from seq")
+	require.Empty(t, v.differences)
+}
+
+func TestALogThatIsReplacedWhileItIsFoldedIsNotComparedWith(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 200)
+	_, other := setupVerifiedOf(t, 300)
+	log := &replacedLog{Log: v.log}
+	_, err := v.whileFolded(ctx, t, log, func() {
+		v.applyMore(ctx, t, fixture.Pack("more", "more", "u_more", 1))
+		log.Log = other.log
+	})
+	require.ErrorIs(t, err, identity.ErrLogLost)
+	require.Empty(t, v.differences)
+}
+
+// replacedLog is a log that can be replaced.
+type replacedLog struct{ rebuild.Log }
