@@ -251,6 +251,12 @@ func must[T any](value T, err error) T {
 	return value
 }
 
+// damageHeader damages the length of the first header, as in TestADamagedHeaderLengthEndsTheRead.
+func damageHeader(b []byte) []byte {
+	b[22+int(binary.LittleEndian.Uint16(b[20:]))] ^= 1
+	return b
+}
+
 // The server's files need not be readable where there is an archive.
 func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	t.Parallel()
@@ -260,10 +266,7 @@ func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	want := fromServer(t, s.log, 1, 70)
 	l, said := s.reader(t, s.place)
 	copied := aside(t, s.dir)
-	edit(t, block(copied, 1), func(b []byte) []byte { // as in TestADamagedHeaderLengthEndsTheRead
-		b[22+int(binary.LittleEndian.Uint16(b[20:]))] ^= 1
-		return b
-	})
+	edit(t, block(copied, 1), damageHeader)
 	l.files = filesIn(copied)
 	require.Equal(t, want, all(t, l, 1))
 	require.Empty(t, said())
@@ -291,6 +294,22 @@ func TestALongRestIsReadFromTheFiles(t *testing.T) {
 	edit(t, block(copied, 1), func(b []byte) []byte { b[len(b)-len(b)/4] ^= 4; return b })
 	l.files = filesIn(copied)
 	require.Greater(t, read(), 4*whole)
+	require.Empty(t, said())
+}
+
+// The files of a rest may begin with messages that the archive has, whose damage is of no matter.
+func TestDamageBeforeALongRestIsNotRead(t *testing.T) {
+	t.Parallel()
+	const archived, last = 60, 60 + 2*minBacklog
+	s := newSources(t, archived)
+	s.archive(t, s.log)
+	s.add(t, archived+1, last)
+	want := fromServer(t, s.log, 1, last)
+	l, said := s.reader(t, s.place)
+	copied := aside(t, s.dir)
+	edit(t, block(copied, 1), damageHeader)
+	l.files = filesIn(copied)
+	require.Equal(t, want, all(t, l, 1))
 	require.Empty(t, said())
 }
 

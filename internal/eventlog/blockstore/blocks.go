@@ -35,6 +35,9 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 	for _, block := range blocks[max(at, 0):] {
 		for r, err := range s.records(block) {
 			if errors.Is(err, ErrDamaged) {
+				if r.Seq < next {
+					continue
+				}
 				return fmt.Errorf("%s: %w", s.block(block), err)
 			}
 			if err != nil {
@@ -61,7 +64,7 @@ func (s *Store) Read(from, until uint64, deliver func(Record) error) error {
 // no message.
 func (s *Store) firstIn(block int) uint64 {
 	for r, err := range s.records(block) {
-		if err == nil && !r.tombstone {
+		if (err == nil || errors.Is(err, ErrDamaged)) && !r.tombstone {
 			return r.Seq
 		}
 	}
@@ -72,7 +75,8 @@ func (s *Store) firstIn(block int) uint64 {
 const readSize = 256 << 10
 
 // records iterates over the records of a block. Each is valid until the next one is
-// requested. An incomplete record at the end is ignored: the server is writing it.
+// requested. An incomplete record at the end is ignored: the server is writing it. After an error
+// other than ErrDamaged there is none.
 func (s *Store) records(block int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		file, err := os.Open(s.block(block))
@@ -101,7 +105,7 @@ func (s *Store) records(block int) iter.Seq2[Record, error] {
 				if size == 0 && err == nil {
 					break
 				}
-				if !yield(r, err) || err != nil {
+				if !yield(r, err) || err != nil && !errors.Is(err, ErrDamaged) {
 					return
 				}
 				rest = rest[size:]
