@@ -392,3 +392,43 @@ func TestWithoutCredentialsInvitationsStayPending(t *testing.T) {
 	require.Equal(t, Invited, one.Status)
 	require.Equal(t, testenv.GitHubRepository, one.Repository)
 }
+
+// A partial refund takes everything back until it is known what was paid. Then the purchase is kept,
+// and its buyer is invited, whether it was recorded before the refund or not.
+func TestAPurchaseThatIsKeptAfterAllIsInvited(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		w := setup(t)
+		w.perDay = 0
+		w.deliver(t, w.purchase("u1", "pay1", "octo"))
+		if recorded {
+			reconcile(t, w.inviter(t))
+		}
+		w.deliver(t, w.event("refund.created", `"provider_payment_id":"pay1","amount":100`))
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, "u1", "pay1", Withdrawn)
+		w.deliver(t, w.event("checkout.completed", `"provider_payment_id":"pay1","amount":1000,"metadata":{"kind":"pro","user_id":"u1","github_username":"octo"}`))
+		w.perDay = 10
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, "u1", "pay1", Invited)
+	}
+}
+
+// A refund does not take back what was there before the purchase.
+func TestAnInvitationFromBeforeThePurchaseStaysAfterItsRefund(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		w := setup(t)
+		w.perDay = 0
+		w.github.InviteByHand("octo")
+		w.clock.Advance(2 * clockSkew)
+		w.buy(t, "u1", "pay1", "octo")
+		if recorded {
+			reconcile(t, w.inviter(t))
+		}
+		w.refund(t, "pay1")
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, "u1", "pay1", Withdrawn)
+		require.NotNil(t, w.github.Invitation("octo"))
+	}
+}

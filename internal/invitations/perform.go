@@ -57,12 +57,24 @@ func (r *Reconciler) watch(attempt *Attempt, known access) result {
 	return r.concluded(attempt, Expired, "two invitations expired")
 }
 
+// clockSkew is how far the clocks of the provider and of GitHub may be apart.
+const clockSkew = 5 * time.Minute
+
+// cannotHaveSent reports whether a pending invitation is older than the purchase, and no record says
+// that it is the purchase's.
+func (a *Attempt) cannotHaveSent(pending *invitation) bool {
+	return pending != nil && a.InvitedAt == nil && a.UnknownSince == nil &&
+		!pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.ActivatedAt)
+}
+
 // withdraw cancels the invitation of a refunded purchase, or removes the access.
 func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known access) result {
 	user, reason, err := *attempt.GitHubUser, "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
 		reason = "another purchase for the same GitHub user is kept"
+	case attempt.cannotHaveSent(known.pending):
+		reason = "somebody else invited before the purchase"
 	case known.pending != nil:
 		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
 	case !known.collaborator:

@@ -60,6 +60,9 @@ var followRenamed string
 //go:embed record_purchases.sql
 var recordPurchases string
 
+//go:embed forget_unsent.sql
+var forgetUnsent string
+
 //go:embed follow_purchases.sql
 var followPurchases string
 
@@ -84,7 +87,7 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
-		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
+		for _, step := range []string{followRenamed, forgetUnsent, recordPurchases, followPurchases, withdrawUnsent} {
 			steps.Queue(step, repository, now, users)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {

@@ -121,6 +121,9 @@ func (g *GitHub) AddCollaborator(user string) {
 	g.locked(func() { g.collaborators[lower(user)] = true })
 }
 
+// InviteByHand invites a user as a person with access does.
+func (g *GitHub) InviteByHand(user string) { g.locked(func() { g.invite(user) }) }
+
 // Accept accepts the user's invitation, which must exist.
 func (g *GitHub) Accept(t require.TestingT, user string) {
 	g.Decline(t, user)
