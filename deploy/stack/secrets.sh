@@ -7,6 +7,7 @@ set -euo pipefail
 umask 077
 mkdir -p "$(dirname "$0")/../secrets"
 cd "$(dirname "$0")/../secrets"
+chmod -R u+w .
 
 password() { [ -s "$1" ] || printf 'p%s' "$(openssl rand -hex 24)" >"$1"; }
 
