@@ -275,14 +275,20 @@ func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	require.ErrorIs(t, err, blockstore.ErrDamaged)
 }
 
-// Many messages that are not archived yet cost the server nothing.
-func TestALongRestIsReadFromTheFiles(t *testing.T) {
-	t.Parallel()
+// withLongRest returns sources of which many messages are not archived yet, and all messages.
+func withLongRest(t *testing.T) (*sources, []events.Message) {
+	t.Helper()
 	const archived, last = 60, 60 + 2*minBacklog
 	s := newSources(t, archived)
 	s.archive(t, s.log)
 	s.add(t, archived+1, last)
-	want := fromServer(t, s.log, 1, last)
+	return s, fromServer(t, s.log, 1, last)
+}
+
+// Many messages that are not archived yet cost the server nothing.
+func TestALongRestIsReadFromTheFiles(t *testing.T) {
+	t.Parallel()
+	s, want := withLongRest(t)
 	l, said := s.reader(t, s.place)
 	read := func() (fromServer uint64) {
 		before := l.conn.Stats().InBytes
@@ -300,11 +306,7 @@ func TestALongRestIsReadFromTheFiles(t *testing.T) {
 // The files of a rest may begin with messages that the archive has, whose damage is of no matter.
 func TestDamageBeforeALongRestIsNotRead(t *testing.T) {
 	t.Parallel()
-	const archived, last = 60, 60 + 2*minBacklog
-	s := newSources(t, archived)
-	s.archive(t, s.log)
-	s.add(t, archived+1, last)
-	want := fromServer(t, s.log, 1, last)
+	s, want := withLongRest(t)
 	l, said := s.reader(t, s.place)
 	copied := aside(t, s.dir)
 	edit(t, block(copied, 1), damageHeader)

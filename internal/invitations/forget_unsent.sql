@@ -1,4 +1,5 @@
--- forgets withdrawn invitations that were never sent, where the purchase is kept after all
+-- forgets withdrawn invitations that were never sent, where the purchase is kept after all; $2, which
+-- every step of a scan has, is the present
 delete from payfold.invitation i
 using portal.payment p
 where i.repository = $1 and i.status = 'withdrawn' and i.invited_at is null and ($3::text[] is null or i.user_id = any($3))

@@ -1,42 +1,23 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/webhook"
 )
-
-// lines collects log lines.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 func TestNeitherSecretNorSignatureNorBodyIsEverLogged(t *testing.T) {
 	t.Parallel()
 	const private = "private-to-the-customer"
-	var logged lines
+	var logged testenv.Buffer
 	answers := make(chan error, 2)
 	answers <- nil
 	answers <- errors.New("away")
