@@ -2,7 +2,9 @@ package rowcache
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -128,12 +130,13 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	if c.About().InsertOnly {
 		return nil
 	}
-	next := uint32(0)
+	added := c.added()
+	if !fresh {
+		c.sortByKey(added)
+	}
 	some := func(out []byte) []byte {
-		for end := len(out) + tables.CopyBufferSize; next < c.rows.length && len(out) < end; next++ {
-			if row := c.rows.at(next); row.changed && !row.stored {
-				out = append(out, c.bytes.at(row.place)...)
-			}
+		for end := len(out) + tables.CopyBufferSize; len(added) > 0 && len(out) < end; added = added[1:] {
+			out = append(out, c.row(added[0])...)
 		}
 		return out
 	}
@@ -141,6 +144,42 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 		return err
 	}
 	return c.UpdateRows(ctx, tx, c.changed)
+}
+
+func (c *cachedTable) row(at uint32) []byte { return c.bytes.at(c.rows.at(at).place) }
+
+// added lists the rows that the table does not have.
+func (c *cachedTable) added() (all []uint32) {
+	for at := range c.rows.length {
+		if row := c.rows.at(at); row.changed && !row.stored {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// sortByKey orders rows by their keys. Then those that belong on one page of the key's index come
+// one after the other, and Postgres takes them in up to twice as quickly.
+func (c *cachedTable) sortByKey(rows []uint32) {
+	type keyed struct {
+		first, then uint64 // the first bytes of the key's text; mostly nothing else has to be read
+		at          uint32
+	}
+	keys := make([]keyed, len(rows))
+	for i, at := range rows {
+		var begin [16]byte
+		copy(begin[:], c.keyOf(c.row(at))[tables.KeyBegin:])
+		keys[i] = keyed{binary.BigEndian.Uint64(begin[:8]), binary.BigEndian.Uint64(begin[8:]), at}
+	}
+	slices.SortFunc(keys, func(a, b keyed) int {
+		if order := cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.then, b.then)); order != 0 {
+			return order
+		}
+		return bytes.Compare(c.keyOf(c.row(a.at)), c.keyOf(c.row(b.at)))
+	})
+	for i, key := range keys {
+		rows[i] = key.at
+	}
 }
 
 // changed yields the rows that differ from those of the table.

@@ -105,6 +105,10 @@ func decodeRow[R any](columns []Column, row []byte) (out R) {
 	return out
 }
 
+// KeyBegin is the offset at which the text of an encoded row's first column begins: after the number
+// of columns and the length of the text.
+const KeyBegin = 2 + 4
+
 // KeyEnd returns the offset at which the first columns of an encoded row end.
 func KeyEnd(row []byte, columns int) int {
 	end := 2
