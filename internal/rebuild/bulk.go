@@ -138,16 +138,20 @@ func (b *Bulk) expected() int {
 // Full reports whether the chunk has reached its limit of memory and must be saved.
 func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size() > b.memory }
 
-// mostMemory is more than a million events need, also those of customers with long histories, with
-// about eventMemory each.
 const (
-	mostMemory  = 768 << 20
+	// eventMemory is more than the rows of most events need, also of customers with long histories.
 	eventMemory = 768
+	usualMemory = eventMemory << 20 // for a million events
 )
 
-// chunkMemory is the limit for the rows of a chunk: mostMemory, or half of GOMEMLIMIT if that
-// is less, because reading ahead and writing need memory, too.
-func chunkMemory() int { return int(min(mostMemory, debug.SetMemoryLimit(-1)/2)) }
+// chunkMemory is the limit for the rows of a chunk: half of GOMEMLIMIT, because reading ahead and
+// writing need memory, too. Without that it is usualMemory.
+func chunkMemory() int {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return int(limit / 2)
+	}
+	return usualMemory
+}
 
 // Save commits everything folded, and moves the partitions before position to it. digest is
 // that of the message there. The error is store.ErrFenced if another process has moved them.

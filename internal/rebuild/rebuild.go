@@ -50,10 +50,6 @@ type Rebuild struct {
 	quarantine store.Quarantine
 }
 
-// chunkEvents is how many events are folded in memory before they are committed. A rebuild
-// that is killed repeats at most these: about ten seconds of work.
-const chunkEvents = 1_000_000
-
 // Run folds the messages from the position of the tables up to until. After an error the
 // tables are whole at an earlier position, and Run continues from there.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
@@ -84,7 +80,9 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 	}
 }
 
-func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, chunkEvents) }
+// atOnce is how many events are folded in memory before they are committed. A rebuild that is killed
+// repeats at most these: about ten seconds of work for a million.
+func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, uint64(chunkMemory()/eventMemory)) }
 
 // decode leaves out the messages that the tables have, and those after UpTo.
 func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
