@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // copiedRows is a folder with the rows of a rebuilt schema, a file for each table in COPY's
@@ -53,7 +54,7 @@ func (c copiedRows) copyIn(b *testing.B, into *store.Store) {
 		}
 		return nil
 	}))
-	require.NoError(b, store.MakeIndexes(ctx, into.Schema(), false, connections...))
+	require.NoError(b, store.MakeIndexes(ctx, into.Schema(), tables.Complete, connections...))
 	for _, connection := range connections {
 		connection.Release()
 	}

@@ -200,7 +200,11 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 // Finish makes the missing indexes. If live is true, it also makes those that only live work
 // needs. Before that the tables are complete, but slow to read.
 func (b *Bulk) Finish(ctx context.Context, live bool) error {
-	return store.MakeIndexes(ctx, b.schema, live, b.writes, b.reads)
+	stage := tables.Complete
+	if live {
+		stage = tables.Live
+	}
+	return store.MakeIndexes(ctx, b.schema, stage, b.writes, b.reads)
 }
 
 // begin opens a chunk unless one is open.
@@ -209,7 +213,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 		return nil
 	}
 	if b.filter.any {
-		if err := store.MakeIndexes(ctx, b.schema, false, b.writes, b.reads); err != nil {
+		if err := store.MakeIndexes(ctx, b.schema, b.filter.stage(), b.writes, b.reads); err != nil {
 			return err
 		}
 	}
@@ -228,7 +232,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if !b.filter.any {
 		b.rows = rowcache.New(b.expected(), nil)
 	} else {
-		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.filter.mayHave)
+		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.filter.knows())
 		b.rows = rowcache.New(0, source)
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err

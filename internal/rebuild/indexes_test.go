@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -104,4 +105,28 @@ func TestLiveTablesGetTheKeysTheyLack(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
 	require.Equal(t, want, fixture.KeysAndIndexes(ctx, t, s))
+}
+
+// While a rebuild goes on, its tables have only the indexes by which it finds rows. A chunk after the
+// first knows the events of the tables without an index.
+func TestTheKeysThatFindNoRowAreMadeAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Candidate(ctx, t, live, 0)
+	event := func(seq uint64) events.Event {
+		return fixture.Event(t, seq, `{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`)
+	}
+	const keys = "select count(*) from pg_index where indrelid = 'portal_next.processed_event'::regclass"
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 2, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, bulk.Fold(ctx, []events.Event{event(1)}))
+	require.NoError(t, bulk.Save(ctx, 1, nil))
+	require.NoError(t, bulk.Fold(ctx, []events.Event{event(2)}))
+	require.Zero(t, fixture.Number(ctx, t, live, keys))
+	require.NoError(t, bulk.Save(ctx, 2, nil))
+	require.NoError(t, bulk.Finish(ctx, false))
+	require.EqualValues(t, 1, fixture.Number(ctx, t, live, keys))
+	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.processed_event"))
+	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.duplicate_event where stream_seq = 2"))
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// keyFilter knows which names no row has, by a Bloom filter, so that nobody looks for them.
+// keyFilter knows the events of the tables, and by a Bloom filter which names no row has. So nobody
+// looks for those, and events are found without an index.
 type keyFilter struct {
 	any     bool               // whether the tables have any rows
-	written *bloom.BloomFilter // the names of all their rows, with false positives; nil: not known
+	written *bloom.BloomFilter // the names and the events of all their rows, with false positives; nil: not known
+	events  rowcache.EventIDs  // of all their rows, if written is known
 	until   uint64             // the position at which the rebuild ends
 }
 
@@ -31,8 +33,36 @@ const namesPerEvent = 3
 // one event takes.
 const readPerLook = 8
 
-func (f *keyFilter) mayHave(name string) bool {
-	return f.written == nil || f.written.Test(hashBytes(rowcache.HashOf(name)))
+// knows returns what is known of the tables; nil if nothing is.
+func (f *keyFilter) knows() rowcache.Known {
+	if f.written == nil {
+		return nil
+	}
+	return f
+}
+
+// stage is that of the indexes without which a chunk does not find what is in the tables.
+func (f *keyFilter) stage() tables.Stage {
+	if f.written == nil {
+		return tables.Complete // events are looked for by their ids
+	}
+	return tables.Folded
+}
+
+// MayHaveName implements rowcache.Known, as HasEvent does. Nobody may call them if written is nil.
+func (f *keyFilter) MayHaveName(name string) bool { return f.mayHave(rowcache.HashOf(name)) }
+
+func (f *keyFilter) HasEvent(id rowcache.EventID) bool { return f.mayHave(id[0]) && f.events.Has(id) }
+
+func (f *keyFilter) mayHave(hash uint64) bool { return f.written.Test(hashBytes(hash)) }
+
+func (f *keyFilter) add(hash uint64) { f.written.Add(hashBytes(hash)) }
+
+func (f *keyFilter) addEvents(ids []rowcache.EventID) {
+	for _, id := range ids {
+		f.add(id[0])
+	}
+	f.events.Add(ids)
 }
 
 // learn adds the names of the rows that a chunk writes. position is that of the tables after
@@ -40,9 +70,10 @@ func (f *keyFilter) mayHave(name string) bool {
 func (f *keyFilter) learn(rows *rowcache.Cache, position uint64) {
 	switch {
 	case position >= f.until:
-		f.written = nil
+		f.written, f.events = nil, rowcache.EventIDs{}
 	case f.written != nil:
-		rows.EachHash(func(hash uint64) { f.written.Add(hashBytes(hash)) })
+		rows.EachName(f.add)
+		f.addEvents(rows.EventIDs())
 	}
 }
 
@@ -71,17 +102,27 @@ func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, 
 		return nil
 	}
 	f.written = bloom.NewWithEstimates(uint(max(until, 1_000)*namesPerEvent), falsePositives)
-	rows, err := connection.Query(ctx, namesOfRows())
-	if err != nil {
+	if err := eachText(ctx, connection, namesOfRows(), func(name string) { f.add(rowcache.HashOf(name)) }); err != nil {
 		return fmt.Errorf("read the names of what is there: %w", err)
 	}
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&name}, func() error {
-		f.written.Add(hashBytes(rowcache.HashOf(name)))
+	var ids []rowcache.EventID
+	if err := eachText(ctx, connection, "select event_id from processed_event", func(id string) { ids = append(ids, rowcache.EventIDOf(id)) }); err != nil {
+		return fmt.Errorf("read the events that are there: %w", err)
+	}
+	f.addEvents(ids)
+	return nil
+}
+
+// eachText calls do with each row of a query of one text.
+func eachText(ctx context.Context, connection *pgx.Conn, sql string, do func(string)) error {
+	rows, err := connection.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	var text string
+	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
+		do(text)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("read the names of what is there: %w", err)
-	}
-	return nil
+	return err
 }

@@ -3,6 +3,8 @@ package rowcache
 import (
 	"context"
 	"hash/maphash"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,7 +19,7 @@ type Cache struct {
 	tables []*cachedTable
 	source *Source // of rows that are not here; nil if the tables have none
 
-	events  map[eventHash]struct{}
+	events  map[EventID]struct{}
 	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
 	entries segmented[entry]
 	batch   uint32 // the number of the batch that rows are loaded for
@@ -33,22 +35,17 @@ type entry struct {
 	next  uint32 // the entry before it under that name, counted from 1
 }
 
-// eventHash stands for an event's id: 128 bits that nobody can predict.
-type eventHash [2]uint64
-
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // HashOf returns the hash under which the cache finds a name. It is the same for the life of
 // the process.
 func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
-func hashOfEvent(id string) eventHash { return eventHash{HashOf(id), maphash.String(seeds[1], id)} }
-
 // New returns an empty cache with room for about that many events. source is nil if the tables
 // have no rows.
 func New(expected int, source *Source) *Cache {
 	s := &Cache{
-		source: source, events: make(map[eventHash]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory(),
+		source: source, events: make(map[EventID]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory(),
 		licensed: tables.Set{},
 	}
 	for _, t := range tables.All {
@@ -65,19 +62,19 @@ func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
 		defer close(told)
-		var hashes []eventHash
+		var ids []EventID
 		for _, batch := range batches {
 			var seen []string
-			hashes = hashes[:0]
+			ids = ids[:0]
 			for i := range batch {
-				hash := hashOfEvent(batch[i].ID)
-				if _, here := s.events[hash]; here {
+				id := EventIDOf(batch[i].ID)
+				if _, here := s.events[id]; here || s.source.hasEvent(id) {
 					seen = append(seen, batch[i].ID)
 				}
-				hashes = append(hashes, hash)
+				ids = append(ids, id)
 			}
-			for _, hash := range hashes {
-				s.events[hash] = struct{}{}
+			for _, id := range ids {
+				s.events[id] = struct{}{}
 			}
 			told <- seen
 		}
@@ -163,12 +160,15 @@ func (s *Cache) Size() int {
 	return size
 }
 
-// EachHash calls do with the hash of every name and of every event's id.
-func (s *Cache) EachHash(do func(hash uint64)) {
-	for event := range s.events {
-		do(event[0])
-	}
+// EachName calls do with the hash of every name.
+func (s *Cache) EachName(do func(hash uint64)) {
 	for hash := range s.byName {
 		do(hash)
 	}
+}
+
+// EventIDs lists the ids of all events that it has, in no order.
+func (s *Cache) EventIDs() []EventID {
+	ids := make([]EventID, 0, len(s.events))
+	return slices.AppendSeq(ids, maps.Keys(s.events))
 }

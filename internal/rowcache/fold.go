@@ -22,7 +22,7 @@ func (s *Cache) Read(ctx context.Context, some []events.Event) (*projections.Sta
 // take adds the rows that were read from the tables and are not here yet.
 func (s *Cache) take(read *projections.State) {
 	for _, id := range read.Events.Seen() {
-		s.events[hashOfEvent(id)] = struct{}{}
+		s.events[EventIDOf(id)] = struct{}{}
 	}
 	for _, one := range s.tables {
 		one.take(read)

@@ -18,23 +18,42 @@ type Beginner interface {
 // Source reads the rows that a cache does not have. It remembers the names that it has looked
 // for, because the cache has all of their rows. It is not safe for concurrent use.
 type Source struct {
-	from    Beginner
-	loader  tables.Loader
-	mayHave func(name string) bool // nil: the tables may have any name
-	asked   asked
+	from   Beginner
+	loader tables.Loader
+	known  Known
+	asked  asked
 }
 
-// NewSource returns a source that has looked for nothing yet. If mayHave is not nil, names for
-// which it returns false are not looked for.
-func NewSource(from Beginner, loader tables.Loader, mayHave func(name string) bool) *Source {
-	s := &Source{from: from, loader: loader, mayHave: mayHave}
+// Known is what somebody knows of the tables without a look into them.
+type Known interface {
+	// MayHaveName returns false only if no row has the name.
+	MayHaveName(name string) bool
+	// HasEvent reports whether they have an event. It may be called concurrently.
+	HasEvent(id EventID) bool
+}
+
+// NewSource returns a source that has looked for nothing yet. If known is nil, it looks for every
+// name and every event.
+func NewSource(from Beginner, loader tables.Loader, known Known) *Source {
+	s := &Source{from: from, loader: loader, known: known}
 	s.loader.Filter = s.fresh
 	return s
 }
 
+// fresh returns the names that have to be looked for in the tables.
 func (s *Source) fresh(kind tables.NameKind, names []string) []string {
-	return s.asked.fresh(kind, names, s.mayHave)
+	switch {
+	case s.known == nil:
+		return s.asked.fresh(kind, names, nil)
+	case kind == tables.OfEvent:
+		return nil // see hasEvent
+	default:
+		return s.asked.fresh(kind, names, s.known.MayHaveName)
+	}
 }
+
+// hasEvent reports whether the tables are known to have an event. s may be nil.
+func (s *Source) hasEvent(id EventID) bool { return s != nil && s.known != nil && s.known.HasEvent(id) }
 
 // load reads the rows that these events can touch. The events are in the order of the log, at
 // least one.

@@ -12,11 +12,11 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// MakeIndexes creates the missing indexes and keys of a schema, in parallel on all of the
-// connections. live adds the indexes that only live tables need. After an error the
-// indexes that were created remain, and the call can be repeated.
-func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.Conn) error {
-	if create, keys, err := missingIndexes(ctx, on[0], schema, live); err != nil || len(create)+len(keys) == 0 {
+// MakeIndexes creates the missing indexes and keys that the tables of a schema have at a stage, in
+// parallel on all of the connections. After an error the indexes that were created remain, and the
+// call can be repeated.
+func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*pgxpool.Conn) error {
+	if create, keys, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(keys) == 0 {
 		return err
 	}
 	unlock, err := lockIndexes(ctx, schema, on[0])
@@ -24,7 +24,7 @@ func MakeIndexes(ctx context.Context, schema string, live bool, on ...*pgxpool.C
 		return err
 	}
 	defer unlock()
-	create, keys, err := missingIndexes(ctx, on[0], schema, live)
+	create, keys, err := missingIndexes(ctx, on[0], schema, stage)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func execWithRetry(ctx context.Context, on interface {
 
 // EnsureIndexes creates the missing indexes and keys within the transaction; see
 // MakeIndexes.
-func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, live bool) error {
-	create, keys, err := missingIndexes(ctx, tx, schema, live)
+func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, stage tables.Stage) error {
+	create, keys, err := missingIndexes(ctx, tx, schema, stage)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,16 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	if err := execWithRetry(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
+	// Nobody waits for a "lock table" that waits, as it keeps no snapshot. So it need not be repeated as
+	// execWithRetry does. It also waits long enough for Postgres to end an autovacuum of the tables.
+	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "set local lock_timeout = 0")
+		if err == nil {
+			_, err = tx.Exec(ctx, "lock table "+tables.Names()+" in share row exclusive mode")
+		}
+		return err
+	})
+	if err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
@@ -123,24 +132,24 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 
 // missingIndexes lists the statements that create the missing indexes, those of the
 // largest tables first, and the statements that make keys of indexes.
-func missingIndexes(ctx context.Context, q Querier, schema string, live bool) (create, keys []string, err error) {
+func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, keys []string, err error) {
 	all := tables.Indexes
-	var names, tables []string
+	var names, on []string
 	for _, i := range all {
-		names, tables = append(names, Qualified(schema, i.Name)), append(tables, Qualified(schema, i.Table))
+		names, on = append(names, Qualified(schema, i.Name)), append(on, Qualified(schema, i.Table))
 	}
 	var largest []int
 	var made, isKey []bool
 	err = q.QueryRow(ctx, `select array_agg(nr - 1 order by coalesce(pg_relation_size(to_regclass(on_table)), 0) desc, nr),
 		array_agg(to_regclass(name) is not null order by nr),
 		array_agg(exists (select from pg_constraint where conindid = to_regclass(name)) order by nr)
-		from unnest($1::text[], $2::text[]) with ordinality as n (name, on_table, nr)`, names, tables).Scan(&largest, &made, &isKey)
+		from unnest($1::text[], $2::text[]) with ordinality as n (name, on_table, nr)`, names, on).Scan(&largest, &made, &isKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for the indexes of schema %s: %w", schema, err)
 	}
 	for _, n := range largest {
 		i := all[n]
-		if i.LiveOnly && !live {
+		if i.Since > stage {
 			continue
 		}
 		if !made[n] {

@@ -63,7 +63,7 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case s.schema != LiveSchema:
 		return nil
 	}
-	return EnsureIndexes(ctx, tx, s.schema, false) // a batch relies on the keys
+	return EnsureIndexes(ctx, tx, s.schema, tables.Complete) // a batch relies on the keys
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
@@ -87,7 +87,7 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	if s.schema != LiveSchema {
 		return nil // a rebuild fills the tables first
 	}
-	return EnsureIndexes(ctx, tx, s.schema, true)
+	return EnsureIndexes(ctx, tx, s.schema, tables.Live)
 }
 
 // MakeTables creates the schema with empty tables and without indexes. search_path is that

@@ -19,7 +19,7 @@ var LedgerLines = &Table[projections.LedgerLine]{
 			where: "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))",
 		}},
 		indexes: []indexOn{
-			primary("event_id, line"),
+			since(Complete, primary("event_id, line")),
 			plain("user", "(user_id, provider_payment_id)"),
 		},
 	},

@@ -2,14 +2,28 @@ package tables
 
 import "fmt"
 
-// Index is an index of a derived table. Tables that a rebuild fills get their indexes after
-// the first chunk: that is faster than to update the indexes with every row.
+// Index is an index of a derived table. Tables that a rebuild fills get each index when somebody
+// needs it: that is faster than to update the index with every row.
 type Index struct {
 	Name, Table string
 	Create      string // the statement that creates the index
 	Key         string // the statement that makes it the index of a key; empty where it is none
-	LiveOnly    bool   // a rebuild does without it: explain and the console, out-of-order events, invitations
+	Since       Stage
 }
+
+// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before.
+type Stage int
+
+const (
+	// Folded: a rebuild finds rows in the tables, from its second chunk on.
+	Folded Stage = iota
+	// Complete: a rebuild has ended, or live work has begun. These are the keys by which no rebuild
+	// finds a row.
+	Complete
+	// Live: the tables are looked at, by explain and the console, for out-of-order events and
+	// invitations.
+	Live
+)
 
 // indexOn declares an index of a table.
 type indexOn func(table string) Index
@@ -35,10 +49,10 @@ func indexOf(kind, suffix, on string) indexOn {
 	}
 }
 
-func liveOnly(on indexOn) indexOn {
+func since(stage Stage, on indexOn) indexOn {
 	return func(table string) Index {
 		i := on(table)
-		i.LiveOnly = true
+		i.Since = stage
 		return i
 	}
 }

@@ -87,6 +87,9 @@ func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, quer
 
 // queueSeenEvents queues a query for the event ids that were applied before.
 func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
 	batch.Queue("select event_id from processed_event where event_id = any($1)", ids).Query(func(rows pgx.Rows) error {
 		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, id := range seen {

@@ -14,13 +14,12 @@ var processedEventDDL string
 var ProcessedEvents = &Table[projections.ProcessedEvent]{
 	Definition: Definition{
 		Name: "processed_event", DDL: processedEventDDL, Key: OfEvent, InsertOnly: true,
-		NameColumns: []string{"event_id"},
 		indexes: []indexOn{
-			primary("event_id"),
-			liveOnly(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
-			liveOnly(plain("user", "(user_id, stream_seq) where user_id is not null")),
-			liveOnly(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
-			liveOnly(unique("stream_seq", "(stream_seq)")),
+			since(Complete, primary("event_id")),
+			since(Live, plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+			since(Live, plain("user", "(user_id, stream_seq) where user_id is not null")),
+			since(Live, plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+			since(Live, unique("stream_seq", "(stream_seq)")),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.ProcessedEvent] {

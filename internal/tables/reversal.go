@@ -15,7 +15,7 @@ var Reversals = &Table[projections.Reversal]{
 		Name: "reversal", DDL: reversalDDL, Key: OfEvent, InsertOnly: true,
 		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
-			primary("event_id"),
+			since(Complete, primary("event_id")),
 			plain("payment", "(provider_payment_id)"),
 		},
 	},

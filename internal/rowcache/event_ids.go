@@ -1,0 +1,36 @@
+package rowcache
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+)
+
+// EventID stands for an event's id: 128 bits that nobody can predict, so that no two ids of a log
+// have the same. It is the same for the life of the process.
+type EventID [2]uint64
+
+// EventIDOf returns what stands for an event's id. Its first half is HashOf(id).
+func EventIDOf(id string) EventID { return EventID{HashOf(id), maphash.String(seeds[1], id)} }
+
+func (id EventID) compare(with EventID) int {
+	return cmp.Or(cmp.Compare(id[0], with[0]), cmp.Compare(id[1], with[1]))
+}
+
+// EventIDs is a set of many ids in 16 bytes each. The zero value is empty. Has may be called
+// concurrently, but not with Add.
+type EventIDs struct{ parts [][]EventID } // each sorted
+
+// Add adds ids, which it sorts and keeps.
+func (s *EventIDs) Add(ids []EventID) {
+	slices.SortFunc(ids, EventID.compare)
+	s.parts = append(s.parts, ids)
+}
+
+// Has reports whether the set has the id. It looks into what each Add has brought.
+func (s *EventIDs) Has(id EventID) bool {
+	return slices.ContainsFunc(s.parts, func(part []EventID) bool {
+		_, found := slices.BinarySearchFunc(part, id, EventID.compare)
+		return found
+	})
+}
