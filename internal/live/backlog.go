@@ -76,6 +76,7 @@ func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, e
 	if err != nil {
 		return nil, err
 	}
+	b.cache.Take(read)
 	maps.Copy(b.state.Quarantined, read.Quarantined)
 	if err := b.cache.Fold(ctx, b.rules, b.state, batch, <-b.cache.Seen([][]events.Event{batch})); err != nil {
 		return nil, err

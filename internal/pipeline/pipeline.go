@@ -9,9 +9,13 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// decodeAhead is how many decoded batches may wait for the fold. It gets up to half of them in
-// one call, so that it can load the rows of many events with one query.
-const decodeAhead = 20
+// One call folds up to foldTogether batches, so that the rows of many events can be read with one
+// query. decodeAhead is how many decoded batches may wait: for the call now, the next one, and the one
+// after it.
+const (
+	foldTogether = 10
+	decodeAhead  = 3 * foldTogether
+)
 
 // Log is what a Pipeline needs of the event log.
 type Log interface {
@@ -22,13 +26,15 @@ type Log interface {
 // order of the log. take must not keep them after it returns.
 func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder, take func([]events.Event) error) error {
 	reading := Pipeline{Log: log, From: from, Until: until, Most: decodeMessages * decodeAhead, Decode: decode}
-	return reading.Run(ctx, func(some []*Batch) error {
-		for _, b := range some {
-			if err := take(b.Events); err != nil {
-				return err
+	return reading.Run(ctx, func(some []*Batch) func() error {
+		return func() error {
+			for _, b := range some {
+				if err := take(b.Events); err != nil {
+					return err
+				}
 			}
+			return nil
 		}
-		return nil
 	})
 }
 
@@ -36,13 +42,15 @@ func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder
 type Pipeline struct {
 	Log         Log
 	From, Until uint64
-	Most        uint64  // messages in one call of fold
+	Most        uint64  // messages in one call
 	Decode      Decoder // called concurrently
 }
 
-// Run calls fold with all batches, in the order of the log, and returns the first error. fold
-// must not keep a batch after it returns.
-func (p Pipeline) Run(ctx context.Context, fold func([]*Batch) error) error {
+// Run calls prepare with all batches, in the order of the log, and the functions that it returns one
+// after the other, in the same order. prepare is called while the function before is at work. A
+// function must not keep a batch after it returns. Run returns the first error, when nothing is at
+// work any more; what was prepared before a batch that cannot be read or decoded is folded.
+func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() error)) error {
 	if p.From > p.Until {
 		return nil
 	}
@@ -70,21 +78,38 @@ func (p Pipeline) Run(ctx context.Context, fold func([]*Batch) error) error {
 			return nil
 		})
 	}
+	type prepared struct {
+		batches []*Batch
+		fold    func() error
+	}
+	ready, folded := make(chan prepared), make(chan struct{})
 	group.Go(func() error {
-		next := queue{order: order, most: min(p.Most/size, decodeAhead/2)}
+		defer close(ready)
+		next := queue{order: order, most: min(p.Most/size, foldTogether)}
 		for {
 			some, err := next.take()
 			if err != nil || len(some) == 0 {
 				return err
 			}
-			if err := fold(some); err != nil {
+			select {
+			case ready <- prepared{some, prepare(some)}:
+			case <-folded:
+				return nil
+			}
+		}
+	})
+	group.Go(func() error {
+		defer close(folded)
+		for next := range ready {
+			if err := next.fold(); err != nil {
 				return err
 			}
-			for _, b := range some {
+			for _, b := range next.batches {
 				b.clear()
 				free <- b
 			}
 		}
+		return nil
 	})
 	return group.Wait()
 }

@@ -62,7 +62,7 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 		}
 		next := from
 		p := Pipeline{Log: tape{breaksAt: breaksAt, padding: padding}, From: from, Until: until, Most: most, Decode: decode}
-		err := p.Run(context.Background(), func(some []*Batch) error {
+		fold := func(some []*Batch) error {
 			require.NotEmpty(r, some)
 			began := next
 			for _, b := range some {
@@ -80,6 +80,12 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 				return errFold
 			}
 			return nil
+		}
+		prepared := from
+		err := p.Run(context.Background(), func(some []*Batch) func() error {
+			require.Equal(r, prepared, some[0].messages[0].Seq)
+			prepared = some[len(some)-1].Seq() + 1
+			return func() error { return fold(some) }
 		})
 		broken := map[error]bool{errTape: breaksAt >= from, errDecode: refused >= from, errFold: fails >= from}
 		if !broken[errTape] && !broken[errDecode] && !broken[errFold] {

@@ -23,9 +23,11 @@ import (
 // that of live.Apply. But a chunk keeps the rows that it has loaded or changed in memory, it
 // writes rows that never change while it folds, and it is one transaction.
 //
-// Bulk is not safe for concurrent use. After an error only Close may be called, and the
-// tables are as the last Save left them.
+// Bulk is not safe for concurrent use, except as ReadAhead says. After an error only Close may be
+// called, and the tables are as the last Save left them.
 type Bulk struct {
+	boundary sync.Mutex // held while a chunk begins or ends, and while ReadAhead reads
+
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	schema        string
@@ -95,26 +97,52 @@ func (b *Bulk) Close() {
 	}
 }
 
+// Ahead is some events with the rows of the tables that their fold needs.
+type Ahead struct {
+	batches [][]events.Event
+	rows    *projections.State
+	of      *rowcache.Cache // that can take the rows; nil if nothing was read
+}
+
+// ReadAhead reads what FoldAhead needs for these events. It may run beside FoldAhead and Save, but
+// not beside another ReadAhead. The events must be folded in the order in which they were read.
+func (b *Bulk) ReadAhead(ctx context.Context, batches ...[]events.Event) (Ahead, error) {
+	b.boundary.Lock()
+	defer b.boundary.Unlock()
+	if b.chunk == nil || !b.filter.any {
+		return Ahead{batches: batches}, nil
+	}
+	rows, err := b.rows.Read(ctx, slices.Concat(batches...))
+	return Ahead{batches, rows, b.rows}, err
+}
+
 // Fold folds events that the tables do not have yet, in the order of the log. Several small
 // batches in one call are quicker than a large one: their rows are read together. The error
 // may be a store.RefusedError.
 func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
+	return b.FoldAhead(ctx, Ahead{batches: batches})
+}
+
+// FoldAhead is Fold for events whose rows were read. What was read before the last Save is read
+// again.
+func (b *Bulk) FoldAhead(ctx context.Context, ahead Ahead) (err error) {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
 	if b.filter.any {
-		if some := slices.Concat(batches...); len(some) > 0 {
-			if _, err := b.rows.Read(ctx, some); err != nil {
+		if ahead.of != b.rows {
+			if ahead.rows, err = b.rows.ReadAgain(ctx, slices.Concat(ahead.batches...)); err != nil {
 				return err
 			}
 		}
+		b.rows.Take(ahead.rows)
 	}
-	seen := b.rows.Seen(batches)
+	seen := b.rows.Seen(ahead.batches)
 	defer func() {
 		for range seen { // until it ends
 		}
 	}()
-	for _, batch := range batches {
+	for _, batch := range ahead.batches {
 		if err := b.foldBatch(ctx, batch, seen); err != nil {
 			return err
 		}
@@ -159,6 +187,8 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
+	b.boundary.Lock()
+	defer b.boundary.Unlock()
 	chunk, rows := b.chunk, b.rows
 	var learning sync.WaitGroup // while Postgres writes
 	learning.Go(func() { b.filter.learn(rows, position) })
@@ -212,6 +242,8 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if b.chunk != nil {
 		return nil
 	}
+	b.boundary.Lock()
+	defer b.boundary.Unlock()
 	if b.filter.any {
 		if err := store.MakeIndexes(ctx, b.schema, b.filter.stage(), b.writes, b.reads); err != nil {
 			return err

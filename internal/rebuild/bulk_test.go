@@ -64,21 +64,44 @@ func finish(ctx context.Context, r *rapid.T, s *store.Store, rules projections.R
 	require.NoError(r, bulk.Finish(ctx, true))
 }
 
-// foldInParts folds events in one call, as several batches whose memory is taken away afterwards.
-func foldInParts(ctx context.Context, r *rapid.T, bulk *Bulk, log []events.Event) {
-	bulk.together = rapid.IntRange(1, 4).Draw(r, "together")
-	var parts [][]events.Event
-	for len(log) > 0 {
+// logReader reads a log ahead of its fold, some events at a time.
+type logReader struct {
+	bulk  *Bulk
+	log   []events.Event
+	read  int // how many events were read
+	ahead []Ahead
+}
+
+// foldNext folds the next events, at most so many, and returns how many. Those after them may have
+// been read before. The memory of the events is taken away afterwards.
+func (l *logReader) foldNext(ctx context.Context, r *rapid.T, most int) (folded int) {
+	l.bulk.together = rapid.IntRange(1, 4).Draw(r, "together")
+	for len(l.ahead) == 0 || l.read < len(l.log) && rapid.IntRange(0, 2).Draw(r, "read ahead") == 0 {
+		size := rapid.IntRange(1, min(most, len(l.log)-l.read)).Draw(r, "batch")
+		ahead, err := l.bulk.ReadAhead(ctx, inParts(r, l.log[l.read:l.read+size])...)
+		require.NoError(r, err)
+		l.read, l.ahead = l.read+size, append(l.ahead, ahead)
+	}
+	next := l.ahead[0]
+	l.ahead = l.ahead[1:]
+	require.NoError(r, l.bulk.FoldAhead(ctx, next))
+	for _, part := range next.batches {
+		folded += len(part)
+		clear(part)
+	}
+	return folded
+}
+
+// inParts copies events into several batches.
+func inParts(r *rapid.T, some []events.Event) (parts [][]events.Event) {
+	for len(some) > 0 {
 		if rapid.IntRange(0, 9).Draw(r, "empty") == 9 {
 			parts = append(parts, nil)
 		}
-		size := rapid.IntRange(1, min(4, len(log))).Draw(r, "part")
-		parts, log = append(parts, slices.Clone(log[:size])), log[size:]
+		size := rapid.IntRange(1, min(4, len(some))).Draw(r, "part")
+		parts, some = append(parts, slices.Clone(some[:size])), some[size:]
 	}
-	require.NoError(r, bulk.Fold(ctx, parts...))
-	for _, part := range parts {
-		clear(part)
-	}
+	return parts
 }
 
 // foldSome folds in bulk from there on, saves now and then, gives up somewhere
@@ -90,10 +113,9 @@ func foldSome(ctx context.Context, r *rapid.T, s *store.Store, rules projections
 	for _, position := range bulk.positions {
 		require.EqualValues(r, saved, position)
 	}
+	next := logReader{bulk: bulk, log: log, read: saved}
 	for at := saved; at < len(log); {
-		size := rapid.IntRange(1, len(log)-at).Draw(r, "batch")
-		foldInParts(ctx, r, bulk, log[at:at+size])
-		at += size
+		at += next.foldNext(ctx, r, len(log))
 		switch rapid.SampledFrom([]string{"go on", "save", "give up"}).Draw(r, "then") {
 		case "save":
 			require.NoError(r, bulk.Save(ctx, uint64(at), nil))

@@ -153,17 +153,28 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 // the context of what ends in order when ctx has ended.
 func (r *Rebuild) foldUntil(ctx, work context.Context, s *folded, all pipeline.Pipeline) error {
 	r.Progress(min(s.end, all.Until), all.Until)
-	return all.Run(ctx, func(some []*pipeline.Batch) error {
-		if err := s.fold(work, some); err != nil {
-			return err
+	return all.Run(ctx, func(some []*pipeline.Batch) func() error {
+		batches := make([][]events.Event, len(some))
+		for i, b := range some {
+			batches[i] = b.Events
 		}
-		if s.end-s.begin >= all.Most || s.bulk.Full() {
-			if err := r.save(work, s); err != nil {
+		last := some[len(some)-1]
+		ahead, err := s.bulk.ReadAhead(work, batches...)
+		return func() error {
+			if err != nil {
 				return err
 			}
+			if err := s.fold(work, ahead, last); err != nil {
+				return err
+			}
+			if s.end-s.begin >= all.Most || s.bulk.Full() {
+				if err := r.save(work, s); err != nil {
+					return err
+				}
+			}
+			r.Progress(s.end, all.Until)
+			return nil
 		}
-		r.Progress(s.end, all.Until)
-		return nil
 	})
 }
 
@@ -176,13 +187,9 @@ type folded struct {
 	failed error  // of bulk, which cannot be used after it
 }
 
-func (s *folded) fold(ctx context.Context, some []*pipeline.Batch) error {
-	batches := make([][]events.Event, len(some))
-	for i, b := range some {
-		batches[i] = b.Events
-	}
-	if s.failed = s.bulk.Fold(ctx, batches...); s.failed == nil {
-		last := some[len(some)-1]
+// fold folds what was read, of which last is the last batch.
+func (s *folded) fold(ctx context.Context, ahead Ahead, last *pipeline.Batch) error {
+	if s.failed = s.bulk.FoldAhead(ctx, ahead); s.failed == nil {
 		s.end, s.digest = last.Seq(), last.Digest
 	}
 	return s.failed

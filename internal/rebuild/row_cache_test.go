@@ -104,10 +104,9 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *store.Store, rules projecti
 	defer bulk.Close()
 	most := rapid.SampledFrom([]int{1, 1, 2, 5, 60}).Draw(r, "most")
 	style := rapid.SampledFrom([][]string{{"go on"}, {"go on", "go on", "go on", "go on", "save"}, {"go on", "save"}, {"go on", "go on", "save", "give up", "finish"}}).Draw(r, "style")
+	next := logReader{bulk: bulk, log: log, read: saved}
 	for at := saved; at < len(log); {
-		size := rapid.IntRange(1, min(most, len(log)-at)).Draw(r, "batch")
-		foldInParts(ctx, r, bulk, log[at:at+size])
-		at += size
+		at += next.foldNext(ctx, r, most)
 		then := rapid.SampledFrom(style).Draw(r, "then")
 		if at == len(log) {
 			then = "save"

@@ -152,7 +152,7 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 func (s *Cache) Size() int {
 	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
 	if s.source != nil {
-		size += s.source.asked.size()
+		size += s.source.size()
 	}
 	for _, one := range s.tables {
 		size += one.size()

@@ -9,27 +9,34 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Read reads the rows that these events can touch from the source, and adds those that the cache
-// does not have. The events are in the order of the log, at least one. It returns what it read.
+// Read reads the rows that these events can touch from the source, without those that it has read
+// before. The events are in the order of the log. Take must get what it returns before
+// any of these events is folded. Read may run beside all else.
 func (s *Cache) Read(ctx context.Context, some []events.Event) (*projections.State, error) {
-	read, err := s.source.load(ctx, some)
-	if err == nil {
-		s.take(read)
-	}
-	return read, err
+	return s.source.load(ctx, some, false)
 }
 
-// take adds the rows that were read from the tables and are not here yet.
-func (s *Cache) take(read *projections.State) {
+// ReadAgain is Read for events whose rows may have been read for later events, and are not taken yet.
+func (s *Cache) ReadAgain(ctx context.Context, some []events.Event) (*projections.State, error) {
+	return s.source.load(ctx, some, true)
+}
+
+// Take adds the rows that were read and are not here yet.
+func (s *Cache) Take(read *projections.State) {
 	for _, id := range read.Events.Seen() {
 		s.events[EventIDOf(id)] = struct{}{}
 	}
 	for _, one := range s.tables {
 		one.take(read)
 	}
+	for _, payment := range read.Payments.Rows() {
+		if payment.Kind == projections.KindPro {
+			s.source.tookLicenses(payment.UserID) // Read reads all of them together
+		}
+	}
 }
 
-// Fold folds a batch into the cache, after Read if there is a source. seen lists the ids of its
+// Fold folds a batch into the cache, after Take if there is a source. seen lists the ids of its
 // events that came in an earlier batch. Afterwards state has what the batch has changed, until
 // the next Fold. After an error, which may be a store.RefusedError, the cache must not be used
 // any more.
@@ -62,7 +69,7 @@ func (s *Cache) complete(ctx context.Context, state *projections.State) error {
 		if err != nil {
 			return err
 		}
-		s.take(read)
+		s.Take(read)
 		for _, user := range users {
 			s.loadNamed(state, tables.ProPaymentsOf(user))
 		}

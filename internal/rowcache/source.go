@@ -2,6 +2,8 @@ package rowcache
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,12 +18,17 @@ type Beginner interface {
 }
 
 // Source reads the rows that a cache does not have. It remembers the names that it has looked
-// for, because the cache has all of their rows. It is not safe for concurrent use.
+// for, because the cache has all of their rows. It reads once at a time.
 type Source struct {
-	from   Beginner
-	loader tables.Loader
-	known  Known
-	asked  asked
+	reading sync.Mutex
+	from    Beginner
+	loader  tables.Loader
+	known   Known
+	asked   asked        // by load
+	memory  atomic.Int64 // of asked
+	// taken has the users all of whose claimed pro payments the cache has. That load has asked for
+	// them is not enough: what it reads is taken later.
+	taken asked
 }
 
 // Known is what somebody knows of the tables without a look into them.
@@ -36,34 +43,59 @@ type Known interface {
 // name and every event.
 func NewSource(from Beginner, loader tables.Loader, known Known) *Source {
 	s := &Source{from: from, loader: loader, known: known}
-	s.loader.Filter = s.fresh
+	s.loader.Filter = s.unknown(false)
 	return s
 }
 
-// fresh returns the names that have to be looked for in the tables.
-func (s *Source) fresh(kind tables.NameKind, names []string) []string {
-	switch {
-	case s.known == nil:
-		return s.asked.fresh(kind, names, nil)
-	case kind == tables.OfEvent:
-		return nil // see hasEvent
-	default:
-		return s.asked.fresh(kind, names, s.known.MayHaveName)
+// unknown returns a function that lists those of the names that have to be looked for in the tables,
+// without those that were looked for before; with them if again is true.
+func (s *Source) unknown(again bool) func(kind tables.NameKind, names []string) []string {
+	return func(kind tables.NameKind, names []string) []string {
+		if kind == tables.OfEvent && s.known != nil {
+			return nil // see hasEvent
+		}
+		fresh := s.asked.fresh(kind, names, s.mayHave())
+		if again {
+			return names
+		}
+		return fresh
 	}
 }
+
+func (s *Source) mayHave() func(name string) bool {
+	if s.known == nil {
+		return nil
+	}
+	return s.known.MayHaveName
+}
+
+func (s *Source) tookLicenses(user string) { s.taken.fresh(tables.OfLicensed, []string{user}, nil) }
+
+// size is about the memory of the names that it remembers.
+func (s *Source) size() int { return int(s.memory.Load()) + s.taken.size() }
 
 // hasEvent reports whether the tables are known to have an event. s may be nil.
 func (s *Source) hasEvent(id EventID) bool { return s != nil && s.known != nil && s.known.HasEvent(id) }
 
-// load reads the rows that these events can touch. The events are in the order of the log, at
-// least one.
-func (s *Source) load(ctx context.Context, some []events.Event) (*projections.State, error) {
+// load reads the rows that these events can touch. The events are in the order of the log. What
+// earlier calls have read is left out, unless again is true.
+func (s *Source) load(ctx context.Context, some []events.Event, again bool) (*projections.State, error) {
+	if len(some) == 0 {
+		return projections.NewState(), nil
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	defer func() { s.memory.Store(int64(s.asked.size())) }()
+	s.loader.Filter = s.unknown(again)
 	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.Load(ctx, tx, some) })
 }
 
-// loadLicenses reads all claimed pro payments of those users that it has not looked for.
+// loadLicenses reads all claimed pro payments of those users for whom the cache does not have them.
+// The cache takes them at once.
 func (s *Source) loadLicenses(ctx context.Context, users []string) (*projections.State, error) {
-	users = s.fresh(tables.OfLicensed, users)
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	users = s.taken.fresh(tables.OfLicensed, users, s.mayHave())
 	if len(users) == 0 {
 		return projections.NewState(), nil
 	}
