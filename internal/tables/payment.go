@@ -25,7 +25,8 @@ var Payments = &Table[projections.Payment]{
 		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
-			key("transaction_id_key", "unique", "transaction_id"),
+			since(Complete, key("transaction_id_key", "unique", "transaction_id")), // finds nothing that the key and renamed do not find
+			plain("renamed", "(transaction_id) where transaction_id <> provider_payment_id"),
 			unique("first_of_order", "(order_id) where first_of_order"),
 			plain("unclaimed", "(subscription_id) where user_id is null"),
 			plain("subscription", "(subscription_id) where subscription_id is not null"),
@@ -85,7 +86,7 @@ func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projection
 const (
 	namedPayments = `select provider_payment_id from payment where provider_payment_id = any($1)
 		union all select provider_payment_id from payment where provider_payment_id = any($2)
-		union all select provider_payment_id from payment where transaction_id = any($1)
+		union all select provider_payment_id from payment where transaction_id <> provider_payment_id and transaction_id = any($1)
 		union all select provider_payment_id from payment where first_of_order and order_id = any($2)`
 	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
 		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
