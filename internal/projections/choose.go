@@ -9,7 +9,7 @@ import (
 // one that the provider names, then the one that started last, then the last in the log.
 func (s *State) chooseSubscription(user string) {
 	var best SubscriptionState
-	for id := range s.ofUser[user] {
+	for _, id := range s.ofUser[user] {
 		candidate, _ := s.Subscriptions.Get(id)
 		if candidate.Status == statusUnknown || candidate.Status == statusMerged || candidate.Kind != "" && candidate.Kind != KindSubscription {
 			continue
@@ -73,12 +73,12 @@ func (s *State) chooseLicense(user string, at time.Time) {
 // all payments that are not here: none of them comes before it, and none of them changes.
 func (s *State) bestLicense(user string) ProLicense {
 	var best ProLicense
-	if loaded, active := s.activeLicenses[user]; active {
+	if loaded, active := s.activeLicenses.Get(user); active {
 		if _, here := s.Payments.Get(loaded.ProviderPaymentID); !here {
 			best = loaded
 		}
 	}
-	for id := range s.proOf[user] {
+	for _, id := range s.proOf[user] {
 		p, _ := s.Payments.Get(id)
 		if candidate := p.license(); best.ProviderPaymentID == "" || candidate.before(best) {
 			best = candidate

@@ -42,12 +42,8 @@ func (r Rules) Fold(s *State, e events.Event) {
 	}
 	f := newFacts(s, e)
 	outcome, err := r.apply(s, f)
-	var rejected rejection
-	reason := Reason("")
-	if errors.As(err, &rejected) {
-		outcome, reason = Rejected, Reason(rejected)
-	}
-	s.record(f, outcome, reason)
+	rejected, _ := errors.AsType[rejection](err)
+	s.record(f, outcome, Reason(rejected))
 	r.foldExtras(s, f, outcome)
 }
 

@@ -200,6 +200,14 @@ func (p Payment) user() string {
 	return p.Buyer
 }
 
+// licensed returns the user whose licence the payment can give; empty if it gives none.
+func (p Payment) licensed() string {
+	if p.Kind == KindPro {
+		return p.UserID
+	}
+	return ""
+}
+
 // ids returns the payment ids that its ledger lines and reversals may have.
 func (p Payment) ids() []string {
 	if p.MergedID == "" {

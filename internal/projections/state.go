@@ -34,14 +34,14 @@ type State struct {
 	// Quarantined has the sequences of the quarantined events, whose rows the database has refused.
 	Quarantined map[uint64]bool
 
-	byTransaction map[string]string          // transaction → payment
-	byOrder       map[string]string          // order → its first payment
-	paymentsOf    map[string]map[string]bool // subscription → payments
-	ofUser        map[string]map[string]bool // user → subscriptions
-	proOf         map[string]map[string]bool // user → claimed payments of kind pro
-	reversalsOf   map[string][]string        // payment → reversals, by their event ids
+	byTransaction map[string]string   // transaction → payment
+	byOrder       map[string]string   // order → its first payment
+	paymentsOf    map[string][]string // subscription → payments
+	ofUser        map[string][]string // user → subscriptions
+	proOf         map[string][]string // user → claimed payments of kind pro
+	reversalsOf   map[string][]string // payment → reversals, by their event ids
 
-	activeLicenses map[string]ProLicense // user → licence of the database, as it was loaded
+	activeLicenses Table[string, ProLicense] // user → licence of the database, as it was loaded
 
 	facts  facts              // of the event that is folded now
 	before map[string]Payment // the payments that the event changed, as they were before; nil without extras
@@ -53,12 +53,10 @@ func NewState() *State {
 		Quarantined:   map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
-		paymentsOf:    map[string]map[string]bool{},
-		ofUser:        map[string]map[string]bool{},
-		proOf:         map[string]map[string]bool{},
+		paymentsOf:    map[string][]string{},
+		ofUser:        map[string][]string{},
+		proOf:         map[string][]string{},
 		reversalsOf:   map[string][]string{},
-
-		activeLicenses: map[string]ProLicense{},
 	}
 }
 
@@ -80,16 +78,14 @@ func (s *State) Reset() {
 	clear(s.ofUser)
 	clear(s.proOf)
 	clear(s.reversalsOf)
-	clear(s.activeLicenses)
+	s.activeLicenses.clear()
 }
 
 // LoadPayment adds a payment of the database. A payment that is already here stays.
 func (s *State) LoadPayment(p Payment) {
-	if _, here := s.Payments.Get(p.ProviderPaymentID); here {
-		return
+	if s.Payments.Load(p.ProviderPaymentID, p) {
+		s.indexPayment(Payment{}, p)
 	}
-	s.Payments.Load(p.ProviderPaymentID, p)
-	s.indexPayment(Payment{}, p)
 }
 
 func (s *State) putPayment(p Payment) {
@@ -110,51 +106,28 @@ func (s *State) indexPayment(before, p Payment) {
 	if p.FirstOfOrder {
 		s.byOrder[p.OrderID] = p.ProviderPaymentID
 	}
-	if before.Kind == KindPro && before.UserID != "" {
-		delete(s.proOf[before.UserID], p.ProviderPaymentID)
-	}
-	if p.Kind == KindPro && p.UserID != "" {
-		addTo(s.proOf, p.UserID, p.ProviderPaymentID)
-	}
-	if before.SubscriptionID != "" {
-		delete(s.paymentsOf[before.SubscriptionID], p.ProviderPaymentID)
-	}
-	if p.SubscriptionID != "" {
-		addTo(s.paymentsOf, p.SubscriptionID, p.ProviderPaymentID)
-	}
+	move(s.proOf, p.ProviderPaymentID, before.licensed(), p.licensed())
+	move(s.paymentsOf, p.ProviderPaymentID, before.SubscriptionID, p.SubscriptionID)
 }
 
 // LoadSubscription adds a subscription of the database. One that is already here stays.
 func (s *State) LoadSubscription(row SubscriptionState) {
-	if _, here := s.Subscriptions.Get(row.SubscriptionID); here {
-		return
+	if s.Subscriptions.Load(row.SubscriptionID, row) {
+		move(s.ofUser, row.SubscriptionID, "", row.UserID)
 	}
-	s.Subscriptions.Load(row.SubscriptionID, row)
-	s.indexSubscription(row)
 }
 
 func (s *State) putSubscription(row SubscriptionState) {
 	before, _ := s.Subscriptions.Get(row.SubscriptionID)
-	if before.UserID != "" && before.UserID != row.UserID {
-		delete(s.ofUser[before.UserID], row.SubscriptionID)
-	}
 	s.Subscriptions.Put(row.SubscriptionID, row)
-	s.indexSubscription(row)
-}
-
-func (s *State) indexSubscription(row SubscriptionState) {
-	if row.UserID != "" {
-		addTo(s.ofUser, row.UserID, row.SubscriptionID)
-	}
+	move(s.ofUser, row.SubscriptionID, before.UserID, row.UserID)
 }
 
 // LoadReversal adds a reversal of the database. One that is already here stays.
 func (s *State) LoadReversal(row Reversal) {
-	if _, loaded := s.Reversals.Get(row.EventID); loaded {
-		return
+	if s.Reversals.Load(row.EventID, row) {
+		s.indexReversal(row)
 	}
-	s.Reversals.Load(row.EventID, row)
-	s.indexReversal(row)
 }
 
 func (s *State) indexReversal(row Reversal) {
@@ -165,12 +138,8 @@ func (s *State) indexReversal(row Reversal) {
 
 // LoadLicense adds a licence of the database. One that is already here stays.
 func (s *State) LoadLicense(row ProLicense) {
-	if _, here := s.Licenses.Get(row.UserID); here {
-		return
-	}
-	s.Licenses.Load(row.UserID, row)
-	if row.active() {
-		s.activeLicenses[row.UserID] = row
+	if s.Licenses.Load(row.UserID, row) && row.active() {
+		s.activeLicenses.Load(row.UserID, row)
 	}
 }
 
@@ -179,11 +148,17 @@ func (s *State) LoadRevenue(row RevenueDay) {
 	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
 }
 
-func addTo(index map[string]map[string]bool, key, member string) {
-	if index[key] == nil {
-		index[key] = map[string]bool{}
+// move lists a member under another key. Under the empty key it is not listed.
+func move(index map[string][]string, member, from, to string) {
+	if from == to {
+		return
 	}
-	index[key][member] = true
+	if from != "" {
+		index[from] = slices.DeleteFunc(index[from], func(one string) bool { return one == member })
+	}
+	if to != "" {
+		index[to] = append(index[to], member)
+	}
 }
 
 // changedPayments yields every payment that the event changed, as it was before and as it is now.
@@ -199,7 +174,7 @@ func (s *State) changedPayments(yield func(before, after Payment) bool) {
 // paymentsIn lists the loaded payments of a subscription, in the order of the log.
 func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Payment {
 	var list []Payment
-	for id := range s.paymentsOf[subscription] {
+	for _, id := range s.paymentsOf[subscription] {
 		if p, _ := s.Payments.Get(id); which(p) {
 			list = append(list, p)
 		}

@@ -13,11 +13,13 @@ type row[R any] struct {
 	loaded, listed bool
 }
 
-// Load adds a row of the database. A row that is already here stays.
-func (t *Table[K, R]) Load(key K, value R) {
-	if _, here := t.places[key]; !here {
-		t.add(key, row[R]{value: value, loaded: true})
+// Load adds a row of the database, and reports whether it did. A row that is already here stays.
+func (t *Table[K, R]) Load(key K, value R) bool {
+	if _, here := t.places[key]; here {
+		return false
 	}
+	t.add(key, row[R]{value: value, loaded: true})
+	return true
 }
 
 // Get returns the row as the last Put or Load left it.
