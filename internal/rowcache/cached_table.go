@@ -21,6 +21,7 @@ type cachedTable struct {
 	in     *Cache
 	number uint32 // of this table in the row cache
 	keys   int    // the number of key columns, which come first
+	reader tables.RowReader
 	rows   segmented[cachedRow]
 	bytes  arena
 	loaded []uint32 // the rows that this batch has loaded, in order
@@ -36,7 +37,7 @@ type cachedRow struct {
 
 func newCachedTable(in *Cache, t tables.AnyTable) *cachedTable {
 	return &cachedTable{
-		AnyTable: t, in: in, number: uint32(len(in.tables)), bytes: arena{from: in.memory},
+		AnyTable: t, in: in, number: uint32(len(in.tables)), bytes: arena{from: in.memory}, reader: t.RowReader(),
 		keys: slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return !c.Key }),
 	}
 }
@@ -49,7 +50,7 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	}
 	row.batch = c.in.batch
 	c.loaded = append(c.loaded, at)
-	for _, to := range c.PutRow(state, c.bytes.at(row.place)) {
+	for _, to := range c.reader.Put(state, c.bytes.at(row.place)) {
 		if c.in.source != nil {
 			c.in.licensed.Add(to.Licensed())
 		}
@@ -105,7 +106,7 @@ func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 	if now == (tables.RowNames{now[0]}) {
 		return
 	}
-	had := c.NamesOf(before)
+	had := c.reader.Names(before)
 	for _, name := range now {
 		if !slices.Contains(had[:], name) {
 			c.in.list(name, c.number, at)
@@ -116,7 +117,7 @@ func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 // has reports whether a row with the same key is here.
 func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	key := c.keyOf(row)
-	for e := c.in.byName[HashOf(names[0])]; e != 0; e = c.in.entry(e).next {
+	for e := c.in.names.newest(HashOf(names[0])); e != 0; e = c.in.entry(e).next {
 		one := c.in.entry(e)
 		if one.table == c.number && bytes.HasPrefix(c.bytes.at(c.rows.at(one.row).place), key) {
 			return true

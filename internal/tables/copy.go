@@ -90,19 +90,19 @@ func appendRow[R any](out []byte, columns []Column, row *R) []byte {
 	return out
 }
 
-// decodeRow decodes a row that appendRow has encoded.
-func decodeRow[R any](columns []Column, row []byte) (out R) {
-	row, texts := row[2:], string(row[2:]) // one string, of which all text columns are parts
+// decodeRow decodes a row that appendRow has encoded into an empty one. text is the same bytes as
+// a string, of which all text columns become parts.
+func decodeRow[R any](into *R, columns []Column, row []byte, text string) {
+	row, text = row[2:], text[2:]
 	for i := range columns {
 		length := binary.BigEndian.Uint32(row)
-		row, texts = row[4:], texts[4:]
+		row, text = row[4:], text[4:]
 		if length == null {
 			continue
 		}
-		columns[i].set(unsafe.Pointer(&out), row[:length], texts[:length])
-		row, texts = row[length:], texts[length:]
+		columns[i].set(unsafe.Pointer(into), row[:length], text[:length])
+		row, text = row[length:], text[length:]
 	}
-	return out
 }
 
 // KeyBegin is the offset at which the text of an encoded row's first column begins: after the number

@@ -38,7 +38,7 @@ func TestRowsOfSeveralBatchesAreCopiedInTheirOrder(t *testing.T) {
 
 func TestARowIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	columns := columnsOf[projections.Payment]()
+	columns, reader := Payments.Columns(), rowReader[projections.Payment]{table: Payments}
 	text := rapid.StringN(0, 12, -1)
 	number := rapid.Ptr(rapid.Int64(), true)
 	moment := rapid.Custom(func(r *rapid.T) time.Time {
@@ -54,6 +54,6 @@ func TestARowIsReadAsItWasWritten(t *testing.T) {
 			OccurredAt: moment.Draw(r, "occurred"), ReversedAt: moment.Draw(r, "reversed"), FirstOfOrder: rapid.Bool().Draw(r, "first"),
 		}
 		written := appendRow([]byte("before"), columns, &row)
-		require.Equal(r, row, decodeRow[projections.Payment](columns, written[len("before"):]))
+		require.Equal(r, row, *reader.decode(written[len("before"):]))
 	})
 }

@@ -114,10 +114,7 @@ type AnyTable interface {
 	// of the first changes. loaded is false for an inserted row. If all rows were loaded before
 	// the fold, a loaded row was the place-th of them, from 0.
 	EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, place int))
-	// PutRow adds a row to the state, as the database has it, and returns the names of the
-	// rows that belong to it.
-	PutRow(state *projections.State, row []byte) Links
-	NamesOf(row []byte) RowNames
+	RowReader() RowReader
 	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
 }

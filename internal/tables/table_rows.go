@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,27 +31,65 @@ func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, 
 	})
 }
 
-func (t *Table[R]) PutRow(state *projections.State, row []byte) (links Links) {
-	value := decodeRow[R](t.Columns(), row)
-	t.put(state, value)
-	if t.links != nil {
-		links = t.links(&value)
-	}
-	return links
-}
-
-func (t *Table[R]) NamesOf(row []byte) RowNames {
-	value := decodeRow[R](t.Columns(), row)
-	return t.names(&value)
-}
+func (t *Table[R]) RowReader() RowReader { return &rowReader[R]{table: t} }
 
 func (t *Table[R]) UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error {
-	columns := t.Columns()
-	return updateAll(ctx, tx, t.Name, columns, func(yield func(R) bool) {
+	reader := rowReader[R]{table: t}
+	return updateAll(ctx, tx, t.Name, t.Columns(), func(yield func(R) bool) {
 		for row := range rows {
-			if !yield(decodeRow[R](columns, row)) {
+			if !yield(*reader.decode(row)) {
 				return
 			}
 		}
 	})
+}
+
+// RowReader decodes rows of one table, each encoded as one row of COPY's binary format. It is
+// not safe for concurrent use.
+type RowReader interface {
+	// Put adds a row to the state, as the database has it, and returns the names of the
+	// rows that belong to it.
+	Put(state *projections.State, row []byte) Links
+	Names(row []byte) RowNames
+}
+
+type rowReader[R any] struct {
+	table *Table[R]
+	texts texts
+	row   R // the last one; it is kept here because each call would have to allocate it
+}
+
+func (r *rowReader[R]) Put(state *projections.State, row []byte) (links Links) {
+	value := r.decode(row)
+	r.table.put(state, *value)
+	if r.table.links != nil {
+		links = r.table.links(value)
+	}
+	return links
+}
+
+func (r *rowReader[R]) Names(row []byte) RowNames { return r.table.names(r.decode(row)) }
+
+// decode returns the row until the next call.
+func (r *rowReader[R]) decode(row []byte) *R {
+	var empty R
+	r.row = empty
+	decodeRow(&r.row, r.table.Columns(), row, r.texts.copy(row))
+	return &r.row
+}
+
+// texts copies bytes into strings, many of which share one piece of memory.
+type texts struct{ last strings.Builder }
+
+// textsSize is for some tens of rows. As long as one of their texts is used, all of it stays.
+const textsSize = 8 << 10
+
+func (t *texts) copy(b []byte) string {
+	if t.last.Cap()-t.last.Len() < len(b) {
+		t.last = strings.Builder{}
+		t.last.Grow(max(textsSize, len(b)))
+	}
+	begin := t.last.Len()
+	t.last.Write(b)
+	return t.last.String()[begin:]
 }
