@@ -20,7 +20,7 @@ type Cache struct {
 	source *Source // of rows that are not here; nil if the tables have none
 
 	events  map[EventID]struct{}
-	byName  map[uint64]uint32 // the hash of a name → the newest entry under it, counted from 1
+	names   nameIndex
 	entries segmented[entry]
 	batch   uint32 // the number of the batch that rows are loaded for
 	memory  *memory
@@ -45,7 +45,7 @@ func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 // have no rows.
 func New(expected int, source *Source) *Cache {
 	s := &Cache{
-		source: source, events: make(map[EventID]struct{}, expected), byName: make(map[uint64]uint32, expected), memory: newMemory(),
+		source: source, events: make(map[EventID]struct{}, expected), names: newNameIndex(expected), memory: newMemory(),
 		licensed: tables.Set{},
 	}
 	for _, t := range tables.All {
@@ -112,7 +112,7 @@ func (s *Cache) loadNamed(state *projections.State, name string) {
 	if name == "" {
 		return
 	}
-	for at := s.byName[HashOf(name)]; at != 0; {
+	for at := s.names.newest(HashOf(name)); at != 0; {
 		e := s.entry(at)
 		s.tables[e.table].load(state, e.row, name)
 		at = e.next
@@ -131,8 +131,7 @@ func (s *Cache) list(name string, table, row uint32) {
 	if name == "" {
 		return
 	}
-	hash := HashOf(name)
-	s.byName[hash] = 1 + s.entries.add(entry{table, row, s.byName[hash]})
+	s.entries.add(entry{table, row, s.names.replace(HashOf(name), s.entries.length+1)})
 }
 
 // entry returns an entry by its number, counted from 1.
@@ -150,7 +149,7 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 
 // Size is about the memory of all of it, and of the names that its source remembers.
 func (s *Cache) Size() int {
-	size := 40*len(s.events) + 24*len(s.byName) + 12*int(s.entries.length)
+	size := 40*len(s.events) + s.names.size() + 12*int(s.entries.length)
 	if s.source != nil {
 		size += s.source.size()
 	}
@@ -162,7 +161,7 @@ func (s *Cache) Size() int {
 
 // EachName calls do with the hash of every name.
 func (s *Cache) EachName(do func(hash uint64)) {
-	for hash := range s.byName {
+	for hash := range s.names.all() {
 		do(hash)
 	}
 }
