@@ -41,13 +41,11 @@ func (s *State) chooseSubscription(user string) {
 	}
 }
 
-// chooseLicenses sets the licences of the users of these payments.
-func (s *State) chooseLicenses(at time.Time, payments ...Payment) {
-	var chosen []string
-	for _, p := range payments {
-		if p.Kind == KindPro && p.UserID != "" && !slices.Contains(chosen, p.UserID) {
-			chosen = append(chosen, p.UserID)
-			s.chooseLicense(p.UserID, at)
+// chooseLicenses sets the licences of these users, some of whom may be empty or the same.
+func (s *State) chooseLicenses(at time.Time, users ...string) {
+	for i, user := range users {
+		if user != "" && !slices.Contains(users[:i], user) {
+			s.chooseLicense(user, at)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
 		c.payment = s.add(f, said)
-		c.tooMuch = c.payment.user() != "" && c.payment.complete() && !s.canGrant(c.payment)
+		c.tooMuch = c.payment.user() != "" && c.payment.complete() && !s.canGrant(&c.payment)
 	}
 	p := c.payment
 	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, said.statedKind(), p.Kind, f.kind)
@@ -63,7 +63,7 @@ func (s *State) add(f *facts, said Payment) Payment {
 	if !claimed && p.rank(kindRank) == said.rank(kindRank) {
 		p.setRank(kindRank, 0) // until the payment is claimed, the latest event decides the kind
 	}
-	p.merge(said)
+	p.merge(&said)
 	if !claimed {
 		p.Buyer = cmp.Or(f.UserID, p.Buyer)
 	}

@@ -2,7 +2,7 @@ package projections
 
 import (
 	"cmp"
-	"maps"
+	"iter"
 	"slices"
 	"time"
 )
@@ -47,9 +47,15 @@ const (
 
 // Ledger has the loaded lines of the payments that a fold can touch, and the lines it adds.
 type Ledger struct {
-	lines map[string][]LedgerLine // by payment; loaded and new ones
-	next  map[string]int64        // by event: the number of its last line
-	added []LedgerLine
+	lines  []ledgerEntry    // loaded and new ones
+	newest map[string]int   // by payment: the last of its lines, counted from 1
+	last   map[string]int64 // by event: the number of its last line
+	added  []LedgerLine
+}
+
+type ledgerEntry struct {
+	LedgerLine
+	before int // the line before it of the same payment, counted from 1
 }
 
 // Load adds a line of the database, which must not be here yet.
@@ -59,41 +65,61 @@ func (l *Ledger) Load(line LedgerLine) { l.put(line) }
 func (l *Ledger) Inserted() []LedgerLine { return l.added }
 
 // Lines lists all lines, in no order.
-func (l *Ledger) Lines() []LedgerLine { return slices.Concat(slices.Collect(maps.Values(l.lines))...) }
+func (l *Ledger) Lines() []LedgerLine {
+	all := make([]LedgerLine, len(l.lines))
+	for i := range l.lines {
+		all[i] = l.lines[i].LedgerLine
+	}
+	return all
+}
 
 func (l *Ledger) clear() {
 	clear(l.lines)
-	clear(l.next)
+	l.lines = l.lines[:0]
+	clear(l.newest)
+	clear(l.last)
 	l.added = make([]LedgerLine, 0, len(l.added))
 }
 
 func (l *Ledger) put(line LedgerLine) {
-	if l.lines == nil {
-		l.lines, l.next = map[string][]LedgerLine{}, map[string]int64{}
+	if l.newest == nil {
+		l.newest, l.last = map[string]int{}, map[string]int64{}
 	}
-	l.lines[line.ProviderPaymentID] = append(l.lines[line.ProviderPaymentID], line)
-	l.next[line.EventID] = max(l.next[line.EventID], line.Line)
+	l.lines = append(l.lines, ledgerEntry{line, l.newest[line.ProviderPaymentID]})
+	l.newest[line.ProviderPaymentID] = len(l.lines)
+	l.last[line.EventID] = max(l.last[line.EventID], line.Line)
 }
 
 // add numbers the line within its event.
 func (l *Ledger) add(line LedgerLine) {
-	line.Line = l.next[line.EventID] + 1
+	line.Line = l.last[line.EventID] + 1
 	l.put(line)
 	l.added = append(l.added, line)
 }
 
+// of yields the lines of a payment, in no order.
+func (l *Ledger) of(p *Payment) iter.Seq[*LedgerLine] {
+	return func(yield func(*LedgerLine) bool) {
+		for _, id := range p.ids() {
+			for at := l.newest[id]; at != 0; at = l.lines[at-1].before {
+				if !yield(&l.lines[at-1].LedgerLine) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // sums returns what the payment has granted to its present user under its present kind, and how
 // much of that is reversed.
-func (l *Ledger) sums(p Payment) (granted, reversed int64) {
-	for _, id := range p.ids() {
-		for _, line := range l.lines[id] {
-			switch {
-			case line.UserID != p.UserID || line.Kind != p.Kind:
-			case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
-				granted += line.Delta
-			default:
-				reversed -= line.Delta
-			}
+func (l *Ledger) sums(p *Payment) (granted, reversed int64) {
+	for line := range l.of(p) {
+		switch {
+		case line.UserID != p.UserID || line.Kind != p.Kind:
+		case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
+			granted += line.Delta
+		default:
+			reversed -= line.Delta
 		}
 	}
 	return granted, reversed
@@ -107,25 +133,21 @@ type remainder struct {
 
 // remaining lists the payment's grant lines for its present user and kind, the latest available
 // first.
-func (l *Ledger) remaining(p Payment) []remainder {
+func (l *Ledger) remaining(p *Payment) []remainder {
 	var grants []remainder
-	for _, id := range p.ids() {
-		for _, line := range l.lines[id] {
-			if line.Entry == entryGrant && line.UserID == p.UserID && line.Kind == p.Kind {
-				grants = append(grants, remainder{line, line.Delta, 0})
-			}
+	for line := range l.of(p) {
+		if line.Entry == entryGrant && line.UserID == p.UserID && line.Kind == p.Kind {
+			grants = append(grants, remainder{*line, line.Delta, 0})
 		}
 	}
-	for _, id := range p.ids() {
-		for _, line := range l.lines[id] {
-			for i := range grants {
-				if line.ReversesEventID != grants[i].EventID || *line.ReversesLine != grants[i].Line {
-					continue
-				}
-				grants[i].left += line.Delta
-				if line.Entry != entryCorrection || line.Delta > 0 {
-					grants[i].reversed -= line.Delta
-				}
+	for line := range l.of(p) {
+		for i := range grants {
+			if line.ReversesEventID != grants[i].EventID || *line.ReversesLine != grants[i].Line {
+				continue
+			}
+			grants[i].left += line.Delta
+			if line.Entry != entryCorrection || line.Delta > 0 {
+				grants[i].reversed -= line.Delta
 			}
 		}
 	}
@@ -154,6 +176,9 @@ func share(credits, line, n int64) int64 {
 // addMonths returns the same day and time that many months later, or the last day of the month
 // if the month is shorter.
 func addMonths(t time.Time, months int64) time.Time {
+	if months == 0 { // nearly always
+		return t
+	}
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	lastDay := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(t.Day(), lastDay)-1)

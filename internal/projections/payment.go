@@ -83,7 +83,7 @@ func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of 
 // merge adds what another row, an event or a subscription says of the same payment. The order
 // of merges does not matter: the value of higher rank is kept, of equal ranks a
 // fixed order of the values decides.
-func (p *Payment) merge(q Payment) {
+func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)
 	if q.rank(kindRank) > p.rank(kindRank) {
@@ -94,7 +94,7 @@ func (p *Payment) merge(q Payment) {
 		p.ProductKey = q.ProductKey
 		p.setRank(productRank, q.rank(productRank))
 	}
-	if q.sellsMore(*p) {
+	if q.sellsMore(p) {
 		p.Credits, p.GrantLines, p.ValidMonths = q.Credits, q.GrantLines, q.ValidMonths
 		p.setRank(creditsRank, q.rank(creditsRank))
 	}
@@ -125,7 +125,7 @@ func moreThan[R cmp.Ordered](first bool, ranks R, then ...int) bool {
 	return cmp.Or(then...) > 0
 }
 
-func (p *Payment) mergeAmount(q Payment) {
+func (p *Payment) mergeAmount(q *Payment) {
 	if q.Amount == nil {
 		return
 	}
@@ -138,7 +138,7 @@ func (p *Payment) mergeAmount(q Payment) {
 
 // sellsMore compares what was sold: first by rank, then by amount. Without a catalogue, some
 // credits go before none at any rank. With a catalogue, an offer without credits means none.
-func (p Payment) sellsMore(than Payment) bool {
+func (p *Payment) sellsMore(than *Payment) bool {
 	rank, others := p.rank(creditsRank), than.rank(creditsRank)
 	if rank == 0 {
 		return false
@@ -151,7 +151,7 @@ func (p Payment) sellsMore(than Payment) bool {
 		cmp.Compare(p.GrantLines, than.GrantLines), cmp.Compare(p.ValidMonths, than.ValidMonths)) > 0
 }
 
-func (p Payment) creditsOrZero() int64 {
+func (p *Payment) creditsOrZero() int64 {
 	if p.Credits == nil {
 		return 0
 	}
@@ -168,12 +168,12 @@ func (p *Payment) nameGitHubUser(name string, at time.Time) {
 }
 
 // complete reports whether everything about the payment is known, except perhaps its user.
-func (p Payment) complete() bool {
+func (p *Payment) complete() bool {
 	return !p.FirstAt.IsZero() && p.rank(creditsRank) > 0 && isKind(p.Kind) && (p.Kind != KindOneTime || p.Credits != nil)
 }
 
 // creditsDue returns the credits that the payment must have granted.
-func (p Payment) creditsDue() int64 {
+func (p *Payment) creditsDue() int64 {
 	if p.UserID == "" || p.Kind == KindPro {
 		return 0
 	}
@@ -181,7 +181,7 @@ func (p Payment) creditsDue() int64 {
 }
 
 // subscription returns the key of the subscription that the payment pays; empty if none.
-func (p Payment) subscription() string {
+func (p *Payment) subscription() string {
 	switch {
 	case !p.complete():
 		return ""
@@ -193,7 +193,7 @@ func (p Payment) subscription() string {
 	return ""
 }
 
-func (p Payment) user() string {
+func (p *Payment) user() string {
 	if p.UserID != "" {
 		return p.UserID
 	}
@@ -201,7 +201,7 @@ func (p Payment) user() string {
 }
 
 // licensed returns the user whose licence the payment can give; empty if it gives none.
-func (p Payment) licensed() string {
+func (p *Payment) licensed() string {
 	if p.Kind == KindPro {
 		return p.UserID
 	}
@@ -209,7 +209,7 @@ func (p Payment) licensed() string {
 }
 
 // ids returns the payment ids that its ledger lines and reversals may have.
-func (p Payment) ids() []string {
+func (p *Payment) ids() []string {
 	if p.MergedID == "" {
 		return []string{p.ProviderPaymentID}
 	}
@@ -217,7 +217,7 @@ func (p Payment) ids() []string {
 }
 
 // statedKind returns the kind if an event or the catalogue says it; empty if it is implied.
-func (p Payment) statedKind() Kind {
+func (p *Payment) statedKind() Kind {
 	if p.rank(kindRank) == kindSaid {
 		return p.Kind
 	}

@@ -25,7 +25,7 @@ func mergeRows(byTransaction, byOrder Payment) Payment {
 	one := byTransaction
 	switch {
 	case byTransaction.agreesWith(byOrder):
-		one.merge(byOrder)
+		one.merge(&byOrder)
 	case byOrder.decidesBefore(byTransaction):
 		one = byOrder
 		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = byTransaction.ProviderPaymentID, byTransaction.TransactionID, false

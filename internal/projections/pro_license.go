@@ -21,7 +21,7 @@ type ProLicense struct {
 const statusRevoked = "revoked"
 
 // license returns the licence of a claimed pro payment, as if it were the user's only one.
-func (p Payment) license() ProLicense {
+func (p *Payment) license() ProLicense {
 	row := ProLicense{
 		UserID: p.UserID, Status: statusActive, GitHubUsername: p.GitHubUsername,
 		ProductKey: p.ProductKey, ProviderPaymentID: p.ProviderPaymentID,

@@ -19,7 +19,7 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
 	}
 	switch {
-	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(p):
+	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(&p):
 		p.UserID, p.Buyer = p.Buyer, ""
 		f.claimed = true
 	case p.UserID != "" && !p.complete(): // it has another kind now, of which something is still unknown
@@ -31,16 +31,16 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // the subscription takes these over below
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
-	merged := Payment{} // the row that is only a name of this payment from now on
+	mergedUser := "" // of the row that is only a name of this payment from now on
 	if own && p.MergedID == f.same.ProviderPaymentID {
-		merged = f.same
+		mergedUser = f.same.licensed()
 		s.keepNameOnly(f)
 	}
 	s.putPayment(p)
 	p = s.writeLedger(p, by, now)
 	s.releaseImplicit(before, p.subscription())
 	r.updateSubscription(s, f, before, full)
-	s.chooseLicenses(f.OccurredAt, p, before, merged)
+	s.chooseLicenses(f.OccurredAt, p.licensed(), before.licensed(), mergedUser)
 	if own {
 		f.payment, _ = s.Payments.Get(p.ProviderPaymentID)
 	}
@@ -55,7 +55,8 @@ func (p *Payment) inherit(s *State) {
 	if p.UserID == "" {
 		p.Buyer = cmp.Or(p.Buyer, state.UserID)
 	}
-	p.merge(state.sold())
+	sold := state.sold()
+	p.merge(&sold)
 	if p.rank(kindRank) == 0 && !p.FirstAt.IsZero() {
 		p.Kind = KindSubscription
 		p.setRank(kindRank, kindImplied)

@@ -37,7 +37,7 @@ type taken struct {
 	whole        bool   // a reversal without an amount takes everything back
 }
 
-func takenBy(reversals []Reversal, p Payment) (t taken) {
+func takenBy(reversals []Reversal, p *Payment) (t taken) {
 	for _, r := range reversals {
 		if r.Paid != nil && *r.Paid > 0 && (t.paid == nil || *r.Paid > *t.paid) {
 			t.paid = r.Paid
@@ -68,7 +68,7 @@ func (t *taken) add(r Reversal) {
 func TakenBack(reversals []Reversal, p Payment) []int64 {
 	out, before := make([]int64, len(reversals)), int64(0)
 	for i := range reversals {
-		soFar := takenBy(reversals[:i+1], p)
+		soFar := takenBy(reversals[:i+1], &p)
 		total := amountOf(soFar.amount())
 		out[i], before = total-before, total
 	}

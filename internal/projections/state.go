@@ -186,7 +186,7 @@ func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Paym
 }
 
 // reversalsFor lists the reversals that count for the payment, in the order of the log.
-func (s *State) reversalsFor(p Payment) []Reversal {
+func (s *State) reversalsFor(p *Payment) []Reversal {
 	var list []Reversal
 	for _, id := range p.ids() {
 		for _, event := range s.reversalsOf[id] {

@@ -77,7 +77,7 @@ func (s *SubscriptionState) sell(said Payment) {
 	if s.SoldKind != "" && said.rank(kindRank) > 0 {
 		sold.Kind = shownKind(s.SoldKind, said.Kind)
 	}
-	sold.merge(said)
+	sold.merge(&said)
 	if sold.rank(kindRank) > 0 {
 		s.SoldKind = sold.Kind
 	}

@@ -6,30 +6,30 @@ package projections
 // reversal under its own event, in the order of the log. If no line is missing, writeLedger
 // writes none.
 func (s *State) writeLedger(p Payment, by, now ledgerEvent) Payment {
-	reversals := s.reversalsFor(p)
-	all := takenBy(reversals, p)
+	reversals := s.reversalsFor(&p)
+	all := takenBy(reversals, &p)
 	if len(reversals) > 0 {
 		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
 		s.putPayment(p)
 	}
-	s.undoFormerGrants(p, now)
+	s.undoFormerGrants(&p, now)
 	due := p.creditsDue()
-	granted, reversed := s.Ledger.sums(p)
+	granted, reversed := s.Ledger.sums(&p)
 	if excess := reversed - all.of(due); excess > 0 {
-		s.take(p, -excess, entryCorrection, now)
+		s.take(&p, -excess, entryCorrection, now)
 		reversed -= excess
 	}
 	if granted > due {
-		s.take(p, granted-due, entryCorrection, now)
+		s.take(&p, granted-due, entryCorrection, now)
 	}
 	if granted < due {
-		s.grant(p, due-granted, by)
+		s.grant(&p, due-granted, by)
 	}
 	soFar := taken{paid: all.paid}
 	for _, reversal := range reversals {
 		soFar.add(reversal)
 		if step := soFar.of(due) - reversed; step > 0 {
-			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+			s.take(&p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
 	}
@@ -38,24 +38,24 @@ func (s *State) writeLedger(p Payment, by, now ledgerEvent) Payment {
 
 // undoFormerGrants takes back everything that was granted to another user or under another
 // kind, before more was known of the payment.
-func (s *State) undoFormerGrants(p Payment, now ledgerEvent) {
+func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
 	for _, user := range []string{p.user(), p.OtherUserID} {
 		for _, kind := range []Kind{KindSubscription, KindOneTime} {
 			if user == "" || user == p.UserID && kind == p.Kind {
 				continue
 			}
-			was := p
+			was := *p
 			was.UserID, was.Kind = user, kind
-			granted, reversed := s.Ledger.sums(was)
-			s.take(was, -reversed, entryCorrection, now)
-			s.take(was, granted, entryCorrection, now)
+			granted, reversed := s.Ledger.sums(&was)
+			s.take(&was, -reversed, entryCorrection, now)
+			s.take(&was, granted, entryCorrection, now)
 		}
 	}
 }
 
 // grant writes the ledger lines of credits that a payment grants. Those of a credit pack are
 // also added to the user's balance.
-func (s *State) grant(p Payment, credits int64, by ledgerEvent) {
+func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
 	lines := min(max(p.GrantLines, 1), credits)
 	for month := range lines {
 		available := addMonths(by.occurredAt, month)
@@ -76,7 +76,7 @@ func (s *State) grant(p Payment, credits int64, by ledgerEvent) {
 
 // take writes lines that take back that many credits of the payment's grants, the latest
 // available first. If credits is below zero, the lines give back what was reversed.
-func (s *State) take(p Payment, credits int64, entry string, by ledgerEvent) {
+func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
 	if credits == 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (s *State) addCredits(user string, granted, reversed, seq int64) {
 }
 
 // canGrant reports whether the user's sums can hold what the payment grants.
-func (s *State) canGrant(p Payment) bool {
+func (s *State) canGrant(p *Payment) bool {
 	if p.Kind != KindOneTime || p.Credits == nil {
 		return true
 	}
