@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -62,8 +63,11 @@ func addRevenue(days *revenueDays, at time.Time, currency, kind string, add func
 		kind = "unknown"
 	}
 	key := revenueKey{at.Truncate(24 * time.Hour), cmp.Or(currency, "unknown"), kind}
-	row, _ := days.Get(key)
-	row.Day, row.Currency, row.Kind = key.day, key.currency, key.kind
+	row, known := days.Get(key)
+	if !known {
+		key.currency, key.kind = strings.Clone(key.currency), strings.Clone(key.kind) // the texts that they are parts of are long, and these stay
+		row.Day, row.Currency, row.Kind = key.day, key.currency, key.kind
+	}
 	add(&row)
 	row.Net = row.Gross - row.Refunded
 	days.Put(key, row)
