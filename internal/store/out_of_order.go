@@ -4,12 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 //go:embed record_out_of_order.sql
@@ -25,21 +25,21 @@ var recordOutOfOrderSQL string
 // events share a row, one transaction waits for the other.
 func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State, recorded *int) {
 	var seqs []int64
-	var ids, users, subscriptions, payments []*string
-	for _, e := range state.Events.Inserted() { // their ids are new
+	var ids, users, subscriptions, payments []string // "" where it does not matter
+	for _, e := range state.Events.Inserted() {      // their ids are new
 		if e.Outcome != string(projections.Ignored) {
-			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, nil), append(users, nullable(e.UserID))
-			subscriptions, payments = append(subscriptions, nullable(e.SubscriptionID)), append(payments, nullable(e.ProviderPaymentID))
+			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, ""), append(users, e.UserID)
+			subscriptions, payments = append(subscriptions, e.SubscriptionID), append(payments, e.ProviderPaymentID)
 		}
 	}
 	for _, d := range state.Duplicates { // their ids are all that matters
-		seqs, ids, users = append(seqs, d.StreamSeq), append(ids, nullable(d.EventID)), append(users, nil)
-		subscriptions, payments = append(subscriptions, nil), append(payments, nil)
+		seqs, ids, users = append(seqs, d.StreamSeq), append(ids, d.EventID), append(users, "")
+		subscriptions, payments = append(subscriptions, ""), append(payments, "")
 	}
 	if len(seqs) == 0 {
 		return
 	}
-	batch.Queue(recordOutOfOrderSQL, schema, slices.Min(seqs), seqs, ids, users, subscriptions, payments).
+	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments)).
 		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 
@@ -69,11 +69,4 @@ func OutOfOrder(ctx context.Context, q Querier, schema string) ([]uint64, error)
 func CountOutOfOrder(ctx context.Context, tx pgx.Tx, schema string) (count int64, err error) {
 	err = tx.QueryRow(ctx, "select count(*) from ("+outOfOrderSQL+") d", schema).Scan(&count)
 	return count, err
-}
-
-func nullable(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

@@ -3,7 +3,7 @@
 insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at)
 select state.log_id, n.seq, later.stream_seq, later.shared, state.created_at
 from payfold.schema_state state
-cross join unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+cross join unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
   as n(seq, event_id, user_id, subscription_id, provider_payment_id)
 cross join lateral (
   (select p.stream_seq, 'event_id' as shared from processed_event p
@@ -21,5 +21,5 @@ cross join lateral (
   limit 1
 ) later
 where state.schema_name = $1
-  and (select max(stream_seq) from processed_event) > $2 -- "exists" would read the whole table where there is no such row
+  and n.seq < (select max(stream_seq) from processed_event)
 on conflict do nothing
