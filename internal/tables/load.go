@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -90,7 +91,7 @@ func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	batch.Queue("select event_id from processed_event where event_id = any($1)", ids).Query(func(rows pgx.Rows) error {
+	batch.Queue("select event_id from processed_event where event_id = any($1)", Texts(ids)).Query(func(rows pgx.Rows) error {
 		seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		for _, id := range seen {
 			l.State.Events.Load(id)
@@ -119,10 +120,11 @@ func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
 	return func(kind NameKind) []string {
 		list, done := lists[kind]
 		if !done {
-			list = wanted[kind].List()
+			list = wanted[kind].unsorted()
 			if l.Filter != nil {
 				list = l.Filter(kind, list)
 			}
+			slices.Sort(list)
 			lists[kind] = list
 		}
 		return list

@@ -62,10 +62,15 @@ func (s Set) Add(texts ...string) {
 
 // List returns the texts, sorted.
 func (s Set) List() []string {
+	out := s.unsorted()
+	slices.Sort(out)
+	return out
+}
+
+func (s Set) unsorted() []string {
 	out := make([]string, 0, len(s))
 	for text := range s {
 		out = append(out, text)
 	}
-	slices.Sort(out)
 	return out
 }

@@ -45,17 +45,31 @@ func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 		arrays(columns, rows)...)
 }
 
-// scanRow returns a function that reads a row with these columns, in this order.
+// scanRow returns a function that reads a row with these columns, in this order. All texts of a
+// row are one piece of memory.
 func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
+	var buffer []byte
 	return func(row pgx.CollectableRow) (out R, err error) {
 		values, described := row.RawValues(), row.FieldDescriptions()
+		buffer = buffer[:0]
+		for i, value := range values {
+			if columns[i].kind == kindText {
+				buffer = append(buffer, value...)
+			}
+		}
+		texts := string(buffer)
 		for i, value := range values {
 			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // both formats of a text are equal
 				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
 			}
-			if value != nil {
-				columns[i].set(unsafe.Pointer(&out), value, string(value))
+			if value == nil {
+				continue
 			}
+			text := ""
+			if columns[i].kind == kindText {
+				text, texts = texts[:len(value)], texts[len(value):]
+			}
+			columns[i].set(unsafe.Pointer(&out), value, text)
 		}
 		return out, nil
 	}

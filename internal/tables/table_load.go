@@ -29,6 +29,9 @@ func (t *Table[R]) queueLoad(l loading) {
 		if !slices.ContainsFunc(args, func(arg any) bool { return len(arg.([]string)) > 0 }) {
 			continue
 		}
+		for i, arg := range args {
+			args[i] = Texts(arg.([]string))
+		}
 		t.query(l.batch, lookup.where, tail, args, func(row R) {
 			t.put(l.state, row)
 			if t.links == nil {
