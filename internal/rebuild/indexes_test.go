@@ -68,32 +68,49 @@ func awaitWaiting(ctx context.Context, t *testing.T, s *store.Store, lock string
 // for a promotion: neither waits for the other for ever.
 func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 	t.Parallel()
-	ctx, live := fixture.Tables(t)
-	s := fixture.Candidate(ctx, t, live, 0)
-	// What holds the index up, and with it its lock, until all else waits for that.
-	writer, err := s.Pool().Begin(ctx)
-	require.NoError(t, err)
-	_, err = writer.Exec(ctx, "lock table processed_event in row exclusive mode")
-	require.NoError(t, err)
-	mine, prepared := make(chan error, 1), make(chan error, 1)
-	go func() {
-		_, err := s.Pool().Exec(ctx, "create index concurrently mine on processed_event (outcome)")
-		mine <- err
-	}()
-	awaitWaiting(ctx, t, live, "locktype = 'virtualxid'")
-	go func() {
-		bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
-		if err == nil {
-			defer bulk.Close()
-			err = errors.Join(s.Analyze(ctx), bulk.Finish(ctx, true))
-		}
-		prepared <- err
-	}()
-	awaitWaiting(ctx, t, live, "relation = 'portal_next.processed_event'::regclass and mode = 'ShareUpdateExclusiveLock'")
-	require.NoError(t, writer.Commit(ctx))
-	require.NoError(t, <-mine)
-	require.NoError(t, <-prepared)
-	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'portal_next.mine'::regclass and indisvalid"))
+	for _, c := range []struct {
+		name, table, waitsFor string
+		analyze               bool
+	}{
+		{"with statistics", "processed_event", "ShareUpdateExclusiveLock", true},
+		{"on the first table", "processed_event", "ShareRowExclusiveLock", false},
+		{"on a later table", "payment", "ShareRowExclusiveLock", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, live := fixture.Tables(t)
+			s := fixture.Candidate(ctx, t, live, 0)
+
+			// What holds the index up, and with it its lock, until all else waits for that.
+			writer, err := s.Pool().Begin(ctx)
+			require.NoError(t, err)
+			_, err = writer.Exec(ctx, "lock table "+c.table+" in row exclusive mode")
+			require.NoError(t, err)
+
+			mine, prepared := make(chan error, 1), make(chan error, 1)
+			go func() {
+				_, err := s.Pool().Exec(ctx, "create index concurrently mine on "+c.table+" (stream_seq)")
+				mine <- err
+			}()
+			awaitWaiting(ctx, t, live, "locktype = 'virtualxid'")
+			go func() {
+				bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
+				if err == nil {
+					defer bulk.Close()
+					if c.analyze {
+						err = s.Analyze(ctx)
+					}
+					err = errors.Join(err, bulk.Finish(ctx, true))
+				}
+				prepared <- err
+			}()
+			awaitWaiting(ctx, t, live, fmt.Sprintf("relation = 'portal_next.%s'::regclass and mode = '%s'", c.table, c.waitsFor))
+			require.NoError(t, writer.Commit(ctx))
+			require.NoError(t, <-mine)
+			require.NoError(t, <-prepared)
+			require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from pg_index where indexrelid = 'portal_next.mine'::regclass and indisvalid"))
+		})
+	}
 }
 
 // Live tables that an older build promoted without their keys get them.

@@ -16,7 +16,7 @@ import (
 // parallel on all of the connections. After an error the indexes that were created remain, and the
 // call can be repeated.
 func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*pgxpool.Conn) error {
-	if create, keys, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(keys) == 0 {
+	if create, change, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(change) == 0 {
 		return err
 	}
 	unlock, err := lockIndexes(ctx, schema, on[0])
@@ -24,7 +24,7 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 		return err
 	}
 	defer unlock()
-	create, keys, err := missingIndexes(ctx, on[0], schema, stage)
+	create, change, err := missingIndexes(ctx, on[0], schema, stage)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 	if err := making.Wait(); err != nil {
 		return err
 	}
-	for _, sql := range keys { // each locks its whole table
+	for _, sql := range change { // each locks its whole table
 		if err := execWithRetry(ctx, on[0], sql); err != nil {
 			return err
 		}
@@ -93,11 +93,11 @@ func execWithRetry(ctx context.Context, on interface {
 // EnsureIndexes creates the missing indexes and keys within the transaction; see
 // MakeIndexes.
 func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, stage tables.Stage) error {
-	create, keys, err := missingIndexes(ctx, tx, schema, stage)
+	create, change, err := missingIndexes(ctx, tx, schema, stage)
 	if err != nil {
 		return err
 	}
-	for _, sql := range append(create, keys...) {
+	for _, sql := range append(create, change...) {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
@@ -114,16 +114,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	unlock = func() {
 		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
-	// Nobody waits for a "lock table" that waits, as it keeps no snapshot. So it need not be repeated as
-	// execWithRetry does. It also waits long enough for Postgres to end an autovacuum of the tables.
-	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "set local lock_timeout = 0")
-		if err == nil {
-			_, err = tx.Exec(ctx, "lock table "+tables.Names()+" in share row exclusive mode")
-		}
-		return err
-	})
-	if err != nil {
+	if err := execWithRetry(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
 		unlock()
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
@@ -131,8 +122,8 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 }
 
 // missingIndexes lists the statements that create the missing indexes, those of the
-// largest tables first, and the statements that make keys of indexes.
-func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, keys []string, err error) {
+// largest tables first, and the statements that make keys of indexes, or drop them.
+func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, change []string, err error) {
 	all := tables.Indexes
 	var names, on []string
 	for _, i := range all {
@@ -152,14 +143,20 @@ func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.
 		if i.Since > stage {
 			continue
 		}
+		if i.FoldedOnly && stage > tables.Folded {
+			if made[n] {
+				change = append(change, "drop index "+i.Name)
+			}
+			continue
+		}
 		if !made[n] {
 			create = append(create, i.Create)
 		}
 		if i.Key != "" && !isKey[n] {
-			keys = append(keys, i.Key)
+			change = append(change, i.Key)
 		}
 	}
-	return create, keys, nil
+	return create, change, nil
 }
 
 // Analyze updates the statistics of the tables, so that queries have good plans at once.

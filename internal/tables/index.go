@@ -9,6 +9,7 @@ type Index struct {
 	Create      string // the statement that creates the index
 	Key         string // the statement that makes it the index of a key; empty where it is none
 	Since       Stage
+	FoldedOnly  bool // tables that are complete do not have it
 }
 
 // Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before.
@@ -46,6 +47,15 @@ func indexOf(kind, suffix, on string) indexOn {
 	return func(table string) Index {
 		name := table + "_" + suffix
 		return Index{Name: name, Table: table, Create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
+	}
+}
+
+// onlyFolded declares an index that only a rebuild needs, while the tables are not complete.
+func onlyFolded(on indexOn) indexOn {
+	return func(table string) Index {
+		i := on(table)
+		i.FoldedOnly = true
+		return i
 	}
 }
 
