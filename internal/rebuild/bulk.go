@@ -23,8 +23,8 @@ import (
 // that of live.Apply. But a chunk keeps the rows that it has loaded or changed in memory, it
 // writes rows that never change while it folds, and it is one transaction.
 //
-// Bulk is not safe for concurrent use, except as ReadAhead says. After an error only Close may be
-// called, and the tables are as the last Save left them.
+// Bulk is not safe for concurrent use, except as ReadAhead says. After an error of Fold or Save only
+// Close may be called, and the tables are as the last Save left them.
 type Bulk struct {
 	boundary sync.Mutex // held while a chunk begins or ends, and while ReadAhead reads
 
@@ -62,7 +62,7 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 	if b.positions, err = store.PositionsIn(ctx, b.reads); err != nil {
 		return nil, err
 	}
-	return b, b.filter.resume(ctx, b.reads.Conn(), b.least(), until)
+	return b, b.filter.resume(ctx, b.reads.Conn(), b.least(), until, b.memory)
 }
 
 // StandAt reports whether these were the positions of the tables, by partition, when the

@@ -13,13 +13,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// keyFilter knows the events of the tables, and by a Bloom filter which names no row has. So nobody
-// looks for those, and events are found without an index.
+// keyFilter knows by a Bloom filter which names no row of the tables has, so that nobody looks for
+// them. If there is memory for that, it knows their events, which are then found without an index.
 type keyFilter struct {
 	any     bool               // whether the tables have any rows
 	written *bloom.BloomFilter // the names and the events of all their rows, with false positives; nil: not known
-	events  rowcache.EventIDs  // of all their rows, if written is known
-	until   uint64             // the position at which the rebuild ends
+	exact   bool               // events has the events of all their rows; only where written is known
+	events  rowcache.EventIDs
+	until   uint64 // the position at which the rebuild ends
 }
 
 // falsePositives is the fraction of the names without a row that are looked for anyway.
@@ -43,14 +44,16 @@ func (f *keyFilter) knows() rowcache.Known {
 
 // stage is that of the indexes without which a chunk does not find what is in the tables.
 func (f *keyFilter) stage() tables.Stage {
-	if f.written == nil {
+	if f.written == nil || !f.exact {
 		return tables.Complete // events are looked for by their ids
 	}
 	return tables.Folded
 }
 
-// MayHaveName implements rowcache.Known, as HasEvent does. Nobody may call them if written is nil.
+// MayHaveName implements rowcache.Known, as do the next two. Nobody may call them if written is nil.
 func (f *keyFilter) MayHaveName(name string) bool { return f.mayHave(rowcache.HashOf(name)) }
+
+func (f *keyFilter) KnowsEvents() bool { return f.exact }
 
 func (f *keyFilter) HasEvent(id rowcache.EventID) bool { return f.mayHave(id[0]) && f.events.Has(id) }
 
@@ -62,7 +65,9 @@ func (f *keyFilter) addEvents(ids []rowcache.EventID) {
 	for _, id := range ids {
 		f.add(id[0])
 	}
-	f.events.Add(ids)
+	if f.exact {
+		f.events.Add(ids)
+	}
 }
 
 // learn adds the names of the rows that a chunk writes. position is that of the tables after
@@ -70,7 +75,7 @@ func (f *keyFilter) addEvents(ids []rowcache.EventID) {
 func (f *keyFilter) learn(rows *rowcache.Cache, position uint64) {
 	switch {
 	case position >= f.until:
-		f.written, f.events = nil, rowcache.EventIDs{}
+		f.written, f.exact, f.events = nil, false, rowcache.EventIDs{}
 	case f.written != nil:
 		rows.EachName(f.add)
 		f.addEvents(rows.EventIDs())
@@ -92,8 +97,9 @@ func namesOfRows() string {
 
 // resume prepares the filter for tables at position that a rebuild brings up to until. It
 // reads the names of their rows only if there is much to fold: live work waits for a
-// promotion that adds the last few events.
-func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, until uint64) error {
+// promotion that adds the last few events. Events are known where their ids take at most half of
+// memory.
+func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, until uint64, memory int) error {
 	if err := connection.QueryRow(ctx, "select exists (select from processed_event)").Scan(&f.any); err != nil {
 		return fmt.Errorf("look for rows: %w", err)
 	}
@@ -105,11 +111,19 @@ func (f *keyFilter) resume(ctx context.Context, connection *pgx.Conn, position, 
 	if err := eachText(ctx, connection, namesOfRows(), func(name string) { f.add(rowcache.HashOf(name)) }); err != nil {
 		return fmt.Errorf("read the names of what is there: %w", err)
 	}
+	f.exact = until <= uint64(memory)/2/rowcache.EventIDSize
 	var ids []rowcache.EventID
-	if err := eachText(ctx, connection, "select event_id from processed_event", func(id string) { ids = append(ids, rowcache.EventIDOf(id)) }); err != nil {
+	err := eachText(ctx, connection, "select event_id from processed_event", func(text string) {
+		id := rowcache.EventIDOf(text)
+		f.add(id[0])
+		if f.exact {
+			ids = append(ids, id)
+		}
+	})
+	if err != nil {
 		return fmt.Errorf("read the events that are there: %w", err)
 	}
-	f.addEvents(ids)
+	f.events.Add(ids)
 	return nil
 }
 

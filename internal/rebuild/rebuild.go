@@ -44,7 +44,7 @@ type Rebuild struct {
 	// is made at the end.
 	Scratch bool
 	// More, only with Scratch, is asked once, when everything is folded: up to where to go on, as
-	// UpTo says it. What follows is part of the last transaction and needs no indexes. May be nil.
+	// UpTo says it. What follows is part of the last transaction, and needs no indexes unless that begins with it. May be nil.
 	More func(context.Context) (identity.Positions, error)
 
 	quarantine store.Quarantine

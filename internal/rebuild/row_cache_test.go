@@ -102,6 +102,7 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *store.Store, rules projecti
 	bulk, err := NewBulk(ctx, s, rules, uint64(until), nil)
 	require.NoError(r, err)
 	defer bulk.Close()
+	bulk.filter.exact = bulk.filter.exact && rapid.Bool().Draw(r, "knows events")
 	most := rapid.SampledFrom([]int{1, 1, 2, 5, 60}).Draw(r, "most")
 	style := rapid.SampledFrom([][]string{{"go on"}, {"go on", "go on", "go on", "go on", "save"}, {"go on", "save"}, {"go on", "go on", "save", "give up", "finish"}}).Draw(r, "style")
 	next := logReader{bulk: bulk, log: log, read: saved}

@@ -10,6 +10,9 @@ import (
 // have the same. It is the same for the life of the process.
 type EventID [2]uint64
 
+// EventIDSize is the memory of an EventID in EventIDs.
+const EventIDSize = 16
+
 // EventIDOf returns what stands for an event's id. Its first half is HashOf(id).
 func EventIDOf(id string) EventID { return EventID{HashOf(id), maphash.String(seeds[1], id)} }
 
@@ -17,7 +20,7 @@ func (id EventID) compare(with EventID) int {
 	return cmp.Or(cmp.Compare(id[0], with[0]), cmp.Compare(id[1], with[1]))
 }
 
-// EventIDs is a set of many ids in 16 bytes each. The zero value is empty. Has may be called
+// EventIDs is a set of many ids in EventIDSize bytes each. The zero value is empty. Has may be called
 // concurrently, but not with Add.
 type EventIDs struct{ parts [][]EventID } // each sorted
 

@@ -35,8 +35,10 @@ type Source struct {
 type Known interface {
 	// MayHaveName returns false only if no row has the name.
 	MayHaveName(name string) bool
-	// HasEvent reports whether they have an event. It may be called concurrently.
+	// HasEvent reports whether they have an event, if KnowsEvents. Otherwise an event's id is a name.
+	// Both may be called concurrently.
 	HasEvent(id EventID) bool
+	KnowsEvents() bool
 }
 
 // NewSource returns a source that has looked for nothing yet. If known is nil, it looks for every
@@ -51,7 +53,7 @@ func NewSource(from Beginner, loader tables.Loader, known Known) *Source {
 // without those that were looked for before; with them if again is true.
 func (s *Source) unknown(again bool) func(kind tables.NameKind, names []string) []string {
 	return func(kind tables.NameKind, names []string) []string {
-		if kind == tables.OfEvent && s.known != nil {
+		if kind == tables.OfEvent && s.knowsEvents() {
 			return nil // see hasEvent
 		}
 		fresh := s.asked.fresh(kind, names, s.mayHave())
@@ -74,8 +76,12 @@ func (s *Source) tookLicenses(user string) { s.taken.fresh(tables.OfLicensed, []
 // size is about the memory of the names that it remembers.
 func (s *Source) size() int { return int(s.memory.Load()) + s.taken.size() }
 
+func (s *Source) knowsEvents() bool { return s.known != nil && s.known.KnowsEvents() }
+
 // hasEvent reports whether the tables are known to have an event. s may be nil.
-func (s *Source) hasEvent(id EventID) bool { return s != nil && s.known != nil && s.known.HasEvent(id) }
+func (s *Source) hasEvent(id EventID) bool {
+	return s != nil && s.knowsEvents() && s.known.HasEvent(id)
+}
 
 // load reads the rows that these events can touch. The events are in the order of the log. What
 // earlier calls have read is left out, unless again is true.
