@@ -257,6 +257,14 @@ func damageHeader(b []byte) []byte {
 	return b
 }
 
+// damagedFiles returns a copy of the server's files with a damaged first block.
+func (s *sources) damagedFiles(t *testing.T, damage func([]byte) []byte) *blockstore.Store {
+	t.Helper()
+	copied := aside(t, s.dir)
+	edit(t, block(copied, 1), damage)
+	return filesIn(copied)
+}
+
 // The server's files need not be readable where there is an archive.
 func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	t.Parallel()
@@ -265,9 +273,7 @@ func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	s.add(t, 61, 70)
 	want := fromServer(t, s.log, 1, 70)
 	l, said := s.reader(t, s.place)
-	copied := aside(t, s.dir)
-	edit(t, block(copied, 1), damageHeader)
-	l.files = filesIn(copied)
+	l.files = s.damagedFiles(t, damageHeader)
 	require.Equal(t, want, all(t, l, 1))
 	require.Empty(t, said())
 	l.archive = nil
@@ -296,9 +302,7 @@ func TestALongRestIsReadFromTheFiles(t *testing.T) {
 		return l.conn.Stats().InBytes - before
 	}
 	whole := read()
-	copied := aside(t, s.dir)
-	edit(t, block(copied, 1), func(b []byte) []byte { b[len(b)-len(b)/4] ^= 4; return b })
-	l.files = filesIn(copied)
+	l.files = s.damagedFiles(t, func(b []byte) []byte { b[len(b)-len(b)/4] ^= 4; return b })
 	require.Greater(t, read(), 4*whole)
 	require.Empty(t, said())
 }
@@ -308,9 +312,7 @@ func TestDamageBeforeALongRestIsNotRead(t *testing.T) {
 	t.Parallel()
 	s, want := withLongRest(t)
 	l, said := s.reader(t, s.place)
-	copied := aside(t, s.dir)
-	edit(t, block(copied, 1), damageHeader)
-	l.files = filesIn(copied)
+	l.files = s.damagedFiles(t, damageHeader)
 	require.Equal(t, want, all(t, l, 1))
 	require.Empty(t, said())
 }
