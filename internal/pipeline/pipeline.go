@@ -25,7 +25,7 @@ type Log interface {
 // ReadEvents reads messages, decodes them on all cores, and calls take with the events in the
 // order of the log. take must not keep them after it returns.
 func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder, take func([]events.Event) error) error {
-	reading := Pipeline{Log: log, From: from, Until: until, Most: decodeMessages * decodeAhead, Decode: decode}
+	reading := Pipeline{Log: log, From: from, Until: until, Most: decodeMessages * foldTogether, Decode: decode}
 	return reading.Run(ctx, func(some []*Batch) func() error {
 		return func() error {
 			for _, b := range some {

@@ -44,7 +44,7 @@ func (f *keyFilter) knows() rowcache.Known {
 
 // stage is that of the indexes without which a chunk does not find what is in the tables.
 func (f *keyFilter) stage() tables.Stage {
-	if f.written == nil || !f.exact {
+	if !f.exact {
 		return tables.Complete // events are looked for by their ids
 	}
 	return tables.Folded

@@ -1,18 +1,14 @@
 package rowcache
 
-import (
-	"hash/maphash"
-
-	"github.com/payfold/payfold/internal/tables"
-)
+import "github.com/payfold/payfold/internal/tables"
 
 // asked has the names that rows were looked for by. It keeps 128 bits of each name. The zero
 // value is empty.
 type asked struct{ names map[nameHash]struct{} }
 
 type nameHash struct {
-	kind      tables.NameKind
-	high, low uint64
+	kind tables.NameKind
+	hash [2]uint64
 }
 
 // askedSize is about the memory of one name.
@@ -25,7 +21,7 @@ func (a *asked) fresh(kind tables.NameKind, names []string, wanted func(name str
 		a.names = map[nameHash]struct{}{}
 	}
 	for _, name := range names {
-		hash := nameHash{kind, HashOf(name), maphash.String(seeds[1], name)}
+		hash := nameHash{kind, wideHash(name)}
 		if _, done := a.names[hash]; done || wanted != nil && !wanted(name) {
 			continue
 		}

@@ -41,6 +41,10 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 // the process.
 func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
+// wideHash returns 128 bits that nobody can predict, so that no two texts of a log have the same. The
+// first half is HashOf(text).
+func wideHash(text string) [2]uint64 { return [2]uint64{HashOf(text), maphash.String(seeds[1], text)} }
+
 // New returns an empty cache with room for about that many events. source is nil if the tables
 // have no rows.
 func New(expected int, source *Source) *Cache {

@@ -2,19 +2,17 @@ package rowcache
 
 import (
 	"cmp"
-	"hash/maphash"
 	"slices"
 )
 
-// EventID stands for an event's id: 128 bits that nobody can predict, so that no two ids of a log
-// have the same. It is the same for the life of the process.
+// EventID stands for an event's id. It is the same for the life of the process.
 type EventID [2]uint64
 
 // EventIDSize is the memory of an EventID in EventIDs.
 const EventIDSize = 16
 
 // EventIDOf returns what stands for an event's id. Its first half is HashOf(id).
-func EventIDOf(id string) EventID { return EventID{HashOf(id), maphash.String(seeds[1], id)} }
+func EventIDOf(id string) EventID { return wideHash(id) }
 
 func (id EventID) compare(with EventID) int {
 	return cmp.Or(cmp.Compare(id[0], with[0]), cmp.Compare(id[1], with[1]))

@@ -13,8 +13,8 @@ import (
 )
 
 // MakeIndexes creates the missing indexes and keys that the tables of a schema have at a stage, in
-// parallel on all of the connections. After an error the indexes that were created remain, and the
-// call can be repeated.
+// parallel on all of the connections, and drops those that they only had before it. After an error
+// the indexes that were created remain, and the call can be repeated.
 func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*pgxpool.Conn) error {
 	if create, change, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(change) == 0 {
 		return err
@@ -90,8 +90,7 @@ func execWithRetry(ctx context.Context, on interface {
 	}
 }
 
-// EnsureIndexes creates the missing indexes and keys within the transaction; see
-// MakeIndexes.
+// EnsureIndexes is MakeIndexes within the transaction.
 func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, stage tables.Stage) error {
 	create, change, err := missingIndexes(ctx, tx, schema, stage)
 	if err != nil {
@@ -121,8 +120,8 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	return unlock, nil
 }
 
-// missingIndexes lists the statements that create the missing indexes, those of the
-// largest tables first, and the statements that make keys of indexes, or drop them.
+// missingIndexes lists the statements that create the missing indexes, those of the largest tables
+// first, and the statements that make keys of indexes or drop an index.
 func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, change []string, err error) {
 	all := tables.Indexes
 	var names, on []string

@@ -32,7 +32,7 @@ var LedgerLines = &Table[projections.LedgerLine]{
 
 // linesOfPayments returns the pairs of users and payment ids for the payments that were
 // loaded. A user may have many lines, and there is no index of the payment id alone.
-func linesOfPayments(s *projections.State) []any {
+func linesOfPayments(s *projections.State) [][]string {
 	var users, ids []string
 	for _, p := range s.Payments.Rows() {
 		for _, user := range []string{cmp.Or(p.UserID, p.Buyer), p.OtherUserID} {
@@ -43,5 +43,5 @@ func linesOfPayments(s *projections.State) []any {
 			}
 		}
 	}
-	return []any{users, ids}
+	return [][]string{users, ids}
 }

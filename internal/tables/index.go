@@ -9,10 +9,11 @@ type Index struct {
 	Create      string // the statement that creates the index
 	Key         string // the statement that makes it the index of a key; empty where it is none
 	Since       Stage
-	FoldedOnly  bool // tables that are complete do not have it
+	FoldedOnly  bool // dropped when the tables are complete
 }
 
-// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before.
+// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before it,
+// without those of FoldedOnly if they are complete.
 type Stage int
 
 const (

@@ -12,8 +12,8 @@ import (
 type lookup struct {
 	step  loadStep
 	where string
-	by    []NameKind                     // the kinds of the names that are $1, $2, …
-	args  func(*projections.State) []any // further arguments, before those names
+	by    []NameKind                          // the kinds of the names that are $1, $2, …
+	args  func(*projections.State) [][]string // further arguments, before those names
 }
 
 // loadStep orders the lookups: the rows that one step finds have the names for the next.

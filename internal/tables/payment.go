@@ -26,7 +26,7 @@ var Payments = &Table[projections.Payment]{
 		indexes: []indexOn{
 			primary("provider_payment_id"),
 			since(Complete, key("transaction_id_key", "unique", "transaction_id")),
-			onlyFolded(plain("renamed", "(transaction_id) where transaction_id <> provider_payment_id")), // stands for the one before
+			onlyFolded(plain("renamed", "(transaction_id) where transaction_id <> provider_payment_id")), // enough to find what the key above would
 			unique("first_of_order", "(order_id) where first_of_order"),
 			plain("unclaimed", "(subscription_id) where user_id is null"),
 			plain("subscription", "(subscription_id) where subscription_id is not null"),

@@ -19,18 +19,19 @@ func (t *Table[R]) queueLoad(l loading) {
 		if lookup.step != l.step {
 			continue
 		}
-		var args []any
+		var lists [][]string
 		if lookup.args != nil {
-			args = lookup.args(l.state)
+			lists = lookup.args(l.state)
 		}
 		for _, kind := range lookup.by {
-			args = append(args, l.names(kind))
+			lists = append(lists, l.names(kind))
 		}
-		if !slices.ContainsFunc(args, func(arg any) bool { return len(arg.([]string)) > 0 }) {
+		if !slices.ContainsFunc(lists, func(list []string) bool { return len(list) > 0 }) {
 			continue
 		}
-		for i, arg := range args {
-			args[i] = Texts(arg.([]string))
+		args := make([]any, len(lists))
+		for i, list := range lists {
+			args[i] = Texts(list)
 		}
 		t.query(l.batch, lookup.where, tail, args, func(row R) {
 			t.put(l.state, row)
