@@ -28,20 +28,21 @@ type visibleLoad struct {
 	ended   errgroup.Group
 }
 
-func startVisible(b *testing.B, w *world, perSecond int) *visibleLoad {
+// startVisible delivers the events from number first on.
+func startVisible(b *testing.B, w *world, first, perSecond int) *visibleLoad {
 	b.Helper()
 	l := &visibleLoad{pending: map[string]time.Time{}, stopped: make(chan struct{})}
 	ctx := b.Context()
-	l.ended.Go(func() error { return l.deliver(ctx, w, time.Second/time.Duration(perSecond)) })
+	l.ended.Go(func() error { return l.deliver(ctx, w, first, time.Second/time.Duration(perSecond)) })
 	l.ended.Go(func() error { return l.look(ctx, w.database) })
 	return l
 }
 
-func (l *visibleLoad) deliver(ctx context.Context, w *world, pause time.Duration) error {
+func (l *visibleLoad) deliver(ctx context.Context, w *world, first int, pause time.Duration) error {
 	due := time.NewTicker(pause)
 	defer due.Stop()
 	var deliveries errgroup.Group
-	for i := 0; ; i++ {
+	for i := first; ; i++ {
 		select {
 		case <-l.stopped:
 			return deliveries.Wait()
@@ -57,14 +58,17 @@ func (l *visibleLoad) deliver(ctx context.Context, w *world, pause time.Duration
 	}
 }
 
-// look asks for the rows of all pending events, again and again, until the load is stopped and none is pending.
+// look asks for the rows of all pending events every millisecond, until the load is stopped and none is
+// pending. Without a pause it would take most of a core from what it measures.
 func (l *visibleLoad) look(ctx context.Context, database string) error {
 	connection, err := pgx.Connect(ctx, database)
 	if err != nil {
 		return err
 	}
 	defer connection.Close(context.WithoutCancel(ctx))
-	for {
+	every := time.NewTicker(time.Millisecond)
+	defer every.Stop()
+	for ; ; <-every.C {
 		l.mu.Lock()
 		ids := slices.Collect(maps.Keys(l.pending))
 		l.mu.Unlock()
@@ -72,7 +76,7 @@ func (l *visibleLoad) look(ctx context.Context, database string) error {
 			select {
 			case <-l.stopped:
 				return nil
-			case <-time.After(time.Millisecond):
+			default:
 				continue
 			}
 		}

@@ -74,7 +74,8 @@ func Binary(t testing.TB, program string) string {
 	return filepath.Join(dir, program)
 }
 
-// StartCommand starts any command as Start does, in a new process group.
+// StartCommand starts any command as Start does, in a new session, as services run: Linux shares the
+// cores between sessions where it has "autogroups".
 func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	t.Helper()
 	enableInterrupts()
@@ -83,7 +84,7 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	// GORACE: without it, a program with the race detector sleeps for a second at its end.
 	command.Env = append([]string{"GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
 	command.Stdout, command.Stderr = &p.output, &p.output
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	command.WaitDelay = 5 * time.Second
 	require.NoError(t, command.Start())
 	go func() {
