@@ -21,7 +21,7 @@ import (
 
 // Bulk folds long chunks of the log into tables that no other process writes. The result is
 // that of live.Apply. But a chunk keeps the rows that it has loaded or changed in memory, it
-// writes rows that never change while it folds, and it is one transaction.
+// writes some rows while it folds, and it is one transaction.
 //
 // Bulk is not safe for concurrent use, except as ReadAhead says. After an error of Fold or Save only
 // Close may be called, and the tables are as the last Save left them.
@@ -154,7 +154,17 @@ func (b *Bulk) foldBatch(ctx context.Context, batch []events.Event, seen <-chan 
 	if err := b.rows.Fold(ctx, b.rules, b.state, batch, <-seen); err != nil {
 		return err
 	}
-	return store.AsRefused(b.chunk.write(addedIn(b.state)))
+	return store.AsRefused(b.chunk.write(b.added()))
+}
+
+// added lists the new rows that never change and need not be kept until the chunk ends.
+func (b *Bulk) added() (all []tables.Change) {
+	for _, t := range tables.All {
+		if t.About().InsertOnly && !b.rows.Keeps(t) {
+			all = append(all, t.ChangesIn(b.state))
+		}
+	}
+	return all
 }
 
 // expected is the number of events in a long first chunk, for the size of its maps.

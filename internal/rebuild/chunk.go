@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -55,16 +54,6 @@ func (s *chunk) empty(ctx context.Context) error {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
 	return nil
-}
-
-// addedIn lists the new rows of the tables whose rows never change.
-func addedIn(s *projections.State) (all []tables.Change) {
-	for _, t := range tables.All {
-		if t.About().InsertOnly {
-			all = append(all, t.ChangesIn(s))
-		}
-	}
-	return all
 }
 
 // write queues rows, which are written in this order. After an error only flush may be

@@ -60,6 +60,12 @@ func New(expected int, source *Source) *Cache {
 	return s
 }
 
+// Keeps reports whether Save writes the new rows of a table. Otherwise the caller writes them after each
+// Fold. Where tables have rows, and so have indexes, Save writes all that it can, since it sorts.
+func (s *Cache) Keeps(t tables.AnyTable) bool {
+	return t.FoundByName() && (s.source != nil || !t.About().InsertOnly)
+}
+
 // Seen sends, for each batch, the ids of its events that came in an earlier one. It runs
 // beside the fold. Until the channel is closed, only Fold may be called.
 func (s *Cache) Seen(batches [][]events.Event) <-chan []string {

@@ -20,6 +20,7 @@ type cachedTable struct {
 	tables.AnyTable
 	in     *Cache
 	number uint32 // of this table in the row cache
+	kept   bool   // see Cache.Keeps
 	keys   int    // the number of key columns, which come first
 	reader tables.RowReader
 	rows   segmented[cachedRow]
@@ -37,7 +38,7 @@ type cachedRow struct {
 
 func newCachedTable(in *Cache, t tables.AnyTable) *cachedTable {
 	return &cachedTable{
-		AnyTable: t, in: in, number: uint32(len(in.tables)), bytes: arena{from: in.memory}, reader: t.RowReader(),
+		AnyTable: t, in: in, number: uint32(len(in.tables)), kept: in.Keeps(t), bytes: arena{from: in.memory}, reader: t.RowReader(),
 		keys: slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return !c.Key }),
 	}
 }
@@ -69,13 +70,11 @@ func (c *cachedTable) take(state *projections.State) {
 	})
 }
 
-// Keep stores the rows that the fold has added or changed. save skips the rows of a table
-// whose rows never change: write has them already.
+// Keep stores the rows that the fold has added or changed.
 func (c *cachedTable) keep(state *projections.State) {
-	insertOnly := c.About().InsertOnly
 	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, place int) {
 		if !loaded {
-			c.add(row, names, cachedRow{stored: insertOnly, changed: !insertOnly})
+			c.add(row, names, cachedRow{stored: !c.kept, changed: c.kept})
 			return
 		}
 		at := c.loaded[place]
@@ -126,14 +125,12 @@ func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	return false
 }
 
-// Save writes the rows that the table does not have.
+// Save writes the rows that are new or changed, in an order if the table has rows.
 func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
-	if c.About().InsertOnly {
-		return nil
-	}
-	added := c.added()
+	added, changed := c.unsaved()
 	if !fresh {
-		c.sortByKey(added)
+		c.sort(added)
+		c.sort(changed)
 	}
 	some := func(out []byte) []byte {
 		for end := len(out) + tables.CopyBufferSize; len(added) > 0 && len(out) < end; added = added[1:] {
@@ -144,51 +141,54 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	if err := tables.CopyIn(ctx, tx, c.About().Name, c.Columns(), fresh, some); err != nil {
 		return err
 	}
-	return c.UpdateRows(ctx, tx, c.changed)
+	return c.UpdateRows(ctx, tx, func(yield func(row []byte) bool) {
+		for _, at := range changed {
+			if !yield(c.row(at)) {
+				return
+			}
+		}
+	})
 }
 
 func (c *cachedTable) row(at uint32) []byte { return c.bytes.at(c.rows.at(at).place) }
 
-// added lists the rows that the table does not have.
-func (c *cachedTable) added() (all []uint32) {
+// unsaved lists the rows that the table does not have, and those that differ from the table's.
+func (c *cachedTable) unsaved() (added, changed []uint32) {
 	for at := range c.rows.length {
-		if row := c.rows.at(at); row.changed && !row.stored {
-			all = append(all, at)
+		switch row := c.rows.at(at); {
+		case row.changed && row.stored:
+			changed = append(changed, at)
+		case row.changed:
+			added = append(added, at)
 		}
 	}
-	return all
+	return added, changed
 }
 
-// sortByKey orders rows by their keys. Then those that belong on one page of the key's index come
-// one after the other, and Postgres takes them in up to twice as quickly.
-func (c *cachedTable) sortByKey(rows []uint32) {
+// sort orders rows by the table's SortColumn. Then those that belong on one page
+// of its index come one after the other, and Postgres takes them in up to twice as quickly.
+func (c *cachedTable) sort(rows []uint32) {
 	type keyed struct {
-		first, then uint64 // the first bytes of the key's text; mostly nothing else has to be read
+		first, then uint64 // the first bytes of the column's text; mostly nothing else has to be read
 		at          uint32
 	}
+	name := cmp.Or(c.About().SortColumn, c.Columns()[0].Name)
+	by := slices.IndexFunc(c.Columns(), func(column tables.Column) bool { return column.Name == name })
+	text := func(at uint32) []byte { return tables.ColumnOf(c.row(at), by) }
 	keys := make([]keyed, len(rows))
 	for i, at := range rows {
 		var begin [16]byte
-		copy(begin[:], c.keyOf(c.row(at))[tables.KeyBegin:])
+		copy(begin[:], text(at))
 		keys[i] = keyed{binary.BigEndian.Uint64(begin[:8]), binary.BigEndian.Uint64(begin[8:]), at}
 	}
 	slices.SortFunc(keys, func(a, b keyed) int {
 		if order := cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.then, b.then)); order != 0 {
 			return order
 		}
-		return bytes.Compare(c.keyOf(c.row(a.at)), c.keyOf(c.row(b.at)))
+		return bytes.Compare(text(a.at), text(b.at))
 	})
 	for i, key := range keys {
 		rows[i] = key.at
-	}
-}
-
-// changed yields the rows that differ from those of the table.
-func (c *cachedTable) changed(yield func(row []byte) bool) {
-	for at := range c.rows.length {
-		if row := c.rows.at(at); row.changed && row.stored && !yield(c.bytes.at(row.place)) {
-			return
-		}
 	}
 }
 

@@ -105,9 +105,10 @@ func decodeRow[R any](into *R, columns []Column, row []byte, text string) {
 	}
 }
 
-// KeyBegin is the offset at which the text of an encoded row's first column begins: after the number
-// of columns and the length of the text.
-const KeyBegin = 2 + 4
+// ColumnOf returns the bytes of one column of an encoded row. Columns are counted from 0.
+func ColumnOf(row []byte, column int) []byte {
+	return row[KeyEnd(row, column)+lengthSize : KeyEnd(row, column+1)]
+}
 
 // KeyEnd returns the offset at which the first columns of an encoded row end.
 func KeyEnd(row []byte, columns int) int {
@@ -116,7 +117,10 @@ func KeyEnd(row []byte, columns int) int {
 		if length := binary.BigEndian.Uint32(row[end:]); length != null {
 			end += int(length)
 		}
-		end += 4
+		end += lengthSize
 	}
 	return end
 }
+
+// lengthSize is how many bytes of length are before each column.
+const lengthSize = 4

@@ -13,7 +13,7 @@ var creditLedgerDDL string
 // LedgerLines has one row for every grant, reversal and correction of credits.
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
-		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, InsertOnly: true,
+		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, SortColumn: "user_id", InsertOnly: true,
 		lookups: []lookup{{
 			step: stepUsers, args: linesOfPayments,
 			where: "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))",

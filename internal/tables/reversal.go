@@ -12,7 +12,7 @@ var reversalDDL string
 // Reversals has every refund and dispute.
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
-		Name: "reversal", DDL: reversalDDL, Key: OfEvent, InsertOnly: true,
+		Name: "reversal", DDL: reversalDDL, Key: OfEvent, SortColumn: "provider_payment_id", InsertOnly: true,
 		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			since(Complete, primary("event_id")),

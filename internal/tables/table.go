@@ -37,6 +37,7 @@ type Definition struct {
 	DDL         string    // creates the table, without keys and indexes
 	indexes     []indexOn // those that take longest to create come first
 	Key         NameKind  // what the first column of the key names
+	SortColumn  string    // the first column of the index that costs most to keep up; empty: that of the key
 	InsertOnly  bool      // rows never change
 	Extra       bool      // only a rebuild with --with has the table
 	lookups     []lookup  // of a batch of events, in this order
