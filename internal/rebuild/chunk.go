@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -48,12 +49,12 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 	return s, nil
 }
 
-// empty gives the empty tables new files. So COPY can write frozen rows.
+// empty gives the empty tables new files, so that COPY can write frozen rows, and stops autovacuum.
 func (s *chunk) empty(ctx context.Context) error {
 	if _, err := s.tx.Exec(ctx, "truncate "+tables.Names()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
-	return nil
+	return store.StopAutovacuum(ctx, s.tx)
 }
 
 // write queues rows, which are written in this order. After an error only flush may be

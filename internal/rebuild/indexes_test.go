@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -146,4 +147,25 @@ func TestTheKeysThatFindNoRowAreMadeAtTheEnd(t *testing.T) {
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, keys))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.processed_event"))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.duplicate_event where stream_seq = 2"))
+}
+
+// Autovacuum stays away from the tables until they become live.
+func TestNoAutovacuumWorksOnTheTablesOfARebuild(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Candidate(ctx, t, live, 0)
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	without := func() int64 {
+		return fixture.Number(ctx, t, live, "select count(*) from pg_class where relnamespace = 'portal_next'::regnamespace and 'autovacuum_enabled=false' = any(reloptions)")
+	}
+	require.Zero(t, without())
+	require.NoError(t, bulk.Fold(ctx, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
+	require.NoError(t, bulk.Save(ctx, 1, nil))
+	require.EqualValues(t, strings.Count(tables.Names(), ",")+1, without())
+	require.NoError(t, bulk.Finish(ctx, false))
+	require.NotZero(t, without(), "a promotion makes more indexes")
+	require.NoError(t, bulk.Finish(ctx, true))
+	require.Zero(t, without())
 }
