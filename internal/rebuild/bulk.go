@@ -157,10 +157,10 @@ func (b *Bulk) foldBatch(ctx context.Context, batch []events.Event, seen <-chan 
 	return store.AsRefused(b.chunk.write(b.added()))
 }
 
-// added lists the new rows that never change and need not be kept until the chunk ends.
+// added lists the new rows that are written now, and not at the end of the chunk.
 func (b *Bulk) added() (all []tables.Change) {
 	for _, t := range tables.All {
-		if t.About().InsertOnly && !b.rows.Keeps(t) {
+		if t.About().InsertOnly && !b.rows.Saves(t) {
 			all = append(all, t.ChangesIn(b.state))
 		}
 	}
@@ -237,14 +237,17 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
-// Finish makes the missing indexes. If live is true, it also makes those that only live work
-// needs. Before that the tables are complete, but slow to read.
+// Finish makes the missing indexes, and lets autovacuum work on the tables. If live is true, it also
+// makes the indexes that only live work needs. Before that the tables are complete, but slow to read.
 func (b *Bulk) Finish(ctx context.Context, live bool) error {
 	stage := tables.Complete
 	if live {
 		stage = tables.Live
 	}
-	return store.MakeIndexes(ctx, b.schema, stage, b.writes, b.reads)
+	if err := store.MakeIndexes(ctx, b.schema, stage, b.writes, b.reads); err != nil {
+		return err
+	}
+	return store.StartAutovacuum(ctx, b.schema, b.writes)
 }
 
 // begin opens a chunk unless one is open.

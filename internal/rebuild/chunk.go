@@ -31,6 +31,9 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 		if err := s.empty(ctx); err != nil {
 			return nil, err
 		}
+		if err := store.StopAutovacuum(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.Go(func() error {
@@ -49,12 +52,12 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 	return s, nil
 }
 
-// empty gives the empty tables new files, so that COPY can write frozen rows, and stops autovacuum.
+// empty gives the empty tables new files. So COPY can write frozen rows.
 func (s *chunk) empty(ctx context.Context) error {
 	if _, err := s.tx.Exec(ctx, "truncate "+tables.Names()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
-	return store.StopAutovacuum(ctx, s.tx)
+	return nil
 }
 
 // write queues rows, which are written in this order. After an error only flush may be

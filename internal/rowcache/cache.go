@@ -60,9 +60,9 @@ func New(expected int, source *Source) *Cache {
 	return s
 }
 
-// Keeps reports whether Save writes the new rows of a table. Otherwise the caller writes them after each
+// Saves reports whether Save writes the new rows of a table. Otherwise the caller writes them after each
 // Fold. Where tables have rows, and so have indexes, Save writes all that it can, since it sorts.
-func (s *Cache) Keeps(t tables.AnyTable) bool {
+func (s *Cache) Saves(t tables.AnyTable) bool {
 	return t.FoundByName() && (s.source != nil || !t.About().InsertOnly)
 }
 
@@ -147,7 +147,7 @@ func (s *Cache) list(name string, table, row uint32) {
 // entry returns an entry by its number, counted from 1.
 func (s *Cache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
-// Save writes the rows that the tables do not have.
+// Save writes the rows that are new or changed.
 func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 	for _, one := range s.tables {
 		if err := one.save(ctx, tx, fresh); err != nil {

@@ -20,8 +20,9 @@ type cachedTable struct {
 	tables.AnyTable
 	in     *Cache
 	number uint32 // of this table in the row cache
-	kept   bool   // see Cache.Keeps
+	saves  bool   // see Cache.Saves
 	keys   int    // the number of key columns, which come first
+	sortBy int    // the column by which save sorts
 	reader tables.RowReader
 	rows   segmented[cachedRow]
 	bytes  arena
@@ -37,9 +38,11 @@ type cachedRow struct {
 }
 
 func newCachedTable(in *Cache, t tables.AnyTable) *cachedTable {
+	sortBy := cmp.Or(t.About().SortColumn, t.Columns()[0].Name)
 	return &cachedTable{
-		AnyTable: t, in: in, number: uint32(len(in.tables)), kept: in.Keeps(t), bytes: arena{from: in.memory}, reader: t.RowReader(),
-		keys: slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return !c.Key }),
+		AnyTable: t, in: in, number: uint32(len(in.tables)), saves: in.Saves(t), bytes: arena{from: in.memory}, reader: t.RowReader(),
+		keys:   slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return !c.Key }),
+		sortBy: slices.IndexFunc(t.Columns(), func(c tables.Column) bool { return c.Name == sortBy }),
 	}
 }
 
@@ -74,7 +77,7 @@ func (c *cachedTable) take(state *projections.State) {
 func (c *cachedTable) keep(state *projections.State) {
 	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, place int) {
 		if !loaded {
-			c.add(row, names, cachedRow{stored: !c.kept, changed: c.kept})
+			c.add(row, names, cachedRow{stored: !c.saves, changed: c.saves})
 			return
 		}
 		at := c.loaded[place]
@@ -165,16 +168,15 @@ func (c *cachedTable) unsaved() (added, changed []uint32) {
 	return added, changed
 }
 
-// sort orders rows by the table's SortColumn. Then those that belong on one page
-// of its index come one after the other, and Postgres takes them in up to twice as quickly.
+// sort orders rows by the bytes of one column, and those with the same text by their age. Then most of
+// those that belong on one page of its index come one after the other, and Postgres takes them in up to
+// twice as quickly.
 func (c *cachedTable) sort(rows []uint32) {
 	type keyed struct {
-		first, then uint64 // the first bytes of the column's text; mostly nothing else has to be read
+		first, then uint64 // the first bytes of the text; mostly nothing else has to be read
 		at          uint32
 	}
-	name := cmp.Or(c.About().SortColumn, c.Columns()[0].Name)
-	by := slices.IndexFunc(c.Columns(), func(column tables.Column) bool { return column.Name == name })
-	text := func(at uint32) []byte { return tables.ColumnOf(c.row(at), by) }
+	text := func(at uint32) []byte { return tables.ColumnOf(c.row(at), c.sortBy) }
 	keys := make([]keyed, len(rows))
 	for i, at := range rows {
 		var begin [16]byte
@@ -182,10 +184,11 @@ func (c *cachedTable) sort(rows []uint32) {
 		keys[i] = keyed{binary.BigEndian.Uint64(begin[:8]), binary.BigEndian.Uint64(begin[8:]), at}
 	}
 	slices.SortFunc(keys, func(a, b keyed) int {
-		if order := cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.then, b.then)); order != 0 {
-			return order
+		order := cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.then, b.then))
+		if longer := a.then&0xff != 0; order == 0 && longer { // no text of Postgres has a byte 0
+			order = bytes.Compare(text(a.at), text(b.at))
 		}
-		return bytes.Compare(text(a.at), text(b.at))
+		return cmp.Or(order, cmp.Compare(a.at, b.at))
 	})
 	for i, key := range keys {
 		rows[i] = key.at

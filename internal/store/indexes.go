@@ -121,7 +121,7 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 }
 
 // missingIndexes lists the statements that create the missing indexes, those of the largest tables
-// first, and the statements that make keys of indexes, drop an index, or start autovacuum at tables.Live.
+// first, and the statements that make keys of indexes or drop an index.
 func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, change []string, err error) {
 	all := tables.Indexes
 	var names, on []string
@@ -155,14 +155,11 @@ func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.
 			change = append(change, i.Key)
 		}
 	}
-	if stage < tables.Live {
-		return create, change, nil
-	}
-	start, err := startAutovacuum(ctx, q, schema)
-	return create, append(change, start...), err
+	return create, change, nil
 }
 
-// Analyze updates the statistics of the tables, so that queries have good plans at once.
+// Analyze updates the statistics of the tables, so that queries have good plans at once. It does not wait
+// for a table on which autovacuum is at work, which updates them, too.
 func (s *Store) Analyze(ctx context.Context) error {
-	return execWithRetry(ctx, s.pool, "analyze "+tables.Names())
+	return execWithRetry(ctx, s.pool, "analyze (skip_locked) "+tables.Names())
 }

@@ -27,14 +27,16 @@ func listIndexes() (all []Index) {
 }
 
 // Names lists the derived tables that every schema has, for a statement.
-func Names() string {
-	var list []string
+func Names() string { return strings.Join(NameList(), ", ") }
+
+// NameList lists the derived tables that every schema has.
+func NameList() (list []string) {
 	for _, t := range All {
 		if !t.About().Extra {
 			list = append(list, t.About().Name)
 		}
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // Changes lists what the fold changed, in the order of All.
