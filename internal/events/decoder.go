@@ -2,9 +2,9 @@ package events
 
 import (
 	"bytes"
-	"errors"
-	"io"
-	"sync"
+	"encoding/binary"
+	"math/bits"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,39 +12,26 @@ import (
 // decoder reads JSON from front to back, once. next or element moves to a value; then open,
 // value or skip must read it. If the body is not JSON, the decoder sets failed and stops, and
 // every loop over next or element ends.
+//
+// JSON is what RFC 8259 says, with repeated keys, of which the last value counts, and lone
+// surrogates, which make only their own field invalid. Parse has checked before that all bytes
+// are UTF-8, and that nothing nests too deeply for a recursion.
 type decoder struct {
-	tokens jsontext.Decoder
-	source bytes.Buffer // the body; tokens reads it without a copy
 	body   []byte
+	at     int    // what is before it is read
+	first  bool   // nothing of the innermost object or array is read yet
 	key    []byte // of the current value, unescaped
 	failed bool
 }
 
-// The decoder accepts a repeated key, of which the last value counts, and a lone surrogate,
-// which makes only its own field invalid. Parse has checked before that all bytes are UTF-8.
-var (
-	equalKeys      = jsontext.AllowDuplicateNames(true)
-	loneSurrogates = jsontext.AllowInvalidUTF8(true)
-)
-
-// decoders are reused, because a new one costs a quarter of the time that a body takes. An
-// unused decoder refers to its last body, but never reads it.
-var decoders = sync.Pool{New: func() any { return new(decoder) }}
-
-// newDecoder returns a decoder at the body's first value. The caller must free it.
-func newDecoder(body []byte) *decoder {
-	d := decoders.Get().(*decoder)
-	d.source = *bytes.NewBuffer(body)
-	d.tokens.Reset(&d.source, equalKeys, loneSurrogates)
-	d.body, d.key, d.failed = body, nil, false
-	return d
-}
-
-func (d *decoder) free() { decoders.Put(d) }
-
 // open passes the bracket if the current value begins with it; false if it does not.
-func (d *decoder) open(bracket jsontext.Kind) bool {
-	return !d.failed && d.tokens.PeekKind() == bracket && d.pass()
+func (d *decoder) open(bracket byte) bool {
+	if d.failed || d.peek() != bracket {
+		return false
+	}
+	d.at++
+	d.first = true
+	return true
 }
 
 // next goes on to the next field of the object that was opened; false at its end.
@@ -52,65 +39,236 @@ func (d *decoder) next() bool {
 	if !d.more('}') {
 		return false
 	}
-	name := d.value()
-	if !d.failed {
-		d.key, _ = unquote(name)
+	name, escaped := d.name()
+	if d.key = name; escaped {
+		d.key, _ = unescape(name)
 	}
 	return !d.failed
+}
+
+// name passes the name of a field and its colon. It returns the name without its quotes.
+func (d *decoder) name() (name []byte, escaped bool) {
+	if d.peek() != '"' {
+		d.failed = true
+		return nil, false
+	}
+	name, escaped = d.text()
+	d.failed = d.failed || d.peek() != ':'
+	if !d.failed {
+		d.at++
+	}
+	return name, escaped
 }
 
 // element goes on to the next element of the array that was opened; false at its end.
 func (d *decoder) element() bool { return d.more(']') }
 
-// more reports whether a value comes before the closing bracket. If none does, it passes the
-// bracket.
-func (d *decoder) more(closing jsontext.Kind) bool {
-	if !d.failed && d.tokens.PeekKind() == closing {
-		d.pass()
+// more reports whether a field or an element comes before the closing bracket. If none does, it
+// passes the bracket, and otherwise the comma.
+func (d *decoder) more(closing byte) bool {
+	if d.failed {
 		return false
 	}
-	return !d.failed
-}
-
-// pass passes a bracket.
-func (d *decoder) pass() bool {
-	_, err := d.tokens.ReadToken()
-	d.failed = err != nil
-	return !d.failed
+	first := d.first
+	d.first = false
+	switch d.peek() {
+	case closing:
+		d.at++
+		return false
+	case ',':
+		if !first {
+			d.at++
+			return true
+		}
+	}
+	d.failed = !first
+	return first
 }
 
 // value passes the current value and returns its part of the body; nil if it is not JSON.
 func (d *decoder) value() []byte {
-	raw, err := d.tokens.ReadValue()
-	if d.failed = err != nil; d.failed {
+	d.peek()
+	begin := d.at
+	if d.skip(); d.failed {
 		return nil
 	}
-	end := d.offset()
-	return d.body[end-len(raw) : end]
+	return d.body[begin:d.at]
 }
 
 // skip passes the current value.
 func (d *decoder) skip() {
-	if !d.failed {
-		d.failed = d.tokens.SkipValue() != nil
+	if d.failed {
+		return
 	}
+	switch c := d.peek(); c {
+	case '"':
+		d.text()
+	case '{':
+		for d.open('{'); d.more('}'); d.skip() {
+			d.name()
+		}
+	case '[':
+		for d.open('['); d.element(); {
+			d.skip()
+		}
+	case 't':
+		d.literal("true")
+	case 'f':
+		d.literal("false")
+	case 'n':
+		d.literal("null")
+	default:
+		d.number()
+	}
+}
+
+func (d *decoder) literal(word string) {
+	if rest := d.body[d.at:]; len(rest) < len(word) || string(rest[:len(word)]) != word {
+		d.failed = true
+		return
+	}
+	d.at += len(word)
+}
+
+func (d *decoder) number() {
+	begin := d.at
+	d.pass('-')
+	valid := d.pass('0') || d.digits()
+	if d.pass('.') {
+		valid = d.digits() && valid
+	}
+	if d.pass('e') || d.pass('E') {
+		_ = d.pass('+') || d.pass('-')
+		valid = d.digits() && valid
+	}
+	if !valid {
+		d.at, d.failed = begin, true
+	}
+}
+
+// pass passes one byte if it comes next.
+func (d *decoder) pass(c byte) bool {
+	if d.at == len(d.body) || d.body[d.at] != c {
+		return false
+	}
+	d.at++
+	return true
+}
+
+// digits passes digits; false if there are none.
+func (d *decoder) digits() bool {
+	begin := d.at
+	for d.at < len(d.body) && d.body[d.at]-'0' <= 9 {
+		d.at++
+	}
+	return d.at > begin
+}
+
+// text passes a string. It returns what is between its quotes, and whether an escape is in it.
+func (d *decoder) text() (inside []byte, escaped bool) {
+	begin := d.at + 1
+	for at := begin; ; escaped = true {
+		at = plainEnd(d.body, at)
+		if at < len(d.body) && d.body[at] == '"' {
+			d.at = at + 1
+			return d.body[begin:at], escaped
+		}
+		size := escapeSize(d.body[at:])
+		if size == 0 { // a control character, the end of the body, or an escape that is none
+			d.failed = true
+			return nil, false
+		}
+		at += size
+	}
+}
+
+// plainEnd returns where the next quote, backslash or control character is, at the latest the end of
+// the body.
+func plainEnd(body []byte, at int) int {
+	for ; at+8 <= len(body); at += 8 {
+		if found := specials(binary.LittleEndian.Uint64(body[at:])); found != 0 {
+			return at + bits.TrailingZeros64(found)/8
+		}
+	}
+	for at < len(body) && body[at] >= ' ' && body[at] != '"' && body[at] != '\\' {
+		at++
+	}
+	return at
+}
+
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x80 * eachByte
+)
+
+// specials sets the high bit of the first of eight bytes that is a quote, a backslash or a control
+// character, and no bit before it. What it sets after it means nothing.
+func specials(eight uint64) uint64 {
+	quote, backslash := eight^'"'*eachByte, eight^'\\'*eachByte
+	return ((eight - ' '*eachByte) | (quote - eachByte) | (backslash - eachByte)) & ^eight & highBits
+}
+
+// escapeSize returns how long the escape is with which a text begins; 0 if there is none.
+func escapeSize(text []byte) int {
+	switch {
+	case len(text) < 2 || text[0] != '\\':
+		return 0
+	case strings.IndexByte(`"\/bfnrt`, text[1]) >= 0:
+		return 2
+	case len(text) >= 6 && text[1] == 'u' && isHex(text[2:6]):
+		return 6
+	}
+	return 0
+}
+
+func isHex(digits []byte) bool {
+	for _, c := range digits {
+		if c-'0' > 9 && (c|0x20)-'a' > 5 {
+			return false
+		}
+	}
+	return true
+}
+
+// peek passes white space and returns the next byte; 0 at the end of the body.
+func (d *decoder) peek() byte {
+	if d.at < len(d.body) && d.body[d.at] > ' ' { // as nearly always
+		return d.body[d.at]
+	}
+	return d.peekSlowly()
+}
+
+func (d *decoder) peekSlowly() byte {
+	for ; d.at < len(d.body); d.at++ {
+		switch c := d.body[d.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
 }
 
 // atEnd reports whether only white space follows.
 func (d *decoder) atEnd() bool {
-	_, err := d.tokens.ReadToken()
-	return errors.Is(err, io.EOF)
+	d.peek()
+	return d.at == len(d.body)
 }
-
-// offset returns where the last valid token ended.
-func (d *decoder) offset() int { return int(d.tokens.InputOffset()) }
 
 // unquote returns the text of a string, and whether it contains a lone surrogate. Without an
 // escape, the text is a part of raw.
 func unquote(raw []byte) (text []byte, broken bool) {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1], false
+	inside := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return inside, false
 	}
-	text, err := jsontext.AppendUnquote(nil, raw)
+	return unescape(inside)
+}
+
+// unescape returns the text that is between the quotes of a string, and whether it contains a
+// lone surrogate.
+func unescape(inside []byte) (text []byte, broken bool) {
+	quoted := append(append([]byte{'"'}, inside...), '"')
+	text, err := jsontext.AppendUnquote(nil, quoted)
 	return text, err != nil
 }

@@ -19,8 +19,7 @@ type envelope struct {
 }
 
 func (e *envelope) read(body []byte) error {
-	d := newDecoder(body)
-	defer d.free()
+	d := &decoder{body: body}
 	if !d.open('{') {
 		return d.notJSON()
 	}
@@ -75,7 +74,7 @@ func (e *envelope) check() error {
 }
 
 func (d *decoder) notJSON() error {
-	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", d.offset())}
+	return &SyntaxError{fmt.Sprintf("the body is not one JSON object: truncated or invalid near byte %d", d.at)}
 }
 
 func (e *envelope) objectIsSubscription() bool {
