@@ -24,6 +24,8 @@ type Cache struct {
 	entries segmented[entry]
 	batch   uint32 // the number of the batch that rows are loaded for
 	memory  *memory
+	loading []loadedName // by this batch
+	warmer  warmer
 
 	licensed tables.Set // users all of whose pro payments the loaded rows need; see complete
 }
@@ -99,18 +101,39 @@ func (s *Cache) load(state *projections.State, batch []events.Event) {
 	for _, one := range s.tables {
 		one.loaded = one.loaded[:0]
 	}
+	s.listNames(batch)
+	s.warmer.warm(s, s.loading)
+	for _, one := range s.loading {
+		s.loadHashed(state, one.name, one.hash)
+	}
+}
+
+// loadedName is a name whose rows load adds.
+type loadedName struct {
+	name string
+	hash uint64
+}
+
+// listNames lists the names by which the fold of the events looks for rows.
+func (s *Cache) listNames(batch []events.Event) {
+	s.loading = s.loading[:0]
+	add := func(name string) {
+		if name != "" {
+			s.loading = append(s.loading, loadedName{name, HashOf(name)})
+		}
+	}
 	for i := range batch {
 		e := &batch[i]
 		if !projections.HasEffect(e.Type) {
 			continue
 		}
-		s.loadNamed(state, e.Transaction)
-		s.loadNamed(state, e.Order)
+		add(e.Transaction)
+		add(e.Order)
 		if !projections.IsReversal(e.Type) {
-			s.loadNamed(state, e.SubscriptionID)
-			s.loadNamed(state, e.UserID)
+			add(e.SubscriptionID)
+			add(e.UserID)
 			if projections.StartsSubscription(*e) {
-				s.loadNamed(state, tables.PaymentsOf(e.SubscriptionID))
+				add(tables.PaymentsOf(e.SubscriptionID))
 			}
 		}
 	}
@@ -119,10 +142,13 @@ func (s *Cache) load(state *projections.State, batch []events.Event) {
 // loadNamed adds the rows of that name and all that they lead to. It may add others, too: a
 // row that had this name before, or has a name with the same hash.
 func (s *Cache) loadNamed(state *projections.State, name string) {
-	if name == "" {
-		return
+	if name != "" {
+		s.loadHashed(state, name, HashOf(name))
 	}
-	for at := s.names.newest(HashOf(name)); at != 0; {
+}
+
+func (s *Cache) loadHashed(state *projections.State, name string, hash uint64) {
+	for at := s.names.newest(hash); at != 0; {
 		e := s.entry(at)
 		s.tables[e.table].load(state, e.row, name)
 		at = e.next

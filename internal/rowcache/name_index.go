@@ -53,6 +53,9 @@ func (x *nameIndex) slot(name uint64) *slot {
 	}
 }
 
+// first returns the slot where a name is, if no other name has taken it.
+func (x *nameIndex) first(name uint64) *slot { return &x.slots[name&uint64(len(x.slots)-1)] }
+
 // grow keeps at least a third of the slots free, so that a name is near its place.
 func (x *nameIndex) grow() {
 	if 3*x.names <= 2*len(x.slots) {

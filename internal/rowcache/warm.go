@@ -1,0 +1,47 @@
+package rowcache
+
+// warmer brings rows from memory into the processor's caches. load by itself would wait for one
+// read after the other, because each says what to read next. The reads of one loop here do not
+// depend on each other, so the processor makes many of them at once.
+type warmer struct {
+	numbers []uint32 // of entries
+	entries []entry
+	places  []place
+	read    uint64 // only makes the compiler keep the reads
+}
+
+// warm reads what load will read of these names, without what the rows lead to.
+func (w *warmer) warm(s *Cache, names []loadedName) {
+	w.numbers, w.entries, w.places = w.numbers[:0], w.entries[:0], w.places[:0]
+	for i := range names {
+		w.read += s.names.first(names[i].hash).hash
+	}
+	for i := range names {
+		if newest := s.names.newest(names[i].hash); newest != 0 {
+			w.numbers = append(w.numbers, newest)
+		}
+	}
+	for len(w.numbers) > 0 {
+		before := w.numbers[:0]
+		for _, number := range w.numbers {
+			e := s.entry(number)
+			w.entries = append(w.entries, e)
+			if e.next != 0 {
+				before = append(before, e.next)
+			}
+		}
+		w.numbers = before
+	}
+	for _, e := range w.entries {
+		w.places = append(w.places, s.tables[e.table].rows.at(e.row).place)
+	}
+	for i, e := range w.entries {
+		row := s.tables[e.table].bytes.at(w.places[i])
+		for at := 0; at < len(row); at += lineSize {
+			w.read += uint64(row[at])
+		}
+	}
+}
+
+// lineSize is what the processor reads of memory at once.
+const lineSize = 64
