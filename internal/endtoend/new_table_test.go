@@ -62,7 +62,7 @@ var reversalsDailyDDL string
 var ReversalsByDay = &Table[projections.ReversalDay]{
 	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
 	rows:       func(s *projections.State) stateRows[projections.ReversalDay] { return &s.ReversalDays },
-	put:        func(s *projections.State, row projections.ReversalDay) { s.ReversalDays.Load(row.Day, row) },
+	put:        func(s *projections.State, row *projections.ReversalDay) { s.ReversalDays.Load(row.Day, row) },
 }
 `,
 		})

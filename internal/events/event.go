@@ -86,7 +86,7 @@ type Delivery struct {
 }
 
 // PaymentID returns the payment's name: its transaction, or its order if there is none.
-func (e Event) PaymentID() string {
+func (e *Event) PaymentID() string {
 	if e.Transaction != "" {
 		return e.Transaction
 	}

@@ -166,8 +166,8 @@ func ending(s *State) string {
 	}
 	sums := map[string]int64{}
 	for _, line := range s.Ledger.Lines() {
-		p, _ := s.paymentNamed(line.ProviderPaymentID, nil)
-		sums["sum of "+nameOf(p)+" "+line.Kind] += line.Delta
+		p := s.paymentNamed(line.ProviderPaymentID, nil)
+		sums["sum of "+nameOf(*p)+" "+line.Kind] += line.Delta
 		sums["sum of "+line.UserID+" "+line.Kind] += line.Delta
 	}
 	for what, sum := range sums {

@@ -135,7 +135,7 @@ func TestTheProvidersProductCountsInAnyEventOfThePayment(t *testing.T) {
 				require.Equal(t, credits, leftOf(s)["u1 subscription"], "%s %s", name, product)
 				shown, _ := s.Current.Get("u1")
 				require.Equal(t, "active", shown.Status)
-				p, _ := s.paymentNamed("t1", s.byTransaction)
+				p := s.paymentNamed("t1", s.byTransaction)
 				require.Equal(t, product, p.ProductKey, name)
 			}
 		}

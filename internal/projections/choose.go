@@ -8,21 +8,20 @@ import (
 // chooseSubscription sets the row of a user. A live subscription goes before an ended one, then
 // one that the provider names, then the one that started last, then the last in the log.
 func (s *State) chooseSubscription(user string) {
-	var best SubscriptionState
+	var best *SubscriptionState
 	for _, id := range s.ofUser[user] {
-		candidate, _ := s.Subscriptions.Get(id)
+		candidate := s.Subscriptions.find(id)
 		if candidate.Status == statusUnknown || candidate.Status == statusMerged || candidate.Kind != "" && candidate.Kind != KindSubscription {
 			continue
 		}
-		if best.SubscriptionID == "" || candidate.before(best) {
+		if best == nil || candidate.before(best) {
 			best = candidate
 		}
 	}
-	now, shown := s.Current.Get(user)
-	if best.SubscriptionID == "" {
-		if shown && now.Status != statusUnknown { // the one that was shown is of another kind or user now
-			now.Status = statusUnknown
-			s.Current.Put(user, now)
+	now := s.Current.find(user)
+	if best == nil {
+		if now != nil && now.Status != statusUnknown { // the one that was shown is of another kind or user now
+			s.Current.change(user).Status = statusUnknown
 		}
 		return
 	}
@@ -36,7 +35,7 @@ func (s *State) chooseSubscription(user string) {
 		CanceledAt: best.CanceledAt, ProviderPaymentID: best.ProviderPaymentID,
 		OccurredAt: best.OccurredAt, EventID: best.EventID, StreamSeq: best.StreamSeq,
 	}
-	if !shown || now != chosen {
+	if now == nil || *now != chosen {
 		s.Current.Put(user, chosen)
 	}
 }
@@ -72,13 +71,12 @@ func (s *State) chooseLicense(user string, at time.Time) {
 func (s *State) bestLicense(user string) ProLicense {
 	var best ProLicense
 	if loaded, active := s.activeLicenses.Get(user); active {
-		if _, here := s.Payments.Get(loaded.ProviderPaymentID); !here {
+		if s.Payments.find(loaded.ProviderPaymentID) == nil {
 			best = loaded
 		}
 	}
 	for _, id := range s.proOf[user] {
-		p, _ := s.Payments.Get(id)
-		if candidate := p.license(); best.ProviderPaymentID == "" || candidate.before(best) {
+		if candidate := s.Payments.find(id).license(); best.ProviderPaymentID == "" || candidate.before(best) {
 			best = candidate
 		}
 	}

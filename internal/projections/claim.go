@@ -15,20 +15,22 @@ import (
 func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	offer := r.offer(f)
 	said, unusable := r.statement(f, offer)
-	if StartsSubscription(f.Event) {
+	if StartsSubscription(&f.Event) {
 		return r.startSubscription(s, f, said, unusable)
 	}
-	c := claimCheck{payment: f.payment, offer: offer, unusable: unusable, conflict: conflicts(f)}
+	p := &f.payment
+	c := claimCheck{offer: offer, unusable: unusable, conflict: conflicts(f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
-		c.payment = s.add(f, said)
-		c.tooMuch = c.payment.user() != "" && c.payment.complete() && !s.canGrant(&c.payment)
+		merged := s.add(f, &said)
+		p = &merged
+		c.tooMuch = p.user() != "" && p.complete() && !s.canGrant(p)
 	}
-	p := c.payment
 	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, said.statedKind(), p.Kind, f.kind)
-	reason := r.reject(f, c)
+	reason := r.reject(f, p, c)
 	if c.conflict {
-		r.link(s, f, s.named(f)) // the provider gives the names, so they hold in spite of the conflict
+		named := s.named(f)
+		r.link(s, f, &named) // the provider gives the names, so they hold in spite of the conflict
 	}
 	if !usable || c.tooMuch {
 		return Rejected, rejection(reason)
@@ -36,7 +38,7 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
-	f.payment, f.known = p, true
+	f.payment, f.known = *p, true
 	r.recompute(s, f, p)
 	switch {
 	case reason != "":
@@ -50,20 +52,20 @@ func claim(r Rules, s *State, f *facts) (Outcome, error) {
 // offer returns the catalogue's offer of the event's product; nil if there is none.
 func (r Rules) offer(f *facts) *catalogue.Offer {
 	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
-	if p := f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
+	if p := &f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
 		return nil // the payment is claimed as another kind; the offer adds nothing to it
 	}
 	return offer
 }
 
 // add returns the event's payment, merged with what the event says of it.
-func (s *State) add(f *facts, said Payment) Payment {
+func (s *State) add(f *facts, said *Payment) Payment {
 	p := s.named(f)
 	claimed := p.UserID != ""
 	if !claimed && p.rank(kindRank) == said.rank(kindRank) {
 		p.setRank(kindRank, 0) // until the payment is claimed, the latest event decides the kind
 	}
-	p.merge(&said)
+	p.merge(said)
 	if !claimed {
 		p.Buyer = cmp.Or(f.UserID, p.Buyer)
 	}
@@ -73,16 +75,15 @@ func (s *State) add(f *facts, said Payment) Payment {
 
 // claimCheck is what claim finds out before it rejects or claims.
 type claimCheck struct {
-	payment  Payment // merged with what the event says, if that is usable
 	offer    *catalogue.Offer
 	unusable Reason // why the event can never be used; empty if it can
 	conflict bool   // the payment is claimed for another user or kind
 	tooMuch  bool   // the balance would overflow
 }
 
-// reject returns the first reason that applies; empty if none does.
-func (r Rules) reject(f *facts, c claimCheck) Reason {
-	p := c.payment
+// reject returns the first reason that applies; empty if none does. p is the payment, merged with
+// what the event says if that is usable.
+func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 	switch {
 	case !isKind(f.kind):
 		return UnknownKind
@@ -111,12 +112,13 @@ func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reas
 	if unusable != "" {
 		return Rejected, rejection(unusable)
 	}
-	outcome := r.setSubscription(s, f, f.SubscriptionID, change{
+	outcome := r.setSubscription(s, f, f.SubscriptionID, &change{
 		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
-		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: said,
+		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: &said,
 	})
-	for _, p := range s.paymentsIn(f.SubscriptionID, func(Payment) bool { return true }) {
-		r.recompute(s, f, p)
+	all := s.paymentsIn(f.SubscriptionID, func(*Payment) bool { return true })
+	for i := range all {
+		r.recompute(s, f, &all[i])
 	}
 	if f.claimed {
 		return Applied, nil
@@ -186,7 +188,7 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 
 // conflicts reports whether the event's payment is claimed for another user or as another kind.
 func conflicts(f *facts) bool {
-	p := f.payment
+	p := &f.payment
 	if p.UserID == "" {
 		return false
 	}

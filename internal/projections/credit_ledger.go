@@ -37,7 +37,7 @@ type Credits struct {
 // maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
 const maxBalance = 1 << 62
 
-// The entries, besides those of reversals (see causes).
+// The entries, besides those of reversals (see causeOf).
 const (
 	entryGrant = "grant"
 	// A correction takes back what was granted too much (below zero), or gives back what was
@@ -59,7 +59,7 @@ type ledgerEntry struct {
 }
 
 // Load adds a line of the database, which must not be here yet.
-func (l *Ledger) Load(line LedgerLine) { l.put(line) }
+func (l *Ledger) Load(line *LedgerLine) { l.put(line) }
 
 // Inserted lists the new lines.
 func (l *Ledger) Inserted() []LedgerLine { return l.added }
@@ -81,20 +81,20 @@ func (l *Ledger) clear() {
 	l.added = make([]LedgerLine, 0, len(l.added))
 }
 
-func (l *Ledger) put(line LedgerLine) {
+func (l *Ledger) put(line *LedgerLine) {
 	if l.newest == nil {
 		l.newest, l.last = map[string]int{}, map[string]int64{}
 	}
-	l.lines = append(l.lines, ledgerEntry{line, l.newest[line.ProviderPaymentID]})
+	l.lines = append(l.lines, ledgerEntry{*line, l.newest[line.ProviderPaymentID]})
 	l.newest[line.ProviderPaymentID] = len(l.lines)
 	l.last[line.EventID] = max(l.last[line.EventID], line.Line)
 }
 
 // add numbers the line within its event.
-func (l *Ledger) add(line LedgerLine) {
+func (l *Ledger) add(line *LedgerLine) {
 	line.Line = l.last[line.EventID] + 1
 	l.put(line)
-	l.added = append(l.added, line)
+	l.added = append(l.added, *line)
 }
 
 // of yields the lines of a payment, in no order.
@@ -108,6 +108,14 @@ func (l *Ledger) of(p *Payment) iter.Seq[*LedgerLine] {
 			}
 		}
 	}
+}
+
+// has reports whether the payment has any line.
+func (l *Ledger) has(p *Payment) bool {
+	for range l.of(p) {
+		return true
+	}
+	return false
 }
 
 // sums returns what the payment has granted to its present user under its present kind, and how

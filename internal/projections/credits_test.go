@@ -93,7 +93,7 @@ func TestAGrantThatWouldOverflowTheBalanceIsOutOfRange(t *testing.T) {
 		maxBalance - 199: "rejected out_of_range",
 	} {
 		s := NewState()
-		s.Credits.Load("u1", Credits{UserID: "u1", Balance: 3, Granted: granted, Reversed: granted - 3})
+		s.Credits.Load("u1", &Credits{UserID: "u1", Balance: 3, Granted: granted, Reversed: granted - 3})
 		foldInto(t, s, anyMode, checkout("e1", pack))
 		require.Equal(t, map[string]string{"e1": want}, outcomes(s))
 	}

@@ -1,24 +1,30 @@
 package projections
 
-// effects lists the event types that have an effect. All others are ignored. A new event type
-// is one line here and one function.
-var effects = map[string]func(Rules, *State, *facts) (Outcome, error){
-	"checkout.completed": claim,
-	"subscription.paid":  claim,
+// effect is the rule of an event type.
+type effect func(Rules, *State, *facts) (Outcome, error)
 
-	"subscription.active":           lifecycle,
-	"subscription.trialing":         lifecycle,
-	"subscription.update":           lifecycle,
-	"subscription.canceled":         lifecycle,
-	"subscription.scheduled_cancel": lifecycle,
-	"subscription.past_due":         lifecycle,
-	"subscription.paused":           lifecycle,
-	"subscription.unpaid":           lifecycle,
-	"subscription.expired":          lifecycle,
-
-	"refund.created":  reverse,
-	"dispute.created": reverse,
+// effectOf returns the rule of an event type; nil if it has no effect. All such events are ignored.
+// A new event type is one line here and one function.
+func effectOf(eventType string) effect {
+	switch eventType {
+	case "checkout.completed",
+		"subscription.paid":
+		return claim
+	case "subscription.active",
+		"subscription.trialing",
+		"subscription.update",
+		"subscription.canceled",
+		"subscription.scheduled_cancel",
+		"subscription.past_due",
+		"subscription.paused",
+		"subscription.unpaid",
+		"subscription.expired":
+		return lifecycle
+	case "refund.created", "dispute.created":
+		return reverse
+	}
+	return nil
 }
 
 // HasEffect reports whether events of this type can touch any row except their own record.
-func HasEffect(eventType string) bool { return effects[eventType] != nil }
+func HasEffect(eventType string) bool { return effectOf(eventType) != nil }

@@ -32,6 +32,6 @@ func IsClaim(eventType string) bool {
 // StartsSubscription reports whether the event is a checkout that starts a subscription and
 // names no transaction. The subscription.paid that follows names it. So the checkout claims
 // nothing. What was bought is kept with the subscription, for all of its payments.
-func StartsSubscription(e events.Event) bool {
+func StartsSubscription(e *events.Event) bool {
 	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
 }

@@ -40,7 +40,7 @@ func (r Rules) Fold(s *State, e events.Event) {
 	if len(r.Extras) > 0 && s.before == nil {
 		s.before = map[string]Payment{}
 	}
-	f := newFacts(s, e)
+	f := newFacts(s, &e)
 	outcome, err := r.apply(s, f)
 	rejected, _ := errors.AsType[rejection](err)
 	s.record(f, outcome, Reason(rejected))
@@ -51,8 +51,8 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if f.Unreadable {
 		return Rejected, rejection(InvalidText)
 	}
-	effect, ok := effects[f.Type]
-	if !ok {
+	effect := effectOf(f.Type)
+	if effect == nil {
 		return Ignored, nil
 	}
 	if IsReversal(f.Type) { // only the payment that it names matters
@@ -74,23 +74,24 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 }
 
 // newFacts returns the facts of the event. They are valid until the next call.
-func newFacts(s *State, e events.Event) *facts {
+func newFacts(s *State, e *events.Event) *facts {
 	f := &s.facts
-	*f = facts{Event: e, kind: e.Kind, user: e.UserID}
+	*f = facts{}
+	f.Event, f.kind, f.user = *e, e.Kind, e.UserID
 	if !HasEffect(e.Type) {
 		return f
 	}
-	f.payment, f.same, f.known = s.findPayment(e.Transaction, e.Order)
+	s.findPayment(f)
 	if IsReversal(e.Type) {
 		f.user, f.kind = f.payment.UserID, f.payment.Kind
 		return f
 	}
-	var subscription SubscriptionState
-	if e.SubscriptionID != "" {
-		subscription, _ = s.Subscriptions.Get(e.SubscriptionID)
+	f.user, f.kind = cmp.Or(f.user, f.payment.user()), cmp.Or(f.kind, f.payment.Kind)
+	if f.user == "" || f.kind == "" {
+		if subscription := s.Subscriptions.find(e.SubscriptionID); subscription != nil {
+			f.user, f.kind = cmp.Or(f.user, subscription.UserID), cmp.Or(f.kind, subscription.SoldKind, subscription.Kind)
+		}
 	}
-	f.user = cmp.Or(f.user, f.payment.user(), subscription.UserID)
-	f.kind = cmp.Or(f.kind, f.payment.Kind, subscription.SoldKind, subscription.Kind)
 	if f.kind == "" && f.isOfSubscription() {
 		f.kind = KindSubscription
 	}

@@ -140,7 +140,7 @@ func TestALoadedLicenceStandsForThePaymentsThatAreNotLoaded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := NewState()
-			s.LoadLicense(loaded)
+			s.LoadLicense(&loaded)
 			foldInto(t, s, anyMode, c.log...)
 			license, _ := s.Licenses.Get("u1")
 			require.Equal(t, c.payment, license.ProviderPaymentID)

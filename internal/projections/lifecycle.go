@@ -28,7 +28,7 @@ func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
 		paymentID = f.payment.ProviderPaymentID
 	}
 	r.bind(s, f) // first, because setSubscription claims the payments that waited
-	outcome := r.setSubscription(s, f, key, change{
+	outcome := r.setSubscription(s, f, key, &change{
 		status: statusOf(f), at: f.OccurredAt, startedAt: f.OccurredAt, user: f.user, kind: f.Kind, productKey: f.ProductKey, paymentID: paymentID,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holders: holders,
 	})
@@ -50,7 +50,7 @@ func (r Rules) bind(s *State, f *facts) {
 	if f.UserID == "" || p.UserID == "" || f.UserID == p.UserID {
 		p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
 	}
-	r.link(s, f, p)
+	r.link(s, f, &p)
 }
 
 // statusOf returns the status of a subscription. It is the event's type; only an update has a

@@ -99,7 +99,7 @@ func TestACheckoutThatStartsASubscriptionDecidesWhatItsPaymentsGrant(t *testing.
 	}
 }
 
-func (s Subscription) live() bool { return SubscriptionState{Status: s.Status}.live() }
+func (s Subscription) live() bool { return (&SubscriptionState{Status: s.Status}).live() }
 
 // The checkout names no subscription; later events of its payment do.
 func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing.T) {

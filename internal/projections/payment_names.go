@@ -1,37 +1,36 @@
 package projections
 
-// findPayment returns the payment that has these names. Two different transactions are two
-// payments, even if they have one order. The order decides only if the event or the row has no
+// findPayment finds the payment that has the names of the event. Two different transactions are
+// two payments, even if they have one order. The order decides only if the event or the row has no
 // transaction. If each name has a row of its own, which lacks the other name, both rows are one
-// payment: p is their merge (see mergeRows), and same is the row of the order.
-func (s *State) findPayment(transaction, order string) (p, same Payment, known bool) {
-	byTransaction, isCharged := s.paymentNamed(transaction, s.byTransaction)
-	byOrder, isOrdered := s.paymentNamed(order, s.byOrder)
+// payment: f.payment is their merge (see mergeRows), and f.same is the row of the order.
+func (s *State) findPayment(f *facts) {
+	charged := s.paymentNamed(f.Transaction, s.byTransaction)
+	ordered := s.paymentNamed(f.Order, s.byOrder)
 	switch {
-	case isCharged && isOrdered && byTransaction.ProviderPaymentID != byOrder.ProviderPaymentID && byTransaction.OrderID == "" && byOrder.TransactionID == "":
-		return mergeRows(byTransaction, byOrder), byOrder, true
-	case isCharged:
-		return byTransaction, Payment{}, true
-	case isOrdered && transaction != "" && byOrder.TransactionID != "":
-		return Payment{}, Payment{}, false
+	case charged != nil && ordered != nil && charged != ordered && charged.OrderID == "" && ordered.TransactionID == "":
+		f.payment, f.same, f.known = mergeRows(charged, ordered), *ordered, true
+	case charged != nil:
+		f.payment, f.known = *charged, true
+	case ordered != nil && (f.Transaction == "" || ordered.TransactionID == ""):
+		f.payment, f.known = *ordered, true
 	}
-	return byOrder, Payment{}, isOrdered
 }
 
 // mergeRows returns the payment of two rows that are one payment. If the rows have two users or
 // two kinds, only one of them decides, and the other adds only its name, like a second claim.
 // What the other one granted is taken back.
-func mergeRows(byTransaction, byOrder Payment) Payment {
-	one := byTransaction
+func mergeRows(byTransaction, byOrder *Payment) Payment {
+	one := *byTransaction
 	switch {
 	case byTransaction.agreesWith(byOrder):
-		one.merge(&byOrder)
+		one.merge(byOrder)
 	case byOrder.decidesBefore(byTransaction):
-		one = byOrder
+		one = *byOrder
 		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = byTransaction.ProviderPaymentID, byTransaction.TransactionID, false
 	}
 	one.OrderID, one.MergedID = byOrder.OrderID, byOrder.ProviderPaymentID
-	for _, row := range []Payment{byTransaction, byOrder} {
+	for _, row := range []*Payment{byTransaction, byOrder} {
 		if row.user() != one.user() {
 			one.OtherUserID = row.user()
 		}
@@ -39,7 +38,7 @@ func mergeRows(byTransaction, byOrder Payment) Payment {
 	return one
 }
 
-func (p Payment) agreesWith(other Payment) bool {
+func (p *Payment) agreesWith(other *Payment) bool {
 	mine, others := p.user(), other.user()
 	return (mine == "" || others == "" || mine == others) &&
 		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank))
@@ -47,7 +46,7 @@ func (p Payment) agreesWith(other Payment) bool {
 
 // decidesBefore orders two rows of one payment: a claimed row first, then one that is complete,
 // then one with a claim, then the earlier one.
-func (p Payment) decidesBefore(other Payment) bool {
+func (p *Payment) decidesBefore(other *Payment) bool {
 	switch {
 	case (p.UserID != "") != (other.UserID != ""):
 		return p.UserID != ""
@@ -60,25 +59,26 @@ func (p Payment) decidesBefore(other Payment) bool {
 }
 
 // paymentNamed returns the payment that has this name in the index, or else the payment whose
-// key it is. Keys are unique among transactions and orders together.
-func (s *State) paymentNamed(name string, index map[string]string) (Payment, bool) {
+// key it is; nil if there is none (see Table.find). Keys are unique among transactions and orders together.
+func (s *State) paymentNamed(name string, index map[string]string) *Payment {
 	if name == "" {
-		return Payment{}, false
+		return nil
 	}
 	if id, ok := index[name]; ok {
 		name = id
 	}
-	p, known := s.Payments.Get(name)
-	if p.MergedInto != "" {
-		p, known = s.Payments.Get(p.MergedInto)
+	p := s.Payments.find(name)
+	if p != nil && p.MergedInto != "" {
+		p = s.Payments.find(p.MergedInto)
 	}
-	return p, known
+	return p
 }
 
 // named returns the event's payment, known or new, with the names that the event adds.
-func (s *State) named(f *facts) Payment {
-	p := f.payment
-	if !f.known {
+func (s *State) named(f *facts) (p Payment) {
+	if f.known {
+		p = f.payment
+	} else {
 		p = Payment{ProviderPaymentID: f.PaymentID(), EventID: f.ID, OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq)}
 	}
 	if _, taken := s.byTransaction[f.Transaction]; p.TransactionID == "" && !taken {

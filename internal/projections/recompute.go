@@ -7,9 +7,8 @@ import (
 
 // recompute stores a payment that has changed, and brings up to date what depends on it. The
 // payment inherits from its subscription, is claimed if it is complete, gets its ledger lines,
-// and updates its subscription and licences. If it is the event's own payment, f.payment is set
-// to the result.
-func (r Rules) recompute(s *State, f *facts, p Payment) {
+// and updates its subscription and licences.
+func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	own := p.ProviderPaymentID == f.payment.ProviderPaymentID
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	p.inherit(s)
@@ -19,7 +18,7 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
 	}
 	switch {
-	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(&p):
+	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(p):
 		p.UserID, p.Buyer = p.Buyer, ""
 		f.claimed = true
 	case p.UserID != "" && !p.complete(): // it has another kind now, of which something is still unknown
@@ -27,7 +26,7 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 	case p.UserID != "":
 		p.Buyer = ""
 	}
-	full := p
+	lastAt, start, end := p.LastAt, p.PeriodStart, p.PeriodEnd
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // the subscription takes these over below
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
@@ -37,13 +36,11 @@ func (r Rules) recompute(s *State, f *facts, p Payment) {
 		s.keepNameOnly(f)
 	}
 	s.putPayment(p)
-	p = s.writeLedger(p, by, now)
-	s.releaseImplicit(before, p.subscription())
-	r.updateSubscription(s, f, before, full)
+	s.writeLedger(p, by, now)
+	s.releaseImplicit(&before, p.subscription())
+	p.LastAt, p.PeriodStart, p.PeriodEnd = lastAt, start, end
+	r.updateSubscription(s, f, &before, p)
 	s.chooseLicenses(f.OccurredAt, p.licensed(), before.licensed(), mergedUser)
-	if own {
-		f.payment, _ = s.Payments.Get(p.ProviderPaymentID)
-	}
 }
 
 // inherit merges what the payment's subscription knows: the user, and what was sold with it.
@@ -51,11 +48,13 @@ func (p *Payment) inherit(s *State) {
 	if p.SubscriptionID == "" {
 		return
 	}
-	state, _ := s.Subscriptions.Get(p.SubscriptionID)
-	if p.UserID == "" {
-		p.Buyer = cmp.Or(p.Buyer, state.UserID)
+	var sold Payment
+	if state := s.Subscriptions.find(p.SubscriptionID); state != nil {
+		sold = state.sold()
+		if p.UserID == "" {
+			p.Buyer = cmp.Or(p.Buyer, state.UserID)
+		}
 	}
-	sold := state.sold()
 	p.merge(&sold)
 	if p.rank(kindRank) == 0 && !p.FirstAt.IsZero() {
 		p.Kind = KindSubscription
@@ -65,10 +64,10 @@ func (p *Payment) inherit(s *State) {
 
 // updateSubscription applies the payment to the subscription that it pays. A payment that is not
 // complete yet gives only its user and kind.
-func (r Rules) updateSubscription(s *State, f *facts, before, p Payment) {
+func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	key := p.subscription()
 	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() && (p.user() != "" || p.statedKind() != "") {
-		r.setSubscription(s, f, p.SubscriptionID, change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true})
+		r.setSubscription(s, f, p.SubscriptionID, &change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true})
 	}
 	if key == "" || p.LastAt.IsZero() {
 		return
@@ -81,7 +80,7 @@ func (r Rules) updateSubscription(s *State, f *facts, before, p Payment) {
 	case !p.LastAt.After(before.LastAt) && p.PeriodEnd.Equal(before.PeriodEnd) && p.ProductKey == before.ProductKey:
 		return
 	}
-	r.setSubscription(s, f, key, change{
+	r.setSubscription(s, f, key, &change{
 		status: statusActive, at: p.LastAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), productKey: p.ProductKey,
 		paymentID: p.ProviderPaymentID, periodStart: p.PeriodStart, periodEnd: p.PeriodEnd, holders: holders,
 	})
@@ -89,19 +88,18 @@ func (r Rules) updateSubscription(s *State, f *facts, before, p Payment) {
 
 // releaseImplicit takes a payment away from its implicit subscription if it belongs to another
 // subscription now, or to none. If nothing refers to the implicit one any more, it is not shown.
-func (s *State) releaseImplicit(before Payment, now string) {
+func (s *State) releaseImplicit(before *Payment, now string) {
 	key := before.subscription()
 	if key == "" || key == now || before.SubscriptionID != "" {
 		return
 	}
-	state, known := s.Subscriptions.Get(key)
-	if !known {
+	if s.Subscriptions.find(key) == nil {
 		return
 	}
+	state := s.Subscriptions.change(key)
 	if state.Holders--; state.Holders <= 0 {
 		state.Status = statusMerged // it keeps its user, so that it is found when it is needed again
 	}
-	s.putSubscription(state)
 	s.chooseSubscription(before.UserID)
 }
 
@@ -112,19 +110,19 @@ func (s *State) keepNameOnly(f *facts) {
 		return
 	}
 	f.same = Payment{}
-	s.putPayment(Payment{
+	s.putPayment(&Payment{
 		ProviderPaymentID: row.ProviderPaymentID, MergedInto: f.payment.ProviderPaymentID,
 		OrderID: row.OrderID, FirstOfOrder: row.FirstOfOrder,
 		EventID: row.EventID, OccurredAt: row.OccurredAt, StreamSeq: row.StreamSeq,
 	})
-	s.releaseImplicit(row, "")
+	s.releaseImplicit(&row, "")
 }
 
 // link stores p, the event's payment, if the event added a name to it.
-func (r Rules) link(s *State, f *facts, p Payment) {
-	if stored, _ := s.Payments.Get(p.ProviderPaymentID); p == stored {
+func (r Rules) link(s *State, f *facts, p *Payment) {
+	if stored := s.Payments.find(p.ProviderPaymentID); stored != nil && *p == *stored {
 		return
 	}
-	f.payment = p
+	f.payment = *p
 	r.recompute(s, f, p)
 }

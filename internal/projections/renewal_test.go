@@ -106,7 +106,7 @@ func TestTheSubscriptionThatStartedLastIsShown(t *testing.T) {
 		require.Equal(t, c.want, shown.SubscriptionID, name)
 	}
 	s := NewState()
-	s.LoadSubscription(SubscriptionState{SubscriptionID: "ended", UserID: "u1", Status: "expired", StartedAt: startOf(6), OccurredAt: startOf(6)})
+	s.LoadSubscription(&SubscriptionState{SubscriptionID: "ended", UserID: "u1", Status: "expired", StartedAt: startOf(6), OccurredAt: startOf(6)})
 	shown, _ := foldInto(t, s, anyMode, renewal(1, "s1")).Current.Get("u1")
 	require.Equal(t, "s1", shown.SubscriptionID, "a live one before an ended one")
 }

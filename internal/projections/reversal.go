@@ -23,11 +23,19 @@ type Reversal struct {
 	Cumulative bool `db:"cumulative"` // Amount is the total of all reversals so far
 }
 
-// causes maps event types to the ledger entries of reversals.
-var causes = map[string]string{"refund.created": "refund", "dispute.created": "chargeback"}
+// causeOf returns the entry in the ledger of reversals of that event type; empty if it is of none.
+func causeOf(eventType string) string {
+	switch eventType {
+	case "refund.created":
+		return "refund"
+	case "dispute.created":
+		return "chargeback"
+	}
+	return ""
+}
 
 // counts reports whether the money was really taken back, and not only asked for or refused.
-func (r Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
+func (r *Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
 
 // taken is what some reversals of one payment take back together: the largest cumulative
 // amount, and the sum of the amounts of the others.
@@ -140,4 +148,4 @@ func (t *taken) reversedAt(reversals []Reversal) time.Time {
 }
 
 // IsReversal reports whether events of this type take a payment back.
-func IsReversal(eventType string) bool { return causes[eventType] != "" }
+func IsReversal(eventType string) bool { return causeOf(eventType) != "" }

@@ -16,17 +16,18 @@ func reverse(r Rules, s *State, f *facts) (Outcome, error) {
 		return Rejected, rejection(OutOfRange)
 	}
 	row := Reversal{
-		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causes[f.Type], Status: f.Status,
+		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causeOf(f.Type), Status: f.Status,
 		Amount: amount.Pointer(), Paid: paid.Pointer(), OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), Cumulative: cumulative,
 	}
 	if !row.counts() {
 		s.Reversals.Put(row.EventID, row)
 		return Ignored, nil
 	}
-	f.payment = s.named(f)
-	row.ProviderPaymentID = f.payment.ProviderPaymentID
+	p := s.named(f)
+	f.payment = p
+	row.ProviderPaymentID = p.ProviderPaymentID
 	s.Reversals.Put(row.EventID, row)
-	s.indexReversal(row)
-	r.recompute(s, f, f.payment)
+	s.indexReversal(&row)
+	r.recompute(s, f, &p)
 	return Applied, nil
 }

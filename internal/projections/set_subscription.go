@@ -16,9 +16,9 @@ type change struct {
 	paymentID              string
 	periodStart, periodEnd time.Time
 	canceledAt             time.Time
-	sold                   Payment // what a checkout that starts it says of its payments; see sell
-	holders                int64   // is added to Holders
-	ownerOnly              bool    // it says nothing of status, product, payment or period
+	sold                   *Payment // what a checkout that starts it says of its payments; see sell
+	holders                int64    // is added to Holders
+	ownerOnly              bool     // it says nothing of status, product, payment or period
 }
 
 // setSubscription applies a change to a subscription, claims the payments that waited for its
@@ -26,11 +26,11 @@ type change struct {
 // state only fills empty fields; it is Stale. A cancellation is final and applies in any order;
 // of several, the earliest counts. Only an implicit subscription is revived, by its next
 // payment.
-func (r Rules) setSubscription(s *State, f *facts, key string, c change) Outcome {
-	state, known := s.Subscriptions.Get(key)
-	if !known || state.Status == statusMerged {
-		known = false
-		state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
+func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcome {
+	state := s.Subscriptions.change(key)
+	formerUser, known := state.UserID, state.SubscriptionID != "" && state.Status != statusMerged
+	if !known {
+		*state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}
 	implicit := strings.HasPrefix(key, implicitPrefix)
 	older, final := known && state.Status != statusUnknown && c.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
@@ -53,19 +53,21 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c change) Outcome
 	state.Kind = shownKind(state.Kind, c.kind)
 	state.sell(c.sold)
 	state.Holders += c.holders
-	s.putSubscription(state)
-	if found {
-		for _, p := range s.paymentsIn(key, func(p Payment) bool { return p.UserID == "" }) {
-			r.recompute(s, f, p)
+	user := state.UserID
+	move(s.ofUser, key, formerUser, user)
+	if found { // a payment may add a subscription, so state is not valid any more
+		waiting := s.paymentsIn(key, func(p *Payment) bool { return p.UserID == "" })
+		for i := range waiting {
+			r.recompute(s, f, &waiting[i])
 		}
 	}
-	if state.UserID != "" {
-		s.chooseSubscription(state.UserID)
+	if user != "" {
+		s.chooseSubscription(user)
 	}
 	return outcome
 }
 
-func (s *SubscriptionState) overwrite(f *facts, c change) {
+func (s *SubscriptionState) overwrite(f *facts, c *change) {
 	s.Status, s.CanceledAt = cmp.Or(c.status, s.Status), time.Time{}
 	if s.Status == statusCanceled {
 		s.CanceledAt = firstTime(c.canceledAt, c.at)
@@ -80,7 +82,7 @@ func (s *SubscriptionState) overwrite(f *facts, c change) {
 	}
 }
 
-func (s *SubscriptionState) fill(c change) {
+func (s *SubscriptionState) fill(c *change) {
 	s.ProductKey = cmp.Or(s.ProductKey, c.productKey)
 	s.ProviderPaymentID = cmp.Or(s.ProviderPaymentID, c.paymentID)
 	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {

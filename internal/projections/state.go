@@ -82,69 +82,64 @@ func (s *State) Reset() {
 }
 
 // LoadPayment adds a payment of the database. A payment that is already here stays.
-func (s *State) LoadPayment(p Payment) {
+func (s *State) LoadPayment(p *Payment) {
 	if s.Payments.Load(p.ProviderPaymentID, p) {
-		s.indexPayment(Payment{}, p)
+		s.indexPayment(p, "", "")
 	}
 }
 
-func (s *State) putPayment(p Payment) {
-	before, _ := s.Payments.Get(p.ProviderPaymentID)
+func (s *State) putPayment(p *Payment) {
+	row := s.Payments.change(p.ProviderPaymentID)
 	if s.before != nil {
 		if _, kept := s.before[p.ProviderPaymentID]; !kept {
-			s.before[p.ProviderPaymentID] = before
+			s.before[p.ProviderPaymentID] = *row
 		}
 	}
-	s.Payments.Put(p.ProviderPaymentID, p)
-	s.indexPayment(before, p)
+	formerlyLicensed, formerSubscription := row.licensed(), row.SubscriptionID
+	*row = *p
+	s.indexPayment(p, formerlyLicensed, formerSubscription)
 }
 
-func (s *State) indexPayment(before, p Payment) {
+func (s *State) indexPayment(p *Payment, formerlyLicensed, formerSubscription string) {
 	if p.TransactionID != "" {
 		s.byTransaction[p.TransactionID] = p.ProviderPaymentID
 	}
 	if p.FirstOfOrder {
 		s.byOrder[p.OrderID] = p.ProviderPaymentID
 	}
-	move(s.proOf, p.ProviderPaymentID, before.licensed(), p.licensed())
-	move(s.paymentsOf, p.ProviderPaymentID, before.SubscriptionID, p.SubscriptionID)
+	move(s.proOf, p.ProviderPaymentID, formerlyLicensed, p.licensed())
+	move(s.paymentsOf, p.ProviderPaymentID, formerSubscription, p.SubscriptionID)
 }
 
 // LoadSubscription adds a subscription of the database. One that is already here stays.
-func (s *State) LoadSubscription(row SubscriptionState) {
+func (s *State) LoadSubscription(row *SubscriptionState) {
 	if s.Subscriptions.Load(row.SubscriptionID, row) {
 		move(s.ofUser, row.SubscriptionID, "", row.UserID)
 	}
 }
 
-func (s *State) putSubscription(row SubscriptionState) {
-	before, _ := s.Subscriptions.Get(row.SubscriptionID)
-	s.Subscriptions.Put(row.SubscriptionID, row)
-	move(s.ofUser, row.SubscriptionID, before.UserID, row.UserID)
-}
-
 // LoadReversal adds a reversal of the database. One that is already here stays.
-func (s *State) LoadReversal(row Reversal) {
+func (s *State) LoadReversal(row *Reversal) {
 	if s.Reversals.Load(row.EventID, row) {
 		s.indexReversal(row)
 	}
 }
 
-func (s *State) indexReversal(row Reversal) {
+func (s *State) indexReversal(row *Reversal) {
 	if row.counts() {
 		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
 	}
 }
 
 // LoadLicense adds a licence of the database. One that is already here stays.
-func (s *State) LoadLicense(row ProLicense) {
+func (s *State) LoadLicense(row *ProLicense) {
 	if s.Licenses.Load(row.UserID, row) && row.active() {
 		s.activeLicenses.Load(row.UserID, row)
 	}
 }
 
 // LoadRevenue adds a row of the database.
-func (s *State) LoadRevenue(row RevenueDay) {
+func (s *State) LoadRevenue(row *RevenueDay) {
 	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
 }
 
@@ -172,11 +167,11 @@ func (s *State) changedPayments(yield func(before, after Payment) bool) {
 }
 
 // paymentsIn lists the loaded payments of a subscription, in the order of the log.
-func (s *State) paymentsIn(subscription string, which func(Payment) bool) []Payment {
+func (s *State) paymentsIn(subscription string, which func(*Payment) bool) []Payment {
 	var list []Payment
 	for _, id := range s.paymentsOf[subscription] {
-		if p, _ := s.Payments.Get(id); which(p) {
-			list = append(list, p)
+		if p := s.Payments.find(id); which(p) {
+			list = append(list, *p)
 		}
 	}
 	slices.SortFunc(list, func(a, b Payment) int {

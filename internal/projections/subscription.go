@@ -20,7 +20,7 @@ type Subscription struct {
 	StreamSeq          int64     `db:"stream_seq"`
 }
 
-func (s SubscriptionState) before(other SubscriptionState) bool {
+func (s *SubscriptionState) before(other *SubscriptionState) bool {
 	if s.live() != other.live() {
 		return s.live()
 	}
@@ -33,11 +33,11 @@ func (s SubscriptionState) before(other SubscriptionState) bool {
 	return s.StreamSeq > other.StreamSeq
 }
 
-func (s SubscriptionState) implicit() bool {
+func (s *SubscriptionState) implicit() bool {
 	return strings.HasPrefix(s.SubscriptionID, implicitPrefix)
 }
 
-func (s SubscriptionState) live() bool {
+func (s *SubscriptionState) live() bool {
 	switch s.Status {
 	case statusActive, "trialing", "past_due", "scheduled_cancel", "paused":
 		return true

@@ -57,11 +57,12 @@ func shownKind(a, b Kind) Kind {
 	return ""
 }
 
-// sell merges what a checkout that starts the subscription says of its payments.
-func (s *SubscriptionState) sell(said Payment) {
-	if said.Ranks == 0 {
+// sell merges what a checkout that starts the subscription says of its payments; nil says nothing.
+func (s *SubscriptionState) sell(what *Payment) {
+	if what == nil || what.Ranks == 0 {
 		return
 	}
+	said := *what
 	if said.rank(kindRank) == kindSaid {
 		said.setRank(kindRank, kindWithSubscription)
 	} else {
@@ -90,7 +91,7 @@ func (s *SubscriptionState) sell(said Payment) {
 }
 
 // sold returns what the subscription says of each of its payments.
-func (s SubscriptionState) sold() Payment {
+func (s *SubscriptionState) sold() Payment {
 	p := Payment{
 		Kind: s.SoldKind, ProductKey: s.SoldProductKey, Ranks: s.SoldRanks,
 		Credits: s.SoldCredits, GrantLines: s.SoldLines, ValidMonths: s.SoldValidMonths,

@@ -14,34 +14,49 @@ type row[R any] struct {
 }
 
 // Load adds a row of the database, and reports whether it did. A row that is already here stays.
-func (t *Table[K, R]) Load(key K, value R) bool {
+func (t *Table[K, R]) Load(key K, value *R) bool {
 	if _, here := t.places[key]; here {
 		return false
 	}
-	t.add(key, row[R]{value: value, loaded: true})
+	added := t.add(key)
+	added.value, added.loaded = *value, true
 	return true
 }
 
 // Get returns the row as the last Put or Load left it.
 func (t *Table[K, R]) Get(key K) (R, bool) {
-	if at, here := t.places[key]; here {
-		return t.rows[at].value, true
+	if found := t.find(key); found != nil {
+		return *found, true
 	}
 	var none R
 	return none, false
 }
 
+// find is Get without a copy. It returns nil if there is no row. Nobody may change what it returns, and
+// it is valid until a row is added.
+func (t *Table[K, R]) find(key K) *R {
+	if at, here := t.places[key]; here {
+		return &t.rows[at].value
+	}
+	return nil
+}
+
 // Put inserts or changes a row.
-func (t *Table[K, R]) Put(key K, value R) {
+func (t *Table[K, R]) Put(key K, value R) { *t.change(key) = value }
+
+// change returns a row that the caller changes in place, until a row is added. A new row is empty.
+func (t *Table[K, R]) change(key K) *R {
 	at, here := t.places[key]
 	if !here {
-		at = t.add(key, row[R]{})
+		at = len(t.rows)
+		t.add(key)
 	}
-	t.rows[at].value = value
-	if !t.rows[at].listed {
-		t.rows[at].listed = true
+	changed := &t.rows[at]
+	if !changed.listed {
+		changed.listed = true
 		t.changed = append(t.changed, at)
 	}
+	return &changed.value
 }
 
 // Rows lists all rows.
@@ -77,14 +92,14 @@ func (t *Table[K, R]) list(loaded bool) []R {
 	return out
 }
 
-func (t *Table[K, R]) add(key K, added row[R]) (at int) {
+func (t *Table[K, R]) add(key K) *row[R] {
 	if t.places == nil {
 		t.places = map[K]int{}
 	}
-	at = len(t.rows)
+	at := len(t.rows)
 	t.places[key] = at
-	t.rows = append(t.rows, added)
-	return at
+	t.rows = append(t.rows, row[R]{})
+	return &t.rows[at]
 }
 
 // clear removes all rows and keeps their memory for the next.

@@ -1,44 +1,46 @@
 package projections
 
-// writeLedger writes the ledger lines that are missing, and returns the payment with what its
+// writeLedger writes the ledger lines that are missing, and stores in the payment what its
 // reversals take back. What the ledger must say is a function of the payment and its reversals
 // only. Grants are written under the event by, corrections under the event now, and each
 // reversal under its own event, in the order of the log. If no line is missing, writeLedger
 // writes none.
-func (s *State) writeLedger(p Payment, by, now ledgerEvent) Payment {
-	reversals := s.reversalsFor(&p)
-	all := takenBy(reversals, &p)
+func (s *State) writeLedger(p *Payment, by, now ledgerEvent) {
+	reversals := s.reversalsFor(p)
+	all := takenBy(reversals, p)
 	if len(reversals) > 0 {
 		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
 		s.putPayment(p)
 	}
-	s.undoFormerGrants(&p, now)
+	s.undoFormerGrants(p, now)
 	due := p.creditsDue()
-	granted, reversed := s.Ledger.sums(&p)
+	granted, reversed := s.Ledger.sums(p)
 	if excess := reversed - all.of(due); excess > 0 {
-		s.take(&p, -excess, entryCorrection, now)
+		s.take(p, -excess, entryCorrection, now)
 		reversed -= excess
 	}
 	if granted > due {
-		s.take(&p, granted-due, entryCorrection, now)
+		s.take(p, granted-due, entryCorrection, now)
 	}
 	if granted < due {
-		s.grant(&p, due-granted, by)
+		s.grant(p, due-granted, by)
 	}
 	soFar := taken{paid: all.paid}
 	for _, reversal := range reversals {
 		soFar.add(reversal)
 		if step := soFar.of(due) - reversed; step > 0 {
-			s.take(&p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
 	}
-	return p
 }
 
 // undoFormerGrants takes back everything that was granted to another user or under another
 // kind, before more was known of the payment.
 func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
+	if !s.Ledger.has(p) {
+		return
+	}
 	for _, user := range []string{p.user(), p.OtherUserID} {
 		for _, kind := range []Kind{KindSubscription, KindOneTime} {
 			if user == "" || user == p.UserID && kind == p.Kind {
@@ -67,7 +69,7 @@ func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
 		if p.ValidMonths > 0 {
 			line.ExpiresAt = addMonths(available, p.ValidMonths)
 		}
-		s.Ledger.add(line)
+		s.Ledger.add(&line)
 	}
 	if p.Kind == KindOneTime {
 		s.addCredits(p.UserID, credits, 0, by.seq)
@@ -90,7 +92,7 @@ func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
 		}
 		credits -= part
 		line := grant.Line
-		s.Ledger.add(LedgerLine{
+		s.Ledger.add(&LedgerLine{
 			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entry, Delta: -part,
 			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
 			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
@@ -108,13 +110,12 @@ func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
 
 // addCredits adds to the user's sums.
 func (s *State) addCredits(user string, granted, reversed, seq int64) {
-	have, _ := s.Credits.Get(user)
+	have := s.Credits.change(user)
 	have.UserID = user
 	have.Granted += granted
 	have.Reversed += reversed
 	have.Balance = have.Granted - have.Reversed
 	have.StreamSeq = max(have.StreamSeq, seq)
-	s.Credits.Put(user, have)
 }
 
 // canGrant reports whether the user's sums can hold what the payment grants.

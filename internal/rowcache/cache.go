@@ -132,7 +132,7 @@ func (s *Cache) listNames(batch []events.Event) {
 		if !projections.IsReversal(e.Type) {
 			add(e.SubscriptionID)
 			add(e.UserID)
-			if projections.StartsSubscription(*e) {
+			if projections.StartsSubscription(e) {
 				add(tables.PaymentsOf(e.SubscriptionID))
 			}
 		}

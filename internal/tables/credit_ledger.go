@@ -26,7 +26,7 @@ var LedgerLines = &Table[projections.LedgerLine]{
 	rows: func(s *projections.State) stateRows[projections.LedgerLine] {
 		return insertOnlyRows[projections.LedgerLine]{s.Ledger.Lines, s.Ledger.Inserted()}
 	},
-	put:   func(s *projections.State, r projections.LedgerLine) { s.Ledger.Load(r) },
+	put:   func(s *projections.State, r *projections.LedgerLine) { s.Ledger.Load(r) },
 	names: func(r *projections.LedgerLine) RowNames { return RowNames{r.ProviderPaymentID} },
 }
 

@@ -17,6 +17,6 @@ var CreditBalances = &Table[projections.Credits]{
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows:  func(s *projections.State) stateRows[projections.Credits] { return &s.Credits },
-	put:   func(s *projections.State, r projections.Credits) { s.Credits.Load(r.UserID, r) },
+	put:   func(s *projections.State, r *projections.Credits) { s.Credits.Load(r.UserID, r) },
 	names: func(r *projections.Credits) RowNames { return RowNames{r.UserID} },
 }

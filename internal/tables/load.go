@@ -144,7 +144,7 @@ func namesIn(batch []events.Event) wantedNames {
 			names.add(ofTransaction, e.Transaction)
 			names.add(ofOrder, e.Order)
 		}
-		if projections.StartsSubscription(e) {
+		if projections.StartsSubscription(&e) {
 			names.add(ofStartedSubscription, e.SubscriptionID)
 		}
 	}

@@ -17,6 +17,6 @@ var CurrentSubscriptions = &Table[projections.Subscription]{
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows:  func(s *projections.State) stateRows[projections.Subscription] { return &s.Current },
-	put:   func(s *projections.State, r projections.Subscription) { s.Current.Load(r.UserID, r) },
+	put:   func(s *projections.State, r *projections.Subscription) { s.Current.Load(r.UserID, r) },
 	names: func(r *projections.Subscription) RowNames { return RowNames{r.UserID} },
 }

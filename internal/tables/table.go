@@ -19,7 +19,7 @@ type Table[R any] struct {
 	Definition
 
 	rows func(*projections.State) stateRows[R]
-	put  func(*projections.State, R) // adds a row as the database has it
+	put  func(*projections.State, *R) // adds a row as the database has it
 
 	// names are the names under which the row cache finds the row. Where it is nil, the cache
 	// has no rows of the table.

@@ -34,7 +34,7 @@ func (t *Table[R]) queueLoad(l loading) {
 			args[i] = Texts(list)
 		}
 		t.query(l.batch, lookup.where, tail, args, func(row R) {
-			t.put(l.state, row)
+			t.put(l.state, &row)
 			if t.links == nil {
 				return
 			}
@@ -47,7 +47,7 @@ func (t *Table[R]) queueLoad(l loading) {
 
 // QueueAll implements AnyTable.
 func (t *Table[R]) QueueAll(batch *pgx.Batch, state *projections.State) {
-	t.query(batch, "true", "", nil, func(row R) { t.put(state, row) })
+	t.query(batch, "true", "", nil, func(row R) { t.put(state, &row) })
 }
 
 func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {

@@ -61,7 +61,7 @@ type rowReader[R any] struct {
 
 func (r *rowReader[R]) Put(state *projections.State, row []byte) (links Links) {
 	value := r.decode(row)
-	r.table.put(state, *value)
+	r.table.put(state, value)
 	if r.table.links != nil {
 		links = r.table.links(value)
 	}
