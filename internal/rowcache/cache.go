@@ -27,6 +27,8 @@ type Cache struct {
 	loading []loadedName // by this batch
 	warmer  warmer
 
+	unlisted []unlisted // see list
+
 	licensed tables.Set // users all of whose pro payments the loaded rows need; see complete
 }
 
@@ -160,14 +162,30 @@ func (s *Cache) keep(state *projections.State) {
 	for _, one := range s.tables {
 		one.keep(state)
 	}
+	s.listAll()
 }
 
-// list adds a row to the index under a name.
+// unlisted is a row that the index must have under a name.
+type unlisted struct {
+	hash       uint64
+	table, row uint32
+}
+
+// list adds a row to the index under a name, at the next listAll.
 func (s *Cache) list(name string, table, row uint32) {
-	if name == "" {
-		return
+	if name != "" {
+		s.unlisted = append(s.unlisted, unlisted{HashOf(name), table, row})
 	}
-	s.entries.add(entry{table, row, s.names.replace(HashOf(name), s.entries.length+1)})
+}
+
+func (s *Cache) listAll() {
+	for i := range s.unlisted {
+		s.warmer.name(s, s.unlisted[i].hash)
+	}
+	for _, one := range s.unlisted {
+		s.entries.add(entry{one.table, one.row, s.names.replace(one.hash, s.entries.length+1)})
+	}
+	s.unlisted = s.unlisted[:0]
 }
 
 // entry returns an entry by its number, counted from 1.

@@ -55,6 +55,9 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	row.batch = c.in.batch
 	c.loaded = append(c.loaded, at)
 	for _, to := range c.reader.Put(state, c.bytes.at(row.place)) {
+		if to.Name == "" {
+			continue
+		}
 		if c.in.source != nil {
 			c.in.licensed.Add(to.Licensed())
 		}

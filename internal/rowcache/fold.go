@@ -28,6 +28,7 @@ func (s *Cache) Take(read *projections.State) {
 	}
 	for _, one := range s.tables {
 		one.take(read)
+		s.listAll()
 	}
 	for _, payment := range read.Payments.Rows() {
 		if payment.Kind == projections.KindPro {

@@ -14,7 +14,7 @@ type warmer struct {
 func (w *warmer) warm(s *Cache, names []loadedName) {
 	w.numbers, w.entries, w.places = w.numbers[:0], w.entries[:0], w.places[:0]
 	for i := range names {
-		w.read += s.names.first(names[i].hash).hash
+		w.name(s, names[i].hash)
 	}
 	for i := range names {
 		if newest := s.names.newest(names[i].hash); newest != 0 {
@@ -42,6 +42,9 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 		}
 	}
 }
+
+// name reads the slot of a name in the index.
+func (w *warmer) name(s *Cache, hash uint64) { w.read += s.names.first(hash).hash }
 
 // lineSize is what the processor reads of memory at once.
 const lineSize = 64
