@@ -93,15 +93,16 @@ func appendRow[R any](out []byte, columns []Column, row *R) []byte {
 // decodeRow decodes a row that appendRow has encoded into an empty one. text is the same bytes as
 // a string, of which all text columns become parts.
 func decodeRow[R any](into *R, columns []Column, row []byte, text string) {
-	row, text = row[2:], text[2:]
+	at := 2
 	for i := range columns {
-		length := binary.BigEndian.Uint32(row)
-		row, text = row[4:], text[4:]
+		length := binary.BigEndian.Uint32(row[at:])
+		at += lengthSize
 		if length == null {
 			continue
 		}
-		columns[i].set(unsafe.Pointer(into), row[:length], text[:length])
-		row, text = row[length:], text[length:]
+		end := at + int(length)
+		columns[i].set(unsafe.Pointer(into), row[at:end], text[at:end])
+		at = end
 	}
 }
 
