@@ -3,8 +3,6 @@ package rowcache
 import (
 	"context"
 	"hash/maphash"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,7 +17,7 @@ type Cache struct {
 	tables []*cachedTable
 	source *Source // of rows that are not here; nil if the tables have none
 
-	events  map[EventID]struct{}
+	events  eventSet
 	names   nameIndex
 	entries segmented[entry]
 	batch   uint32 // the number of the batch that rows are loaded for
@@ -53,7 +51,7 @@ func wideHash(text string) [2]uint64 { return [2]uint64{HashOf(text), maphash.St
 // have no rows.
 func New(expected int, source *Source) *Cache {
 	s := &Cache{
-		source: source, events: make(map[EventID]struct{}, expected), names: newNameIndex(expected), memory: newMemory(),
+		source: source, events: newEventSet(expected), names: newNameIndex(expected), memory: newMemory(),
 		licensed: tables.Set{},
 	}
 	for _, t := range tables.All {
@@ -81,14 +79,15 @@ func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 			var seen []string
 			ids = ids[:0]
 			for i := range batch {
-				id := EventIDOf(batch[i].ID)
-				if _, here := s.events[id]; here || s.source.hasEvent(id) {
+				ids = append(ids, EventIDOf(batch[i].ID))
+			}
+			for i, id := range ids {
+				if s.events.has(id) || s.source.hasEvent(id) {
 					seen = append(seen, batch[i].ID)
 				}
-				ids = append(ids, id)
 			}
 			for _, id := range ids {
-				s.events[id] = struct{}{}
+				s.events.add(id)
 			}
 			told <- seen
 		}
@@ -203,7 +202,7 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 
 // Size is about the memory of all of it, and of the names that its source remembers.
 func (s *Cache) Size() int {
-	size := 40*len(s.events) + s.names.size() + 12*int(s.entries.length)
+	size := s.events.size() + s.names.size() + 12*int(s.entries.length)
 	if s.source != nil {
 		size += s.source.size()
 	}
@@ -221,7 +220,4 @@ func (s *Cache) EachName(do func(hash uint64)) {
 }
 
 // EventIDs lists the ids of all events that it has, in no order.
-func (s *Cache) EventIDs() []EventID {
-	ids := make([]EventID, 0, len(s.events))
-	return slices.AppendSeq(ids, maps.Keys(s.events))
-}
+func (s *Cache) EventIDs() []EventID { return s.events.list() }

@@ -24,7 +24,7 @@ func (s *Cache) ReadAgain(ctx context.Context, some []events.Event) (*projection
 // Take adds the rows that were read and are not here yet.
 func (s *Cache) Take(read *projections.State) {
 	for _, id := range read.Events.Seen() {
-		s.events[EventIDOf(id)] = struct{}{}
+		s.events.add(EventIDOf(id))
 	}
 	for _, one := range s.tables {
 		one.take(read)
