@@ -2,7 +2,7 @@ package rowcache
 
 // eventSet has the ids of events. A look into it reads one place of memory; into a map, several.
 type eventSet struct {
-	slots  []EventID // their number is a power of two; an empty id is a free slot
+	slots  []EventID // their number is a power of two; the empty id, which no event has, is a free slot
 	length int
 }
 

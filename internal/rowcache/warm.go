@@ -10,7 +10,11 @@ type warmer struct {
 	read    uint64 // only makes the compiler keep the reads
 }
 
-// warm reads what load will read of these names, without what the rows lead to.
+// maxWarm bounds the rows that are read ahead of load: more than that would not stay in a core's cache, and
+// thousands of events can be of one user with thousands of rows.
+const maxWarm = 1 << 14
+
+// warm reads what load will read first of these names, without what the rows lead to.
 func (w *warmer) warm(s *Cache, names []loadedName) {
 	w.numbers, w.entries, w.places = w.numbers[:0], w.entries[:0], w.places[:0]
 	for i := range names {
@@ -21,7 +25,7 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 			w.numbers = append(w.numbers, newest)
 		}
 	}
-	for len(w.numbers) > 0 {
+	for len(w.numbers) > 0 && len(w.entries) < maxWarm {
 		before := w.numbers[:0]
 		for _, number := range w.numbers {
 			e := s.entry(number)
