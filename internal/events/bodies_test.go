@@ -40,6 +40,8 @@ var nastyBodies = []string{
 	`{"id":"\ud83d\ude00","eventType":"\u0000","object":{}}`, `{"id":"\udc00\ud800","eventType":"t","object":{}}`,
 	`{"id":"e","eventType":"t","created_at":1,"created_at":null,"object":{}}`, `{"id":"e","eventType":"t","created_at":"\ud8002026-01-02T10:00:00Z","object":{}}`,
 	around(`{"id":"\u00zz"}`), around(`{"id":"\u12"}`), around(`{"id":"\x"}`), around(`{"id":"\`), around(`{"id":"\u`), around("{\"id\":\"a\nb\"}"), around("{\"id\":\"\x7f\"}"),
+	around(`{"id":"\uABCD\uffff\u09aF"}`), around(`{"id":"\u00g0"}`), around(`{"id":"\u00G0"}`), around(`{"id":"\u00:0"}`), around(`{"id":"\u00/0"}`),
+	around(`{"id":"\u00@0"}`), around("{\"id\":\"\\u00`0\"}"), around(`{"units":1e+2}`), around(`{"units":--1}`),
 	around(`{"id":"\"\\\/\b\f\n\r\t"}`), around(`{"id":"\ud800","customer":"\ud800x","user_id":"\u0000"}`),
 	around(`{"units":01}`), around(`{"units":-}`), around(`{"units":-0}`), around(`{"units":1.}`), around(`{"units":.5}`), around(`{"units":1e}`),
 	around(`{"units":1e+}`), around(`{"units":1E-2}`), around(`{"units":+1}`), around(`{"units":1e400}`), around(`{"units":0x1}`), around(`{"units":NaN}`),
