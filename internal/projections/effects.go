@@ -3,8 +3,8 @@ package projections
 // effect is the rule of an event type.
 type effect func(Rules, *State, *facts) (Outcome, error)
 
-// effectOf returns the rule of an event type; nil if it has no effect. All such events are ignored.
-// A new event type is one line here and one function.
+// effectOf returns the rule of an event type; nil if its events have no effect, so that they are ignored. A
+// new event type is one line here and one function.
 func effectOf(eventType string) effect {
 	switch eventType {
 	case "checkout.completed",

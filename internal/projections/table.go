@@ -23,7 +23,7 @@ func (t *Table[K, R]) Load(key K, value *R) bool {
 	return true
 }
 
-// Get returns the row as the last Put or Load left it.
+// Get returns the row as the last Put, change or Load left it.
 func (t *Table[K, R]) Get(key K) (R, bool) {
 	if found := t.find(key); found != nil {
 		return *found, true
