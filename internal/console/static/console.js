@@ -55,12 +55,13 @@
     if (found.isEqualNode(main)) return;
     const focused = main.contains(document.activeElement) && document.activeElement;
     const which = focused && parts(focused.localName).filter(sameAs(focused)).indexOf(focused);
-    const places = parts(".scroll, pre").map((part) => [part.scrollLeft, part.scrollTop]);
+    const place = [scrollX, scrollY], places = parts(".scroll, pre").map((part) => [part.scrollLeft, part.scrollTop]);
     const open = parts("details").map((part) => part.open);
     main.replaceChildren(...[...found.childNodes].map((node) => document.importNode(node, true)));
     parts(".scroll, pre").forEach((part, i) => { if (i < places.length) [part.scrollLeft, part.scrollTop] = places[i]; });
     parts("details").forEach((part, i) => { if (i < open.length) part.open = open[i]; });
     if (focused) parts(focused.localName).filter(sameAs(focused))[which]?.focus({ preventScroll: true });
+    scrollTo(...place); // a browser may move the page when what it showed at its top is gone
   };
 
   button.addEventListener("click", () => {
