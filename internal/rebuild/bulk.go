@@ -31,7 +31,7 @@ type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	schema        string
-	filter        *keyFilter         // what is looked for in the tables
+	known         *known             // of the tables
 	chunk         *chunk             // nil between Save and the next Fold
 	rows          *rowcache.Cache    // of the chunk
 	state         *projections.State // of the last batch
@@ -45,7 +45,7 @@ type Bulk struct {
 // NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
 // slowly. The caller must not change refused until Close.
 func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until uint64, refused store.QuarantinedEvents) (_ *Bulk, err error) {
-	b := &Bulk{schema: s.Schema(), rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, filter: &keyFilter{}}
+	b := &Bulk{schema: s.Schema(), rules: rules, refused: refused, memory: chunkMemory(), together: copiedTogether, known: &known{memory: knownMemory()}}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -62,7 +62,7 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 	if b.positions, err = store.PositionsIn(ctx, b.reads); err != nil {
 		return nil, err
 	}
-	return b, b.filter.resume(ctx, b.reads.Conn(), b.least(), until, b.memory)
+	return b, b.known.resume(ctx, b.reads.Conn(), b.least(), until)
 }
 
 // StandAt reports whether these were the positions of the tables, by partition, when the
@@ -109,7 +109,7 @@ type Ahead struct {
 func (b *Bulk) ReadAhead(ctx context.Context, batches ...[]events.Event) (Ahead, error) {
 	b.boundary.Lock()
 	defer b.boundary.Unlock()
-	if b.chunk == nil || !b.filter.any {
+	if b.chunk == nil || !b.known.any {
 		return Ahead{batches: batches}, nil
 	}
 	rows, err := b.rows.Read(ctx, slices.Concat(batches...))
@@ -129,7 +129,7 @@ func (b *Bulk) FoldAhead(ctx context.Context, ahead Ahead) (err error) {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
-	if b.filter.any {
+	if b.known.any {
 		if ahead.of != b.rows {
 			if ahead.rows, err = b.rows.ReadAgain(ctx, slices.Concat(ahead.batches...)); err != nil {
 				return err
@@ -169,7 +169,7 @@ func (b *Bulk) added() (all []tables.Change) {
 
 // expected is the number of events in a long first chunk, for the size of its maps.
 func (b *Bulk) expected() int {
-	until := b.filter.until
+	until := b.known.until
 	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
 }
 
@@ -181,6 +181,15 @@ const (
 	eventMemory = 768
 	usualMemory = eventMemory << 20 // for a million events
 )
+
+// knownMemory is the limit for the places of rows and the ids of events: as much as for the rows of a chunk, or
+// half of that of GOMEMLIMIT.
+func knownMemory() int {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return int(limit / 4)
+	}
+	return usualMemory
+}
 
 // chunkMemory is the limit for the rows of a chunk: half of GOMEMLIMIT, because reading ahead and
 // writing need memory, too. Without that it is usualMemory.
@@ -201,12 +210,12 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	defer b.boundary.Unlock()
 	chunk, rows := b.chunk, b.rows
 	var learning sync.WaitGroup // while Postgres writes
-	learning.Go(func() { b.filter.learn(rows, position) })
+	learning.Go(func() { b.known.learn(rows, position) })
 	defer learning.Wait()
 	if err := chunk.flush(); err != nil {
 		return store.AsRefused(err)
 	}
-	if err := rows.Save(ctx, chunk.tx, chunk.fresh); err != nil {
+	if err := rows.Save(ctx, chunk.tx); err != nil {
 		return store.AsRefused(err)
 	}
 	for _, t := range tables.All {
@@ -229,11 +238,12 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := chunk.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	learning.Wait()
+	b.known.saved(position, rows, chunk.files)
 	b.chunk, b.rows = nil, nil
 	for partition, at := range b.positions {
 		b.positions[partition] = max(at, position)
 	}
-	b.filter.any = true
 	return nil
 }
 
@@ -257,33 +267,69 @@ func (b *Bulk) begin(ctx context.Context) error {
 	}
 	b.boundary.Lock()
 	defer b.boundary.Unlock()
-	if b.filter.any {
-		if err := store.MakeIndexes(ctx, b.schema, b.filter.stage(), b.writes, b.reads); err != nil {
-			return err
-		}
+	if err := b.findRows(ctx); err != nil {
+		return err
 	}
 	tx, err := b.writes.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err = store.LockPositions(ctx, tx, b.logID, b.positions); err == nil {
-		b.chunk, err = beginChunk(ctx, tx, !b.filter.any, b.together)
-	}
-	if err != nil {
+	if b.chunk, err = b.beginChunk(ctx, tx); err != nil {
 		_ = tx.Rollback(ctx)
 		return err
 	}
 	b.state = projections.NewState()
-	if !b.filter.any {
+	if !b.known.any {
 		b.rows = rowcache.New(b.expected(), nil)
 	} else {
-		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.filter.knows())
+		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
 		b.rows = rowcache.New(0, source)
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
 		}
 	}
 	return b.loadQuarantined(ctx)
+}
+
+// findRows prepares to find the rows of the tables: by their places, or by indexes.
+func (b *Bulk) findRows(ctx context.Context) error {
+	if !b.known.any {
+		return nil
+	}
+	if b.known.exact {
+		if err := b.known.places.readChunk(ctx, b.writes, b.reads); err != nil {
+			return err
+		}
+		b.known.forgetTooMuch()
+	}
+	if b.known.exact {
+		return nil
+	}
+	return store.MakeIndexes(ctx, b.schema, tables.Complete, b.writes, b.reads)
+}
+
+func (b *Bulk) beginChunk(ctx context.Context, tx pgx.Tx) (*chunk, error) {
+	if err := store.LockPositions(ctx, tx, b.logID, b.positions); err != nil {
+		return nil, err
+	}
+	fresh := !b.known.any
+	if fresh {
+		if err := emptyTables(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	var files *chunkFiles
+	if b.known.exact {
+		var err error
+		if files, err = b.known.places.begin(ctx, tx, b.reads.Conn()); err != nil {
+			return nil, err
+		}
+	}
+	c, err := beginChunk(ctx, tx, fresh, b.together)
+	if err == nil {
+		c.files = files
+	}
+	return c, err
 }
 
 // Requarantine learns of the events that were refused of other tables since the chunk began.

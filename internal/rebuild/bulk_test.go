@@ -110,7 +110,7 @@ func foldSome(ctx context.Context, r *rapid.T, s *store.Store, rules projections
 	bulk, err := NewBulk(ctx, s, rules, uint64(len(log)), nil)
 	require.NoError(r, err)
 	defer bulk.Close()
-	bulk.filter.exact = bulk.filter.exact && rapid.Bool().Draw(r, "knows events")
+	bulk.known.exact = bulk.known.exact && rapid.Bool().Draw(r, "knows places")
 	for _, position := range bulk.positions {
 		require.EqualValues(r, saved, position)
 	}

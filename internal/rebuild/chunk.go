@@ -20,20 +20,13 @@ type chunk struct {
 	ended   <-chan struct{}      // closed when writing fails or the caller's context ends
 	cause   func() error         // why ended is closed
 	closed  bool
+	files   *chunkFiles // that it writes into; nil where indexes find the rows
 }
 
 func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chunk, error) {
 	s := &chunk{tx: tx, fresh: fresh, rows: make(chan []tables.Change, together)}
 	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return nil, err
-	}
-	if fresh {
-		if err := s.empty(ctx); err != nil {
-			return nil, err
-		}
-		if err := store.StopAutovacuum(ctx, tx); err != nil {
-			return nil, err
-		}
 	}
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.Go(func() error {
@@ -52,12 +45,12 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 	return s, nil
 }
 
-// empty gives the empty tables new files. So COPY can write frozen rows.
-func (s *chunk) empty(ctx context.Context) error {
-	if _, err := s.tx.Exec(ctx, "truncate "+tables.Names()); err != nil {
+// emptyTables gives the empty tables new files. So COPY can write frozen rows.
+func emptyTables(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "truncate "+tables.Names()); err != nil {
 		return fmt.Errorf("empty the tables: %w", err)
 	}
-	return nil
+	return store.StopAutovacuum(ctx, tx)
 }
 
 // write queues rows, which are written in this order. After an error only flush may be

@@ -102,12 +102,16 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *store.Store, rules projecti
 	bulk, err := NewBulk(ctx, s, rules, uint64(until), nil)
 	require.NoError(r, err)
 	defer bulk.Close()
-	bulk.filter.exact = bulk.filter.exact && rapid.Bool().Draw(r, "knows events")
+	bulk.known.exact = bulk.known.exact && rapid.Bool().Draw(r, "knows places")
+	if rapid.Bool().Draw(r, "little memory") {
+		bulk.known.memory = rapid.IntRange(0, 5_000).Draw(r, "memory")
+	}
 	most := rapid.SampledFrom([]int{1, 1, 2, 5, 60}).Draw(r, "most")
 	style := rapid.SampledFrom([][]string{{"go on"}, {"go on", "go on", "go on", "go on", "save"}, {"go on", "save"}, {"go on", "go on", "save", "give up", "finish"}}).Draw(r, "style")
 	next := logReader{bulk: bulk, log: log, read: saved}
 	for at := saved; at < len(log); {
 		at += next.foldNext(ctx, r, most)
+		requirePlaces(ctx, r, s, bulk)
 		then := rapid.SampledFrom(style).Draw(r, "then")
 		if at == len(log) {
 			then = "save"
@@ -116,6 +120,10 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *store.Store, rules projecti
 		case "save":
 			require.NoError(r, bulk.Save(ctx, uint64(at), nil))
 			saved = at
+			if rapid.IntRange(0, 9).Draw(r, "vacuum") == 9 {
+				_, err := s.Pool().Exec(ctx, rapid.SampledFrom([]string{"vacuum payment", "vacuum full payment"}).Draw(r, "how"))
+				require.NoError(r, err)
+			}
 		case "finish":
 			require.NoError(r, bulk.Save(ctx, uint64(at), nil))
 			saved = at
@@ -186,11 +194,21 @@ func TestARowIsFoundByTheNamesThatItGotLater(t *testing.T) {
 // at the end, and requires the tables of one fold.
 func requireOneFold(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, bodies []string) {
 	t.Helper()
+	for _, byPlaces := range []bool{false, true} {
+		requireOneFoldFinding(ctx, t, s, rules, bodies, byPlaces)
+	}
+}
+
+// requireOneFoldFinding finds rows by their places or by indexes.
+func requireOneFoldFinding(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, bodies []string, byPlaces bool) {
+	t.Helper()
 	fixture.Reset(ctx, t, s, rules)
 	whole := projections.NewState()
 	bulk, err := NewBulk(ctx, s, rules, 9, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
+	require.True(t, bulk.known.exact)
+	bulk.known.exact = byPlaces
 	for i, body := range bodies {
 		if body == "" {
 			require.NoError(t, bulk.Save(ctx, uint64(i), nil))

@@ -15,14 +15,15 @@ type nameHash struct {
 const askedSize = 48
 
 // fresh returns those of the names that were not asked for before, in their order, and adds
-// them. It leaves out names for which wanted returns false; nil wants all.
+// them. It leaves out names for whose name in the
+// row cache wanted returns false; nil wants all.
 func (a *asked) fresh(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
 	if a.names == nil {
 		a.names = map[nameHash]struct{}{}
 	}
 	for _, name := range names {
 		hash := nameHash{kind, wideHash(name)}
-		if _, done := a.names[hash]; done || wanted != nil && !wanted(name) {
+		if _, done := a.names[hash]; done || wanted != nil && !wanted(kind.InCache(name)) {
 			continue
 		}
 		a.names[hash] = struct{}{}

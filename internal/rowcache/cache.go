@@ -63,10 +63,13 @@ func New(expected int, source *Source) *Cache {
 }
 
 // Saves reports whether Save writes the new rows of a table. Otherwise the caller writes them after each
-// Fold. Where tables have rows, and so have indexes, Save writes all that it can, since it sorts.
+// Fold. Where tables have indexes, Save writes all that it can, since it sorts.
 func (s *Cache) Saves(t tables.AnyTable) bool {
-	return t.FoundByName() && (s.source != nil || !t.About().InsertOnly)
+	return t.FoundByName() && (s.indexed() || !t.About().InsertOnly)
 }
+
+// indexed reports whether rows are added to tables in which indexes find rows.
+func (s *Cache) indexed() bool { return s.source != nil && !s.source.exact() }
 
 // Seen sends, for each batch, the ids of its events that came in an earlier one. It runs
 // beside the fold. Until the channel is closed, only Fold may be called.
@@ -190,14 +193,23 @@ func (s *Cache) listAll() {
 // entry returns an entry by its number, counted from 1.
 func (s *Cache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
-// Save writes the rows that are new or changed.
-func (s *Cache) Save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+// Save writes the rows that are new or changed. Where the tables had no rows, the transaction has emptied them.
+func (s *Cache) Save(ctx context.Context, tx pgx.Tx) error {
 	for _, one := range s.tables {
-		if err := one.save(ctx, tx, fresh); err != nil {
+		if err := one.save(ctx, tx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Written is how many rows of each table were written, by Save and before it. Tables without names are left out.
+func (s *Cache) Written() map[tables.AnyTable]int {
+	written := map[tables.AnyTable]int{}
+	for _, one := range s.tables {
+		written[one.AnyTable] = one.written
+	}
+	return written
 }
 
 // Size is about the memory of all of it, and of the names that its source remembers.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,8 @@ type cachedTable struct {
 	rows   segmented[cachedRow]
 	bytes  arena
 	loaded []uint32 // the rows that this batch has loaded, in order
+
+	written int // rows that this chunk writes; those that save writes count after it
 }
 
 // cachedRow is the place and the state of a row.
@@ -80,6 +83,9 @@ func (c *cachedTable) take(state *projections.State) {
 func (c *cachedTable) keep(state *projections.State) {
 	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, place int) {
 		if !loaded {
+			if !c.saves {
+				c.written++
+			}
 			c.add(row, names, cachedRow{stored: !c.saves, changed: c.saves})
 			return
 		}
@@ -131,12 +137,22 @@ func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	return false
 }
 
-// Save writes the rows that are new or changed, in an order if the table has rows.
-func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
+// Save writes the rows that are new or changed: in the order of an index if the table has any. Where places of
+// rows are known, changed ones are removed and are new then, so that all that is written is in new places.
+func (c *cachedTable) save(ctx context.Context, tx pgx.Tx) error {
 	added, changed := c.unsaved()
-	if !fresh {
+	c.written += len(added)
+	switch {
+	case c.in.indexed():
 		c.sort(added)
 		c.sort(changed)
+	case len(changed) > 0:
+		places := func(name string) []tables.Place { return c.in.source.known.Places(c.AnyTable, []string{name}) }
+		if err := c.RemoveRows(ctx, tx, c.each(changed), places); err != nil {
+			return err
+		}
+		c.written += len(changed)
+		added, changed = append(added, changed...), nil
 	}
 	some := func(out []byte) []byte {
 		for end := len(out) + tables.CopyBufferSize; len(added) > 0 && len(out) < end; added = added[1:] {
@@ -144,16 +160,20 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx, fresh bool) error {
 		}
 		return out
 	}
-	if err := tables.CopyIn(ctx, tx, c.About().Name, c.Columns(), fresh, some); err != nil {
+	if err := tables.CopyIn(ctx, tx, c.About().Name, c.Columns(), c.in.source == nil, some); err != nil {
 		return err
 	}
-	return c.UpdateRows(ctx, tx, func(yield func(row []byte) bool) {
-		for _, at := range changed {
+	return c.UpdateRows(ctx, tx, c.each(changed))
+}
+
+func (c *cachedTable) each(rows []uint32) iter.Seq[[]byte] {
+	return func(yield func(row []byte) bool) {
+		for _, at := range rows {
 			if !yield(c.row(at)) {
 				return
 			}
 		}
-	})
+	}
 }
 
 func (c *cachedTable) row(at uint32) []byte { return c.bytes.at(c.rows.at(at).place) }

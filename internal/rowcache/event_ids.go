@@ -28,6 +28,14 @@ func (s *EventIDs) Add(ids []EventID) {
 	s.parts = append(s.parts, ids)
 }
 
+// Size is the memory of all of it.
+func (s *EventIDs) Size() (size int) {
+	for _, part := range s.parts {
+		size += EventIDSize * cap(part)
+	}
+	return size
+}
+
 // Has reports whether the set has the id. It looks into what each Add has brought.
 func (s *EventIDs) Has(id EventID) bool {
 	return slices.ContainsFunc(s.parts, func(part []EventID) bool {

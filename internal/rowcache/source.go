@@ -31,14 +31,18 @@ type Source struct {
 	taken asked
 }
 
-// Known is what somebody knows of the tables without a look into them.
+// Known is what somebody knows of the tables without a look into them. Its methods may be called
+// concurrently.
 type Known interface {
-	// MayHaveName returns false only if no row has the name.
+	// MayHaveName returns false only if no row has the name in the row cache.
 	MayHaveName(name string) bool
-	// HasEvent reports whether they have an event, if KnowsEvents. Otherwise an event's id is a name.
-	// Both may be called concurrently.
+	// Exact reports whether the next two may be called. Otherwise an event's id is a name, and rows are found by
+	// indexes.
+	Exact() bool
+	// HasEvent reports whether the tables have an event.
 	HasEvent(id EventID) bool
-	KnowsEvents() bool
+	// Places returns what tables.RowPlaces does.
+	Places(table tables.AnyTable, names []string) []tables.Place
 }
 
 // NewSource returns a source that has looked for nothing yet. If known is nil, it looks for every
@@ -46,14 +50,20 @@ type Known interface {
 func NewSource(from Beginner, loader tables.Loader, known Known) *Source {
 	s := &Source{from: from, loader: loader, known: known}
 	s.loader.Filter = s.unknown(false)
+	if s.exact() {
+		s.loader.At = known.Places
+	}
 	return s
 }
+
+// exact reports whether it finds rows and events without an index. s may be nil.
+func (s *Source) exact() bool { return s != nil && s.known != nil && s.known.Exact() }
 
 // unknown returns a function that lists those of the names that have to be looked for in the tables,
 // without those that were looked for before; with them if again is true.
 func (s *Source) unknown(again bool) func(kind tables.NameKind, names []string) []string {
 	return func(kind tables.NameKind, names []string) []string {
-		if kind == tables.OfEvent && s.knowsEvents() {
+		if kind == tables.OfEvent && s.exact() {
 			return nil // see hasEvent
 		}
 		fresh := s.asked.fresh(kind, names, s.mayHave())
@@ -76,11 +86,9 @@ func (s *Source) tookLicenses(user string) { s.taken.fresh(tables.OfLicensed, []
 // size is about the memory of the names that it remembers.
 func (s *Source) size() int { return int(s.memory.Load()) + s.taken.size() }
 
-func (s *Source) knowsEvents() bool { return s.known != nil && s.known.KnowsEvents() }
-
 // hasEvent reports whether the tables are known to have an event. s may be nil.
 func (s *Source) hasEvent(id EventID) bool {
-	return s != nil && s.knowsEvents() && s.known.HasEvent(id)
+	return s.exact() && s.known.HasEvent(id)
 }
 
 // load reads the rows that these events can touch. The events are in the order of the log. What

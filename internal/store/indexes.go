@@ -13,10 +13,10 @@ import (
 )
 
 // MakeIndexes creates the missing indexes and keys that the tables of a schema have at a stage, in
-// parallel on all of the connections, and drops those that they only had before it. After an error
-// the indexes that were created remain, and the call can be repeated.
+// parallel on all of the connections. After an error the indexes that were created remain, and the call can be
+// repeated.
 func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*pgxpool.Conn) error {
-	if create, change, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(change) == 0 {
+	if create, keys, err := missingIndexes(ctx, on[0], schema, stage); err != nil || len(create)+len(keys) == 0 {
 		return err
 	}
 	unlock, err := lockIndexes(ctx, schema, on[0])
@@ -24,7 +24,7 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 		return err
 	}
 	defer unlock()
-	create, change, err := missingIndexes(ctx, on[0], schema, stage)
+	create, keys, err := missingIndexes(ctx, on[0], schema, stage)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 	if err := making.Wait(); err != nil {
 		return err
 	}
-	for _, sql := range change { // each locks its whole table
+	for _, sql := range keys { // each locks its whole table
 		if err := execWithRetry(ctx, on[0], sql); err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func execWithRetry(ctx context.Context, on interface {
 
 // EnsureIndexes is MakeIndexes within the transaction.
 func EnsureIndexes(ctx context.Context, tx pgx.Tx, schema string, stage tables.Stage) error {
-	create, change, err := missingIndexes(ctx, tx, schema, stage)
+	create, keys, err := missingIndexes(ctx, tx, schema, stage)
 	if err != nil {
 		return err
 	}
-	for _, sql := range append(create, change...) {
+	for _, sql := range append(create, keys...) {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
@@ -120,42 +120,37 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	return unlock, nil
 }
 
-// missingIndexes lists the statements that create the missing indexes, those of the largest tables
-// first, and the statements that make keys of indexes or drop an index.
-func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, change []string, err error) {
+// missingIndexes lists the statements that create the missing indexes, and those that make keys of indexes. What
+// takes longest comes first: indexes of all rows, those of the largest tables before others.
+func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, keys []string, err error) {
 	all := tables.Indexes
 	var names, on []string
+	var ofSome []bool
 	for _, i := range all {
-		names, on = append(names, Qualified(schema, i.Name)), append(on, Qualified(schema, i.Table))
+		names, on, ofSome = append(names, Qualified(schema, i.Name)), append(on, Qualified(schema, i.Table)), append(ofSome, i.OfSome)
 	}
-	var largest []int
+	var longest []int
 	var made, isKey []bool
-	err = q.QueryRow(ctx, `select array_agg(nr - 1 order by coalesce(pg_relation_size(to_regclass(on_table)), 0) desc, nr),
+	err = q.QueryRow(ctx, `select array_agg(nr - 1 order by of_some, coalesce(pg_relation_size(to_regclass(on_table)), 0) desc, nr),
 		array_agg(to_regclass(name) is not null order by nr),
 		array_agg(exists (select from pg_constraint where conindid = to_regclass(name)) order by nr)
-		from unnest($1::text[], $2::text[]) with ordinality as n (name, on_table, nr)`, names, on).Scan(&largest, &made, &isKey)
+		from unnest($1::text[], $2::text[], $3::bool[]) with ordinality as n (name, on_table, of_some, nr)`, names, on, ofSome).Scan(&longest, &made, &isKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for the indexes of schema %s: %w", schema, err)
 	}
-	for _, n := range largest {
+	for _, n := range longest {
 		i := all[n]
 		if i.Since > stage {
-			continue
-		}
-		if i.FoldedOnly && stage > tables.Folded {
-			if made[n] {
-				change = append(change, "drop index "+i.Name)
-			}
 			continue
 		}
 		if !made[n] {
 			create = append(create, i.Create)
 		}
 		if i.Key != "" && !isKey[n] {
-			change = append(change, i.Key)
+			keys = append(keys, i.Key)
 		}
 	}
-	return create, change, nil
+	return create, keys, nil
 }
 
 // Analyze updates the statistics of the tables, so that queries have good plans at once. It does not wait

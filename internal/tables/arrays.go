@@ -70,7 +70,7 @@ func appendArrayHeader(out []byte, elementType uint32, length int) []byte {
 
 // RegisterArrays makes a connection accept the arguments of the statements of this package.
 func RegisterArrays(types *pgtype.Map) {
-	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.BoolArrayOID, pgtype.TimestamptzArrayOID} {
+	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.BoolArrayOID, pgtype.TimestamptzArrayOID, pgtype.TIDArrayOID} {
 		if array, known := types.TypeForOID(oid); known {
 			types.RegisterType(&pgtype.Type{Name: array.Name, OID: oid, Codec: arrayCodec{array.Codec}})
 		}

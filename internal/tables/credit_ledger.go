@@ -14,13 +14,14 @@ var creditLedgerDDL string
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
 		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfEvent, SortColumn: "user_id", InsertOnly: true,
+		NameColumns: []string{"provider_payment_id"},
 		lookups: []lookup{{
-			step: stepUsers, args: linesOfPayments,
+			step: stepUsers, by: []NameKind{ofPaymentID}, args: linesOfPayments,
 			where: "(user_id, provider_payment_id) in (select * from unnest($1::text[], $2::text[]))",
 		}},
 		indexes: []indexOn{
-			since(Complete, primary("event_id, line")),
 			plain("user", "(user_id, provider_payment_id)"),
+			primary("event_id, line"),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.LedgerLine] {

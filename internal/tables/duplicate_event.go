@@ -13,7 +13,7 @@ var duplicateEventDDL string
 var DuplicateEvents = &Table[projections.DuplicateEvent]{
 	Definition: Definition{
 		Name: "duplicate_event", DDL: duplicateEventDDL, Key: OfMessage, InsertOnly: true,
-		indexes: []indexOn{since(Complete, primary("stream_seq"))},
+		indexes: []indexOn{primary("stream_seq")},
 	},
 	rows: func(s *projections.State) stateRows[projections.DuplicateEvent] {
 		return insertOnlyRows[projections.DuplicateEvent]{added: s.Duplicates}

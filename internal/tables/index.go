@@ -1,6 +1,9 @@
 package tables
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Index is an index of a derived table. Tables that a rebuild fills get each index when somebody
 // needs it: that is faster than to update the index with every row.
@@ -9,19 +12,15 @@ type Index struct {
 	Create      string // the statement that creates the index
 	Key         string // the statement that makes it the index of a key; empty where it is none
 	Since       Stage
-	FoldedOnly  bool // dropped when the tables are complete
+	OfSome      bool // it has only the rows that meet a condition
 }
 
-// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before it,
-// without those of FoldedOnly if they are complete.
+// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before it.
 type Stage int
 
 const (
-	// Folded: a rebuild finds rows in the tables, from its second chunk on.
-	Folded Stage = iota
-	// Complete: a rebuild has ended, or live work has begun. These are the keys by which no rebuild
-	// finds a row.
-	Complete
+	// Complete: a rebuild has ended, or live work has begun. These indexes find rows, and keep keys unique.
+	Complete Stage = iota
 	// Live: the tables are looked at, by explain and the console, for out-of-order events and
 	// invitations.
 	Live
@@ -47,16 +46,10 @@ func plain(suffix, on string) indexOn { return indexOf("index", suffix, on) }
 func indexOf(kind, suffix, on string) indexOn {
 	return func(table string) Index {
 		name := table + "_" + suffix
-		return Index{Name: name, Table: table, Create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on)}
-	}
-}
-
-// onlyFolded declares an index that only a rebuild needs, while the tables are not complete.
-func onlyFolded(on indexOn) indexOn {
-	return func(table string) Index {
-		i := on(table)
-		i.FoldedOnly = true
-		return i
+		return Index{
+			Name: name, Table: table, Create: fmt.Sprintf("create %s %s on %s %s", kind, name, table, on),
+			OfSome: strings.Contains(on, " where "),
+		}
 	}
 }
 

@@ -31,9 +31,14 @@ type Loader struct {
 	// have to be looked for, and the rows are not locked. Where it is nil, rows are looked
 	// for by all names and locked.
 	Filter func(kind NameKind, names []string) []string
+	// At, where it is not nil, tells where the rows are. Then no index is needed, except that of events.
+	At RowPlaces
 	// AllQuarantined says that the state has all quarantined events of the log already.
 	AllQuarantined bool
 }
+
+// RowPlaces returns the places where a table may have the rows that have any of these names in the row cache.
+type RowPlaces func(table AnyTable, names []string) []Place
 
 // BatchSender is a connection or a transaction.
 type BatchSender interface {
@@ -75,7 +80,7 @@ func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []str
 // are added to next.
 func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, next wantedNames) error {
 	for _, t := range All {
-		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, names: names, found: next, batch: queries})
+		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, at: l.At, names: names, found: next, batch: queries})
 	}
 	if queries.Len() == 0 {
 		return nil

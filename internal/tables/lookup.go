@@ -12,8 +12,8 @@ import (
 type lookup struct {
 	step  loadStep
 	where string
-	by    []NameKind                          // the kinds of the names that are $1, $2, …
-	args  func(*projections.State) [][]string // further arguments, before those names
+	by    []NameKind                          // the kinds of the names by which the rows are found; they are $1, $2, …
+	args  func(*projections.State) [][]string // if not nil, these are $1, $2, …
 }
 
 // loadStep orders the lookups: the rows that one step finds have the names for the next.
@@ -34,8 +34,39 @@ type loading struct {
 	state *projections.State
 	lock  bool                    // whether the rows are locked
 	names func(NameKind) []string // those to look for
+	at    RowPlaces               // nil: rows are found by indexes
 	found wantedNames             // gets the names of linked rows
 	batch *pgx.Batch              // gets the queries
+}
+
+// find returns the arguments of a query for the rows; none where there is no name.
+func (k lookup) find(l loading) (args []any) {
+	var lists [][]string
+	if k.args != nil {
+		lists = k.args(l.state)
+	} else {
+		for _, kind := range k.by {
+			lists = append(lists, l.names(kind))
+		}
+	}
+	if !slices.ContainsFunc(lists, func(list []string) bool { return len(list) > 0 }) {
+		return nil
+	}
+	for _, list := range lists {
+		args = append(args, Texts(list))
+	}
+	return args
+}
+
+// inCache returns the names that the rows have in the row cache.
+func (k lookup) inCache(l loading) Set {
+	names := Set{}
+	for _, kind := range k.by {
+		for _, name := range l.names(kind) {
+			names.Add(kind.InCache(name))
+		}
+	}
+	return names
 }
 
 // wantedNames are the names by which rows are looked for, by kind.
@@ -58,6 +89,11 @@ func (s Set) Add(texts ...string) {
 			s[text] = struct{}{}
 		}
 	}
+}
+
+func (s Set) has(text string) bool {
+	_, has := s[text]
+	return has
 }
 
 // List returns the texts, sorted.

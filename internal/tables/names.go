@@ -40,6 +40,17 @@ func EachName(e events.Event, do func(NameKind, string)) {
 	do(OfUser, e.UserID)
 }
 
+// InCache returns the name that the rows have in the row cache, which a name of this kind leads to.
+func (k NameKind) InCache(name string) string {
+	switch k {
+	case OfLicensed:
+		return ProPaymentsOf(name)
+	case ofStartedSubscription:
+		return PaymentsOf(name)
+	}
+	return name
+}
+
 // The names below are for the row cache. They differ from every name in an event.
 
 // PaymentsOf returns the name that all payments of a subscription have.

@@ -16,7 +16,7 @@ var paymentDDL string
 var Payments = &Table[projections.Payment]{
 	Definition: Definition{
 		Name: "payment", DDL: paymentDDL, Key: OfPayment,
-		NameColumns: []string{"provider_payment_id", "transaction_id", "order_id", "user_id", "subscription_id", "buyer"},
+		NameColumns: []string{"provider_payment_id", "transaction_id", "first_of_order", "order_id", "user_id", "kind", "subscription_id"},
 		lookups: []lookup{
 			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
 			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
@@ -25,8 +25,7 @@ var Payments = &Table[projections.Payment]{
 		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
-			since(Complete, key("transaction_id_key", "unique", "transaction_id")),
-			onlyFolded(plain("renamed", "(transaction_id) where transaction_id <> provider_payment_id")), // enough to find what the key above would
+			key("transaction_id_key", "unique", "transaction_id"),
 			unique("first_of_order", "(order_id) where first_of_order"),
 			plain("unclaimed", "(subscription_id) where user_id is null"),
 			plain("subscription", "(subscription_id) where subscription_id is not null"),

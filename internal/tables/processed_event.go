@@ -15,7 +15,7 @@ var ProcessedEvents = &Table[projections.ProcessedEvent]{
 	Definition: Definition{
 		Name: "processed_event", DDL: processedEventDDL, Key: OfEvent, InsertOnly: true,
 		indexes: []indexOn{
-			since(Complete, primary("event_id")),
+			primary("event_id"),
 			since(Live, plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
 			since(Live, plain("user", "(user_id, stream_seq) where user_id is not null")),
 			since(Live, plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),

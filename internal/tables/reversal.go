@@ -13,9 +13,10 @@ var reversalDDL string
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
 		Name: "reversal", DDL: reversalDDL, Key: OfEvent, SortColumn: "provider_payment_id", InsertOnly: true,
-		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
+		NameColumns: []string{"provider_payment_id"},
+		lookups:     []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
-			since(Complete, primary("event_id")),
+			primary("event_id"),
 			plain("payment", "(provider_payment_id)"),
 		},
 	},

@@ -41,7 +41,7 @@ type Definition struct {
 	InsertOnly  bool      // rows never change
 	Extra       bool      // only a rebuild with --with has the table
 	lookups     []lookup  // of a batch of events, in this order
-	NameColumns []string  // the columns by which rows are looked for; the key filter of a rebuild reads them
+	NameColumns []string  // the columns that names reads
 }
 
 // stateRows are the rows that a state has of one table; see projections.Table.
@@ -79,10 +79,10 @@ type Link struct {
 
 // CacheName returns the name that the rows have in the row cache.
 func (l Link) CacheName() string {
-	if l.kind == OfLicensed && l.Name != "" {
-		return ProPaymentsOf(l.Name)
+	if l.Name == "" {
+		return ""
 	}
-	return l.Name
+	return l.kind.InCache(l.Name)
 }
 
 // Licensed returns the user if the rows are all of the user's claimed pro payments.
@@ -118,6 +118,12 @@ type AnyTable interface {
 	RowReader() RowReader
 	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
+	// RemoveRows deletes the rows of the database that have the same keys. places returns where those may
+	// be that have a name. It is an error if a row is at none of them.
+	RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte], places func(name string) []Place) error
+	// EachPlace calls do with the place and the names of every row from a page on that the transaction xid
+	// has written; "" is any transaction. do must not keep the names after it returns.
+	EachPlace(ctx context.Context, connection *pgx.Conn, page uint32, xid string, do func(Place, RowNames)) error
 }
 
 // RowNames are up to five names of one row; the others are empty. The first name never

@@ -19,29 +19,34 @@ func (t *Table[R]) queueLoad(l loading) {
 		if lookup.step != l.step {
 			continue
 		}
-		var lists [][]string
-		if lookup.args != nil {
-			lists = lookup.args(l.state)
+		if l.at != nil {
+			t.queueAt(l, lookup.inCache(l))
+		} else if args := lookup.find(l); len(args) > 0 {
+			t.query(l.batch, lookup.where, tail, args, func(row R) { t.load(l, &row) })
 		}
-		for _, kind := range lookup.by {
-			lists = append(lists, l.names(kind))
+	}
+}
+
+// queueAt queues a query for the rows that have any of these names in the row cache, by their places.
+func (t *Table[R]) queueAt(l loading, names Set) {
+	places := l.at(t, names.unsorted())
+	if len(places) == 0 {
+		return
+	}
+	t.query(l.batch, "ctid = any($1)", "", []any{placeArray(places)}, func(row R) {
+		if has := t.names(&row); slices.ContainsFunc(has[:], names.has) { // else another row has the place now
+			t.load(l, &row)
 		}
-		if !slices.ContainsFunc(lists, func(list []string) bool { return len(list) > 0 }) {
-			continue
-		}
-		args := make([]any, len(lists))
-		for i, list := range lists {
-			args[i] = Texts(list)
-		}
-		t.query(l.batch, lookup.where, tail, args, func(row R) {
-			t.put(l.state, &row)
-			if t.links == nil {
-				return
-			}
-			for _, to := range t.links(&row) {
-				l.found.add(to.kind, to.Name)
-			}
-		})
+	})
+}
+
+func (t *Table[R]) load(l loading, row *R) {
+	t.put(l.state, row)
+	if t.links == nil {
+		return
+	}
+	for _, to := range t.links(row) {
+		l.found.add(to.kind, to.Name)
 	}
 }
 

@@ -1,0 +1,188 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/rowcache"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// places tells where the rows of tables are that no index finds. Rows are read back when they are written, for
+// only Postgres knows where it put them. The zero value is of empty tables.
+type places struct {
+	tables map[tables.AnyTable]*rowcache.Places
+	files  store.Files // that the places are in
+	unread *chunkFiles // of the last chunk, whose places are not read yet; nil: none
+}
+
+// chunkFiles is what tells which rows a chunk has written.
+type chunkFiles struct {
+	before  store.Files // before it wrote any
+	xid     string      // of its transaction
+	written map[tables.AnyTable]int
+}
+
+func (p *places) of(table tables.AnyTable, names []string) (found []tables.Place) {
+	at := p.tables[table]
+	for _, name := range names {
+		found = at.Of(name, found)
+	}
+	slices.SortFunc(found, tables.Place.Compare)
+	return slices.Compact(found)
+}
+
+func (p *places) size() (size int) {
+	for _, one := range p.tables {
+		size += one.Size()
+	}
+	return size
+}
+
+// begin notes what tells later which rows the transaction has written. Until it ends, nobody can move rows of
+// the tables. If somebody has since their places were read, they are read again, on another connection.
+func (p *places) begin(ctx context.Context, tx pgx.Tx, reads *pgx.Conn) (*chunkFiles, error) {
+	if _, err := tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
+		return nil, fmt.Errorf("lock the tables: %w", err)
+	}
+	c := &chunkFiles{}
+	var err error
+	if c.before, err = store.FilesOf(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := tx.QueryRow(ctx, "select pg_current_xact_id()::xid::text").Scan(&c.xid); err != nil {
+		return nil, fmt.Errorf("read the id of the transaction: %w", err)
+	}
+	if p.files != nil && !p.files.Same(c.before) {
+		if err := p.readAll(ctx, reads, math.MaxInt, func(string) {}); err != nil {
+			return nil, err
+		}
+	}
+	p.files = c.before
+	return c, nil
+}
+
+// readAll calls do with each name of all rows, and reads their places. If those take more memory than limit, it
+// knows none afterwards.
+func (p *places) readAll(ctx context.Context, connection *pgx.Conn, limit int, do func(name string)) (err error) {
+	*p = places{}
+	files, err := store.FilesOf(ctx, connection)
+	if err != nil {
+		return err
+	}
+	fits := true
+	for _, t := range named() {
+		var all []rowcache.Placed
+		others := p.size()
+		err := t.EachPlace(ctx, connection, 0, "", func(place tables.Place, names tables.RowNames) {
+			for _, name := range names {
+				if name != "" {
+					do(name)
+				}
+			}
+			if fits = fits && others+rowcache.PlaceSize*len(all) <= limit; fits {
+				all = appendPlaced(all, place, names)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		p.add(t, all)
+	}
+	if !fits {
+		*p = places{}
+		return nil
+	}
+	p.files = files
+	return nil
+}
+
+// readChunk reads the places of the rows that the last chunk has written, in parallel on all of the connections.
+// The error is store.ErrFenced if they are not as the chunk has written them.
+func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
+	if p.unread == nil {
+		return nil
+	}
+	toRead := make(chan tables.AnyTable, len(tables.All))
+	found := map[tables.AnyTable]*[]rowcache.Placed{}
+	for _, t := range named() {
+		toRead <- t
+		found[t] = &[]rowcache.Placed{}
+	}
+	close(toRead)
+	reading, reads := errgroup.WithContext(ctx)
+	for _, connection := range on {
+		reading.Go(func() (err error) {
+			for t := range toRead {
+				if *found[t], err = p.unread.read(reads, connection.Conn(), t); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return err
+	}
+	for t, placed := range found {
+		p.add(t, *placed)
+	}
+	p.unread = nil
+	return nil
+}
+
+// read reads the places of the rows of a table that the chunk has written. Nearly always they are behind those
+// that the table had before, or in the room of its last page.
+func (c *chunkFiles) read(ctx context.Context, connection *pgx.Conn, t tables.AnyTable) (found []rowcache.Placed, err error) {
+	pages := c.before[t.About().Name].Pages
+	for _, from := range []uint32{max(pages, 1) - 1, 0} {
+		found = make([]rowcache.Placed, 0, 2*c.written[t])
+		rows := 0
+		err := t.EachPlace(ctx, connection, from, c.xid, func(place tables.Place, names tables.RowNames) {
+			rows++
+			found = appendPlaced(found, place, names)
+		})
+		if err != nil || rows == c.written[t] {
+			return found, err
+		}
+	}
+	return nil, store.ErrFenced // somebody else has changed some
+}
+
+func (p *places) add(t tables.AnyTable, placed []rowcache.Placed) {
+	if p.tables == nil {
+		p.tables = map[tables.AnyTable]*rowcache.Places{}
+	}
+	if p.tables[t] == nil {
+		p.tables[t] = &rowcache.Places{}
+	}
+	if len(placed) > 0 {
+		p.tables[t].Add(placed)
+	}
+}
+
+func appendPlaced(to []rowcache.Placed, place tables.Place, names tables.RowNames) []rowcache.Placed {
+	for i, name := range names {
+		if name != "" && !slices.Contains(names[:i], name) {
+			to = append(to, rowcache.PlacedAt(place, name))
+		}
+	}
+	return to
+}
+
+// named lists the tables in which rows are found by names, the largest first.
+func named() (list []tables.AnyTable) {
+	for _, t := range slices.Backward(tables.All) {
+		if t.FoundByName() {
+			list = append(list, t)
+		}
+	}
+	return list
+}

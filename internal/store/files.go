@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Files are the files in which Postgres has the rows of tables, by the table's name.
+type Files map[string]File
+
+// File is the file of one table.
+type File struct {
+	Node  uint32 // another one when the table was written anew, and so its rows were moved
+	Pages uint32
+}
+
+// FilesOf returns the files of the tables on search_path.
+func FilesOf(ctx context.Context, q Querier) (Files, error) {
+	rows, err := q.Query(ctx, `select name, pg_relation_filenode(name::regclass), pg_relation_size(name::regclass) / current_setting('block_size')::bigint
+		from unnest($1::text[]) name`, tables.NameList())
+	if err != nil {
+		return nil, fmt.Errorf("look for the files of the tables: %w", err)
+	}
+	files := Files{}
+	for rows.Next() {
+		var name string
+		var file File
+		if err := rows.Scan(&name, &file.Node, &file.Pages); err != nil {
+			return nil, fmt.Errorf("look for the files of the tables: %w", err)
+		}
+		files[name] = file
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("look for the files of the tables: %w", err)
+	}
+	return files, nil
+}
+
+// Same reports whether the rows of all tables have stayed where they were.
+func (f Files) Same(as Files) bool {
+	for name, file := range f {
+		if as[name].Node != file.Node {
+			return false
+		}
+	}
+	return len(f) == len(as)
+}

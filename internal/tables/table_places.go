@@ -1,0 +1,104 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// EachPlace implements AnyTable, as do the other methods of this file.
+func (t *Table[R]) EachPlace(ctx context.Context, connection *pgx.Conn, page uint32, xid string, do func(Place, RowNames)) error {
+	columns := t.nameColumns()
+	sql := fmt.Sprintf("select ctid, %s from %s where ctid >= '(%d,0)'", ColumnNames(columns), t.Name, page)
+	args := []any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}
+	if xid != "" {
+		sql, args = sql+" and xmin = $1::text::xid", append(args, xid)
+	}
+	err := pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, PreferIndexes); err != nil { // a place is like an index: only the pages from there on are read
+			return err
+		}
+		rows, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var shared texts
+		for rows.Next() {
+			var row R
+			values := rows.RawValues()
+			for i := range columns {
+				if value := values[i+1]; value != nil {
+					columns[i].set(unsafe.Pointer(&row), value, shared.copy(value))
+				}
+			}
+			do(placeOf(values[0]), t.names(&row))
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return fmt.Errorf("read the places of %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// nameColumns are the columns of which names makes the names of a row.
+func (t *Table[R]) nameColumns() []Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns()), func(c Column) bool { return !slices.Contains(t.NameColumns, c.Name) })
+}
+
+func (t *Table[R]) RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte], places func(name string) []Place) error {
+	reader := rowReader[R]{table: t}
+	var some []R
+	remove := func() error {
+		err := t.removeSome(ctx, tx, some, places)
+		some = some[:0]
+		return err
+	}
+	for row := range rows {
+		if some = append(some, *reader.decode(row)); len(some) == maxUpdateRows {
+			if err := remove(); err != nil {
+				return err
+			}
+		}
+	}
+	return remove()
+}
+
+// removeSome deletes rows by their places, and makes sure of their keys: more than one row can have a name.
+func (t *Table[R]) removeSome(ctx context.Context, tx pgx.Tx, rows []R, places func(name string) []Place) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var at []Place
+	var candidates []R
+	for i := range rows {
+		for _, place := range places(t.names(&rows[i])[0]) {
+			at, candidates = append(at, place), append(candidates, rows[i])
+		}
+	}
+	key := slices.DeleteFunc(slices.Clone(t.Columns()), func(c Column) bool { return !c.Key })
+	match, types := []string{"t.ctid = n.place"}, []string{"$1::tid[]"}
+	for i, c := range key {
+		match = append(match, fmt.Sprintf("t.%s = n.%[1]s", c.Name))
+		types = append(types, fmt.Sprintf("$%d::%s[]", i+2, c.sqlType))
+	}
+	sql := fmt.Sprintf("delete from %s t using unnest(%s) as n(place, %s) where %s",
+		t.Name, strings.Join(types, ", "), ColumnNames(key), strings.Join(match, " and "))
+	done, err := tx.Exec(ctx, sql, append([]any{placeArray(at)}, arrays(key, candidates)...)...)
+	if err == nil && done.RowsAffected() != int64(len(rows)) {
+		err = errMoved
+	}
+	if err != nil {
+		return fmt.Errorf("replace rows of %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+var errMoved = errors.New("somebody else has changed, moved or deleted rows")
