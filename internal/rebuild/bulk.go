@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rowcache"
@@ -88,7 +90,7 @@ func (b *Bulk) least() uint64 {
 func (b *Bulk) Close() {
 	if b.chunk != nil {
 		_ = b.chunk.flush()
-		_ = b.chunk.tx.Rollback(context.Background())
+		b.chunk.giveUp()
 	}
 	for _, connection := range []*pgxpool.Conn{b.reads, b.writes} {
 		if connection != nil {
@@ -235,8 +237,8 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.refused.Record(ctx, chunk.tx, b.logID, func(seq uint64) bool { return seq <= position }); err != nil {
 		return err
 	}
-	if err := chunk.tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err := chunk.commit(ctx); err != nil {
+		return err
 	}
 	learning.Wait()
 	b.known.saved(position, rows, chunk.files)
@@ -270,19 +272,16 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if err := b.findRows(ctx); err != nil {
 		return err
 	}
-	tx, err := b.writes.Begin(ctx)
+	chunk, err := b.openChunk(ctx)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if b.chunk, err = b.beginChunk(ctx, tx); err != nil {
-		_ = tx.Rollback(ctx)
 		return err
 	}
+	b.chunk = chunk
 	b.state = projections.NewState()
 	if !b.known.any {
 		b.rows = rowcache.New(b.expected(), nil)
 	} else {
-		source := rowcache.NewSource(b.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
+		source := rowcache.NewSource(b.chunk.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
 		b.rows = rowcache.New(0, source)
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
@@ -298,7 +297,7 @@ func (b *Bulk) findRows(ctx context.Context) error {
 	}
 	if b.known.exact {
 		if err := b.known.places.readChunk(ctx, b.writes, b.reads); err != nil {
-			return err
+			return b.fencedOr(ctx, err)
 		}
 		b.known.forgetTooMuch()
 	}
@@ -308,28 +307,57 @@ func (b *Bulk) findRows(ctx context.Context) error {
 	return store.MakeIndexes(ctx, b.schema, tables.Complete, b.writes, b.reads)
 }
 
-func (b *Bulk) beginChunk(ctx context.Context, tx pgx.Tx) (*chunk, error) {
-	if err := store.LockPositions(ctx, tx, b.logID, b.positions); err != nil {
+// fencedOr returns store.ErrFenced if another process has moved the partitions, which explains err.
+func (b *Bulk) fencedOr(ctx context.Context, err error) error {
+	if now, failed := store.PositionsIn(ctx, b.reads); failed == nil && !maps.Equal(now, b.positions) {
+		return store.ErrFenced
+	}
+	return err
+}
+
+// openChunk begins the transactions of a chunk. Where another session waits for the tables, that is let through.
+func (b *Bulk) openChunk(ctx context.Context) (c *chunk, err error) {
+	retry := backoff.Every(store.LockRetryInterval)
+	for {
+		if c, err = b.tryChunk(ctx); !errors.Is(err, errOthersWait) {
+			return c, err
+		}
+		if err := retry.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
+	c := &chunk{fresh: !b.known.any}
+	if c.tx, err = b.writes.Begin(ctx); err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			c.giveUp()
+		}
+	}()
+	if err = store.LockPositions(ctx, c.tx, b.logID, b.positions); err != nil {
 		return nil, err
 	}
-	fresh := !b.known.any
-	if fresh {
-		if err := emptyTables(ctx, tx); err != nil {
-			return nil, err
-		}
+	if c.fresh {
+		err = emptyTables(ctx, c.tx)
+	} else {
+		err = c.holdTables(ctx, b.reads)
 	}
-	var files *chunkFiles
+	if err != nil {
+		return nil, err
+	}
 	if b.known.exact {
-		var err error
-		if files, err = b.known.places.begin(ctx, tx, b.reads.Conn()); err != nil {
+		if c.files, err = b.known.places.begin(ctx, c.tx, c.reads); err != nil {
 			return nil, err
 		}
 	}
-	c, err := beginChunk(ctx, tx, fresh, b.together)
-	if err == nil {
-		c.files = files
+	if err = c.begin(ctx, b.together); err != nil {
+		return nil, err
 	}
-	return c, err
+	return c, nil
 }
 
 // Requarantine learns of the events that were refused of other tables since the chunk began.

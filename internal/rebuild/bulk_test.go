@@ -285,6 +285,8 @@ func TestAChunkTakesHalfOfTheMemoryLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(100 << 20)
 	defer debug.SetMemoryLimit(before)
 	require.Equal(t, 50<<20, chunkMemory())
+	require.Equal(t, 25<<20, knownMemory())
 	debug.SetMemoryLimit(math.MaxInt64) // GOMEMLIMIT is not set
 	require.Equal(t, 768<<20, chunkMemory())
+	require.Equal(t, 768<<20, knownMemory())
 }

@@ -2,9 +2,11 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/store"
@@ -14,20 +16,46 @@ import (
 // chunk writes the rows of one transaction of a Bulk.
 type chunk struct {
 	tx      pgx.Tx
+	reads   pgx.Tx               // reads the rows of earlier chunks; nil if fresh
 	fresh   bool                 // this transaction has emptied the tables, and no other can see them
 	rows    chan []tables.Change // of each batch; as many batches may wait as are written at once
 	writing *errgroup.Group      // one goroutine, the only user of tx until it ends
 	ended   <-chan struct{}      // closed when writing fails or the caller's context ends
 	cause   func() error         // why ended is closed
 	closed  bool
-	files   *chunkFiles // that it writes into; nil where indexes find the rows
+	files   *chunkFiles // that it writes into; nil if not all places are known
 }
 
-func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chunk, error) {
-	s := &chunk{tx: tx, fresh: fresh, rows: make(chan []tables.Change, together)}
-	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
-		return nil, err
+// errOthersWait says that another session waits for a lock on the tables that no chunk lets it have.
+var errOthersWait = errors.New("another session waits for the tables")
+
+// holdTables keeps others from moving rows until the chunk ends, and lets it read them. Rows are read by another
+// session than that which writes. If that one had no locks of its own, it would have to queue behind those who wait
+// until this chunk ends.
+func (s *chunk) holdTables(ctx context.Context, reads *pgxpool.Conn) (err error) {
+	if _, err = s.tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
+		return fmt.Errorf("lock the tables: %w", err)
 	}
+	if s.reads, err = reads.Begin(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	_, err = s.reads.Exec(ctx, "lock table "+tables.Names()+" in access share mode nowait")
+	switch {
+	case store.TimedOut(err):
+		return errOthersWait
+	case err != nil:
+		return fmt.Errorf("lock the tables: %w", err)
+	}
+	return nil
+}
+
+// begin starts to write.
+func (s *chunk) begin(ctx context.Context, together int) error {
+	if _, err := s.tx.Exec(ctx, tables.PreferIndexes); err != nil {
+		return err
+	}
+	s.rows = make(chan []tables.Change, together)
+	tx, fresh := s.tx, s.fresh
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.Go(func() error {
 		var waiting [][]tables.Change
@@ -42,7 +70,27 @@ func beginChunk(ctx context.Context, tx pgx.Tx, fresh bool, together int) (*chun
 		return copyTogether(ctx, tx, fresh, waiting)
 	})
 	s.writing, s.ended, s.cause = writing, ctx.Done(), func() error { return context.Cause(ctx) }
-	return s, nil
+	return nil
+}
+
+// commit ends the chunk. Nothing is written or read any more.
+func (s *chunk) commit(ctx context.Context) error {
+	if err := s.tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if s.reads != nil {
+		_ = s.reads.Rollback(ctx) // an error comes again from what the connection does next
+	}
+	return nil
+}
+
+// giveUp ends the chunk, of which nothing stays. Nobody writes or reads any more.
+func (s *chunk) giveUp() {
+	for _, tx := range []pgx.Tx{s.tx, s.reads} {
+		if tx != nil {
+			_ = tx.Rollback(context.Background())
+		}
+	}
 }
 
 // emptyTables gives the empty tables new files. So COPY can write frozen rows.

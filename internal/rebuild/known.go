@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/jackc/pgx/v5"
@@ -137,11 +138,16 @@ func (k *known) readEvents(ctx context.Context, connection *pgx.Conn) error {
 	}
 	var ids []rowcache.EventID
 	var text string
+	others := k.places.size()
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
 		id := rowcache.EventIDOf(text)
 		k.add(id[0])
 		if k.exact {
 			ids = append(ids, id)
+		}
+		if k.exact && others+rowcache.EventIDSize*len(ids) > k.memory {
+			k.forget()
+			ids = nil
 		}
 		return nil
 	})
@@ -149,8 +155,8 @@ func (k *known) readEvents(ctx context.Context, connection *pgx.Conn) error {
 		return fmt.Errorf("read the events that are there: %w", err)
 	}
 	if k.exact {
-		k.events.Add(ids)
+		k.events.Add(slices.Clone(ids)) // without the room that it has grown into
+		k.forgetTooMuch()
 	}
-	k.forgetTooMuch()
 	return nil
 }

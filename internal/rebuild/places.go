@@ -25,9 +25,15 @@ type places struct {
 
 // chunkFiles is what tells which rows a chunk has written.
 type chunkFiles struct {
-	before  store.Files // before it wrote any
-	xid     string      // of its transaction
-	written map[tables.AnyTable]int
+	before  store.Files             // before it wrote any
+	xid     string                  // of its transaction
+	written map[tables.AnyTable]int // how many rows; known when it is committed
+}
+
+// reader is a connection or a transaction.
+type reader interface {
+	tables.Beginner
+	store.Querier
 }
 
 func (p *places) of(table tables.AnyTable, names []string) (found []tables.Place) {
@@ -46,12 +52,9 @@ func (p *places) size() (size int) {
 	return size
 }
 
-// begin notes what tells later which rows the transaction has written. Until it ends, nobody can move rows of
-// the tables. If somebody has since their places were read, they are read again, on another connection.
-func (p *places) begin(ctx context.Context, tx pgx.Tx, reads *pgx.Conn) (*chunkFiles, error) {
-	if _, err := tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
-		return nil, fmt.Errorf("lock the tables: %w", err)
-	}
+// begin notes what tells later which rows the transaction has written. Nobody can move rows of the tables any more.
+// If somebody has since their places were read, they are read again.
+func (p *places) begin(ctx context.Context, tx, reads pgx.Tx) (*chunkFiles, error) {
 	c := &chunkFiles{}
 	var err error
 	if c.before, err = store.FilesOf(ctx, tx); err != nil {
@@ -71,9 +74,9 @@ func (p *places) begin(ctx context.Context, tx pgx.Tx, reads *pgx.Conn) (*chunkF
 
 // readAll calls do with each name of all rows, and reads their places. If those take more memory than limit, it
 // knows none afterwards.
-func (p *places) readAll(ctx context.Context, connection *pgx.Conn, limit int, do func(name string)) (err error) {
+func (p *places) readAll(ctx context.Context, from reader, limit int, do func(name string)) (err error) {
 	*p = places{}
-	files, err := store.FilesOf(ctx, connection)
+	files, err := store.FilesOf(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (p *places) readAll(ctx context.Context, connection *pgx.Conn, limit int, d
 	for _, t := range named() {
 		var all []rowcache.Placed
 		others := p.size()
-		err := t.EachPlace(ctx, connection, 0, "", func(place tables.Place, names tables.RowNames) {
+		err := t.EachPlace(ctx, from, tables.AllPages, "", func(place tables.Place, names tables.RowNames) {
 			for _, name := range names {
 				if name != "" {
 					do(name)
@@ -105,7 +108,7 @@ func (p *places) readAll(ctx context.Context, connection *pgx.Conn, limit int, d
 }
 
 // readChunk reads the places of the rows that the last chunk has written, in parallel on all of the connections.
-// The error is store.ErrFenced if they are not as the chunk has written them.
+// It is an error if not all of them are there.
 func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 	if p.unread == nil {
 		return nil
@@ -138,22 +141,27 @@ func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 	return nil
 }
 
-// read reads the places of the rows of a table that the chunk has written. Nearly always they are behind those
-// that the table had before, or in the room of its last page.
+// read reads the places of the rows of a table that the chunk has written. Most of them are behind those that the
+// table had before, or not far before its end: Postgres makes some pages ahead of their use, and fills others up.
 func (c *chunkFiles) read(ctx context.Context, connection *pgx.Conn, t tables.AnyTable) (found []rowcache.Placed, err error) {
-	pages := c.before[t.About().Name].Pages
-	for _, from := range []uint32{max(pages, 1) - 1, 0} {
-		found = make([]rowcache.Placed, 0, 2*c.written[t])
-		rows := 0
-		err := t.EachPlace(ctx, connection, from, c.xid, func(place tables.Place, names tables.RowNames) {
+	before, rows := c.before[t.About().Name].Pages, 0
+	some := tables.Pages{Until: tables.AllPages.Until}
+	for back := uint32(1); ; back *= 16 {
+		some.From = before - min(back, before)
+		err := t.EachPlace(ctx, connection, some, c.xid, func(place tables.Place, names tables.RowNames) {
 			rows++
 			found = appendPlaced(found, place, names)
 		})
-		if err != nil || rows == c.written[t] {
-			return found, err
+		switch {
+		case err != nil:
+			return nil, err
+		case rows == c.written[t]:
+			return found, nil
+		case some.From == 0:
+			return nil, fmt.Errorf("%d rows were written to %s, but it has %d of them: somebody else has changed or deleted some", c.written[t], t.About().Name, rows)
 		}
+		some.Until = some.From
 	}
-	return nil, store.ErrFenced // somebody else has changed some
 }
 
 func (p *places) add(t tables.AnyTable, placed []rowcache.Placed) {
@@ -164,7 +172,7 @@ func (p *places) add(t tables.AnyTable, placed []rowcache.Placed) {
 		p.tables[t] = &rowcache.Places{}
 	}
 	if len(placed) > 0 {
-		p.tables[t].Add(placed)
+		p.tables[t].Add(slices.Clone(placed)) // without the room that it has grown into
 	}
 }
 

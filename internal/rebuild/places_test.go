@@ -3,9 +3,9 @@ package rebuild
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
@@ -24,7 +24,7 @@ func requirePlaces(ctx context.Context, t require.TestingT, s *store.Store, bulk
 	require.NoError(t, err)
 	defer connection.Release()
 	for _, table := range named() {
-		err := table.EachPlace(ctx, connection.Conn(), 0, "", func(place tables.Place, names tables.RowNames) {
+		err := table.EachPlace(ctx, connection.Conn(), tables.AllPages, "", func(place tables.Place, names tables.RowNames) {
 			for _, name := range names {
 				if name != "" {
 					require.Contains(t, bulk.known.Places(table, []string{name}), place, "%s %q", table.About().Name, name)
@@ -36,40 +36,52 @@ func requirePlaces(ctx context.Context, t require.TestingT, s *store.Store, bulk
 	}
 }
 
-// manyPages is a log of packs, each refunded once: each third of it has more rows than some pages.
+// manyPages is a log of four parts, each with more rows than some pages: payments, changes of every second one of them,
+// new payments, changes of all that were there first.
 type manyPages struct {
 	log   []events.Event
 	whole *projections.State
 }
 
-const third = 300
+const part = 300
 
 func newManyPages(t *testing.T) (m manyPages) {
-	var bodies []string
-	for i := range third {
-		bodies = append(bodies, fixture.Pack(fmt.Sprint("e", i), fmt.Sprint("p", i), fmt.Sprint("u", i%7), 5))
+	pack := func(event, payment string, i int) string {
+		return fixture.Pack(fmt.Sprint(event, i), fmt.Sprint(payment, i), fmt.Sprint("u", i%70), 5)
 	}
-	for i := range third {
-		bodies = append(bodies, fmt.Sprintf(`{"id":"r%d","eventType":"refund.created","object":{"transaction":"p%d"}}`, i, i))
+	refund := func(event string, amount, i int) string {
+		return fmt.Sprintf(`{"id":"%s%d","eventType":"refund.created","object":{"refund_amount":%d,"transaction":{"id":"p%d","amount_paid":10}}}`, event, i, amount, i)
 	}
-	for i := range third {
-		bodies = append(bodies, fixture.Pack(fmt.Sprint("f", i), fmt.Sprint("q", i), fmt.Sprint("u", i%7), 5))
+	of := [4][]string{}
+	for i := range part {
+		of[0] = append(of[0], pack("e", "p", i))
+		of[1] = append(of[1], refund("r", 1, i/2*2)) // the second one is a duplicate
+		of[2] = append(of[2], pack("f", "q", i))
+		of[3] = append(of[3], refund("s", 3, i))
 	}
-	m.log, m.whole = fixture.OneFold(t, fixture.AnyMode, bodies)
+	m.log, m.whole = fixture.OneFold(t, fixture.AnyMode, slices.Concat(of[:]...))
 	return m
 }
 
-// fold folds a third of the log, from 1.
+// fold folds a part of the log, from 1.
 func (m manyPages) fold(ctx context.Context, t *testing.T, bulk *Bulk, number int) {
 	t.Helper()
-	require.NoError(t, bulk.Fold(ctx, m.log[(number-1)*third:number*third]))
+	require.NoError(t, bulk.Fold(ctx, m.log[(number-1)*part:number*part]))
 }
 
 func (m manyPages) save(ctx context.Context, bulk *Bulk, number int) error {
-	return bulk.Save(ctx, uint64(number*third), nil)
+	return bulk.Save(ctx, uint64(number*part), nil)
 }
 
-// Rows stay found when Postgres gives their old places to others, and when somebody has them written to new files.
+// open opens a candidate that is to have more than the log.
+func (m manyPages) open(ctx context.Context, t *testing.T, s *store.Store) *Bulk {
+	t.Helper()
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, uint64(5*part), nil)
+	require.NoError(t, err)
+	return bulk
+}
+
+// Rows stay found when Postgres gives the places of others to new ones, and when somebody has them written to new files.
 func TestRowsAreFoundWhereverTheyAreMoved(t *testing.T) {
 	t.Parallel()
 	for _, disturbance := range []string{"vacuum", "vacuum full", "cluster payment using payment_mine"} {
@@ -78,28 +90,28 @@ func TestRowsAreFoundWhereverTheyAreMoved(t *testing.T) {
 			ctx, live := fixture.Tables(t)
 			s := fixture.Candidate(ctx, t, live, 0)
 			m := newManyPages(t)
-			bulk, err := NewBulk(ctx, s, fixture.AnyMode, uint64(4*third), nil)
-			require.NoError(t, err)
+			bulk := m.open(ctx, t, s)
 			defer bulk.Close()
-			m.fold(ctx, t, bulk, 1)
-			require.NoError(t, m.save(ctx, bulk, 1))
-			m.fold(ctx, t, bulk, 2)
-			requirePlaces(ctx, t, s, bulk)
-			require.NoError(t, m.save(ctx, bulk, 2))
-			if disturbance != "vacuum" {
-				_, err = s.Pool().Exec(ctx, "create index payment_mine on payment (md5(provider_payment_id))")
+			var pages int64
+			for number := 1; number <= 4; number++ {
+				m.fold(ctx, t, bulk, number)
+				requirePlaces(ctx, t, s, bulk)
+				require.NoError(t, m.save(ctx, bulk, number))
+				if number != 2 {
+					continue
+				}
+				if disturbance != "vacuum" {
+					_, err := s.Pool().Exec(ctx, "create index payment_mine on payment (md5(provider_payment_id))")
+					require.NoError(t, err)
+				}
+				_, err := s.Pool().Exec(ctx, disturbance)
 				require.NoError(t, err)
+				pages = fixture.Number(ctx, t, s, "select pg_relation_size('payment') / current_setting('block_size')::int")
 			}
-			_, err = s.Pool().Exec(ctx, disturbance)
-			require.NoError(t, err)
-			pages := fixture.Number(ctx, t, s, "select pg_relation_size('payment') / current_setting('block_size')::int")
-			m.fold(ctx, t, bulk, 3)
-			requirePlaces(ctx, t, s, bulk)
-			require.NoError(t, m.save(ctx, bulk, 3))
 			if disturbance == "vacuum" { // or else this shows nothing
 				require.Positive(t, fixture.Number(ctx, t, s, fmt.Sprintf("select count(*) from payment where provider_payment_id like 'q%%' and ctid < '(%d,0)'", pages-1)))
 			}
-			require.NoError(t, bulk.Fold(ctx, nil)) // reads the places of the last third
+			require.NoError(t, bulk.Fold(ctx, nil)) // reads the places of the last part
 			requirePlaces(ctx, t, s, bulk)
 			fixture.RequireTablesOf(ctx, t, s, m.whole)
 			fixture.RequireSound(ctx, t, s, len(m.log))
@@ -107,25 +119,62 @@ func TestRowsAreFoundWhereverTheyAreMoved(t *testing.T) {
 	}
 }
 
-// While a chunk is open, nobody can move rows: "vacuum full" and its like need such a lock.
+// While a chunk is open, nobody can move rows, and it does not queue behind those who want to.
 func TestRowsAreNotMovedUnderAChunk(t *testing.T) {
+	t.Parallel()
+	for _, byPlaces := range []bool{false, true} {
+		for _, table := range []string{"payment", "credit_ledger", "processed_event"} { // the last is written early, the others are read
+			t.Run(fmt.Sprint(table, byPlaces), func(t *testing.T) {
+				t.Parallel()
+				ctx, live := fixture.Tables(t)
+				s := fixture.Candidate(ctx, t, live, 0)
+				m := newManyPages(t)
+				bulk := m.open(ctx, t, s)
+				defer bulk.Close()
+				bulk.known.exact = byPlaces
+				m.fold(ctx, t, bulk, 1)
+				require.NoError(t, m.save(ctx, bulk, 1))
+				require.NoError(t, bulk.Fold(ctx, nil)) // which has read and written nothing
+				moved := make(chan error, 1)
+				go func() {
+					_, err := live.Pool().Exec(ctx, "vacuum full portal_next."+table)
+					moved <- err
+				}()
+				awaitWaiting(ctx, t, live, "relation = 'portal_next."+table+"'::regclass and mode = 'AccessExclusiveLock'")
+				m.fold(ctx, t, bulk, 2)
+				require.NoError(t, m.save(ctx, bulk, 2))
+				require.NoError(t, <-moved)
+				m.fold(ctx, t, bulk, 3)
+				m.fold(ctx, t, bulk, 4)
+				require.NoError(t, m.save(ctx, bulk, 4))
+				fixture.RequireTablesOf(ctx, t, s, m.whole)
+			})
+		}
+	}
+}
+
+// Who wants to move rows can come between the two locks of a chunk. It does not wait for him, who waits for it.
+func TestAChunkThatOthersWaitForIsGivenUp(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
 	s := fixture.Candidate(ctx, t, live, 0)
 	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
-	for seq := range uint64(2) {
-		require.NoError(t, bulk.Fold(ctx, nil)) // which has nothing to write
-		for _, table := range tables.NameList() {
-			err := pgx.BeginFunc(ctx, live.Pool(), func(tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, "lock table portal_next."+table+" in access exclusive mode nowait")
-				return err
-			})
-			require.ErrorContains(t, err, "could not obtain lock")
-		}
-		require.NoError(t, bulk.Save(ctx, seq+1, nil))
-	}
+	c := &chunk{}
+	c.tx, err = bulk.writes.Begin(ctx)
+	require.NoError(t, err)
+	_, err = c.tx.Exec(ctx, "lock table payment in row exclusive mode")
+	require.NoError(t, err)
+	moved := make(chan error, 1)
+	go func() {
+		_, err := live.Pool().Exec(ctx, "vacuum full portal_next.payment")
+		moved <- err
+	}()
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.payment'::regclass and mode = 'AccessExclusiveLock'")
+	require.ErrorIs(t, c.holdTables(ctx, bulk.reads), errOthersWait)
+	c.giveUp()
+	require.NoError(t, <-moved)
 }
 
 // Rows that somebody else has taken away are missed, and not made up for.
@@ -134,26 +183,37 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 	ctx, live := fixture.Tables(t)
 	s := fixture.Candidate(ctx, t, live, 0)
 	m := newManyPages(t)
-	bulk, err := NewBulk(ctx, s, fixture.AnyMode, uint64(4*third), nil)
-	require.NoError(t, err)
+	bulk := m.open(ctx, t, s)
 	defer bulk.Close()
 	m.fold(ctx, t, bulk, 1)
 	require.NoError(t, m.save(ctx, bulk, 1))
 	m.fold(ctx, t, bulk, 2)
-	_, err = s.Pool().Exec(ctx, "delete from payment where provider_payment_id = 'p1'") // between its load and its change
+	_, err := s.Pool().Exec(ctx, "delete from payment where provider_payment_id = 'p2'") // between its load and its change
 	require.NoError(t, err)
 	require.ErrorContains(t, m.save(ctx, bulk, 2), "replace rows of payment: somebody else has changed, moved or deleted rows")
 	bulk.Close()
-	require.EqualValues(t, third, fixture.Number(ctx, t, s, "select count(*) from processed_event"))
+	require.EqualValues(t, part, fixture.Number(ctx, t, s, "select count(*) from processed_event"))
 
-	bulk, err = NewBulk(ctx, s, fixture.AnyMode, uint64(4*third), nil)
-	require.NoError(t, err)
+	bulk = m.open(ctx, t, s)
 	defer bulk.Close()
 	m.fold(ctx, t, bulk, 2)
 	require.NoError(t, m.save(ctx, bulk, 2))
 	_, err = s.Pool().Exec(ctx, "delete from reversal where event_id = 'r2'")
 	require.NoError(t, err)
-	require.ErrorIs(t, bulk.Fold(ctx, m.log[2*third:]), store.ErrFenced)
+	require.ErrorContains(t, bulk.Fold(ctx, nil), "150 rows were written to reversal, but it has 149 of them: somebody else has changed or deleted some")
+	bulk.Close()
+
+	// Where another rebuild has gone on meanwhile, that is the reason.
+	bulk, other := m.open(ctx, t, s), m.open(ctx, t, s)
+	defer bulk.Close()
+	m.fold(ctx, t, bulk, 3)
+	require.NoError(t, m.save(ctx, bulk, 3))
+	other.Close()
+	other = m.open(ctx, t, s)
+	defer other.Close()
+	require.NoError(t, other.Fold(ctx, []events.Event{fixture.Event(t, 3*part+1, `{"id":"x","eventType":"refund.created","object":{"transaction":"q1"}}`)}))
+	require.NoError(t, other.Save(ctx, 3*part+1, nil))
+	require.ErrorIs(t, bulk.Fold(ctx, nil), store.ErrFenced)
 }
 
 // A rebuild that has no more memory for the places of rows makes indexes, and goes on with them.
@@ -163,28 +223,24 @@ func TestRowsAreFoundByIndexesWherePlacesTakeTooMuchMemory(t *testing.T) {
 	s := fixture.Candidate(ctx, t, live, 0)
 	m := newManyPages(t)
 	const indexes = "select count(*) from pg_index where indrelid = 'payment'::regclass"
-	open := func() *Bulk {
-		bulk, err := NewBulk(ctx, s, fixture.AnyMode, uint64(4*third), nil)
-		require.NoError(t, err)
-		return bulk
-	}
-	bulk := open()
+	bulk := m.open(ctx, t, s)
 	defer bulk.Close()
 	m.fold(ctx, t, bulk, 1)
 	require.NoError(t, m.save(ctx, bulk, 1))
 	require.True(t, bulk.known.exact)
-	bulk.known.memory = third // bytes
+	bulk.known.memory = part // bytes
 	m.fold(ctx, t, bulk, 2)
 	require.False(t, bulk.known.exact)
 	require.NoError(t, m.save(ctx, bulk, 2))
 	require.Positive(t, fixture.Number(ctx, t, s, indexes))
 	bulk.Close()
 
-	bulk = open() // which finds indexes, and goes on with them
+	bulk = m.open(ctx, t, s) // which finds indexes, and goes on with them
 	defer bulk.Close()
 	require.False(t, bulk.known.exact)
 	m.fold(ctx, t, bulk, 3)
-	require.NoError(t, m.save(ctx, bulk, 3))
+	m.fold(ctx, t, bulk, 4)
+	require.NoError(t, m.save(ctx, bulk, 4))
 	fixture.RequireTablesOf(ctx, t, s, m.whole)
 }
 
@@ -194,8 +250,7 @@ func TestAResumedRebuildKeepsToItsMemory(t *testing.T) {
 	ctx, live := fixture.Tables(t)
 	s := fixture.Candidate(ctx, t, live, 0)
 	m := newManyPages(t)
-	bulk, err := NewBulk(ctx, s, fixture.AnyMode, uint64(4*third), nil)
-	require.NoError(t, err)
+	bulk := m.open(ctx, t, s)
 	m.fold(ctx, t, bulk, 1)
 	require.NoError(t, m.save(ctx, bulk, 1))
 	bulk.Close()
@@ -204,7 +259,7 @@ func TestAResumedRebuildKeepsToItsMemory(t *testing.T) {
 	defer connection.Release()
 	resumed := func(memory int) *known {
 		k := &known{memory: memory}
-		require.NoError(t, k.resume(ctx, connection.Conn(), third, uint64(4*third)))
+		require.NoError(t, k.resume(ctx, connection.Conn(), part, uint64(5*part)))
 		require.True(t, k.MayHaveName("p1"))
 		return k
 	}
@@ -228,7 +283,7 @@ func TestOnlyRowsWithTheNameAreTakenFromAPlace(t *testing.T) {
 	everywhere := map[string][]tables.Place{}
 	for _, table := range named() {
 		name := table.About().Name
-		err := table.EachPlace(ctx, connection.Conn(), 0, "", func(place tables.Place, _ tables.RowNames) {
+		err := table.EachPlace(ctx, connection.Conn(), tables.AllPages, "", func(place tables.Place, _ tables.RowNames) {
 			everywhere[name] = append(everywhere[name], place)
 		})
 		require.NoError(t, err)

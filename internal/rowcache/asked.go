@@ -15,8 +15,8 @@ type nameHash struct {
 const askedSize = 48
 
 // fresh returns those of the names that were not asked for before, in their order, and adds
-// them. It leaves out names for whose name in the
-// row cache wanted returns false; nil wants all.
+// them. It leaves out a name if wanted returns false for the name that its rows have in the row
+// cache; nil wants all.
 func (a *asked) fresh(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
 	if a.names == nil {
 		a.names = map[nameHash]struct{}{}

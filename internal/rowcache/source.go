@@ -12,16 +12,11 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Beginner is a connection or a pool.
-type Beginner interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-}
-
 // Source reads the rows that a cache does not have. It remembers the names that it has looked
 // for, because the cache has all of their rows. It reads once at a time.
 type Source struct {
 	reading sync.Mutex
-	from    Beginner
+	from    tables.Beginner
 	loader  tables.Loader
 	known   Known
 	asked   asked        // by load
@@ -47,7 +42,7 @@ type Known interface {
 
 // NewSource returns a source that has looked for nothing yet. If known is nil, it looks for every
 // name and every event.
-func NewSource(from Beginner, loader tables.Loader, known Known) *Source {
+func NewSource(from tables.Beginner, loader tables.Loader, known Known) *Source {
 	s := &Source{from: from, loader: loader, known: known}
 	s.loader.Filter = s.unknown(false)
 	if s.exact() {

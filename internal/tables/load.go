@@ -40,6 +40,11 @@ type Loader struct {
 // RowPlaces returns the places where a table may have the rows that have any of these names in the row cache.
 type RowPlaces func(table AnyTable, names []string) []Place
 
+// Beginner is a connection, a pool or a transaction.
+type Beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
 // BatchSender is a connection or a transaction.
 type BatchSender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults

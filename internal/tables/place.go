@@ -3,6 +3,7 @@ package tables
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -18,6 +19,12 @@ type Place struct {
 func (p Place) Compare(with Place) int {
 	return cmp.Or(cmp.Compare(p.Page, with.Page), cmp.Compare(p.Item, with.Item))
 }
+
+// Pages are some pages of a table's file, without Until.
+type Pages struct{ From, Until uint32 }
+
+// AllPages are those that any file can have.
+var AllPages = Pages{Until: math.MaxUint32}
 
 const placeSize = 6
 

@@ -118,12 +118,12 @@ type AnyTable interface {
 	RowReader() RowReader
 	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
-	// RemoveRows deletes the rows of the database that have the same keys. places returns where those may
-	// be that have a name. It is an error if a row is at none of them.
+	// RemoveRows deletes the rows of the database that have the same keys. places returns where the rows with a
+	// name may be. It is an error if a row is at none of its places.
 	RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte], places func(name string) []Place) error
-	// EachPlace calls do with the place and the names of every row from a page on that the transaction xid
-	// has written; "" is any transaction. do must not keep the names after it returns.
-	EachPlace(ctx context.Context, connection *pgx.Conn, page uint32, xid string, do func(Place, RowNames)) error
+	// EachPlace calls do with the place and the names of every row of these pages that the transaction xid has
+	// written; "" stands for all transactions. do must not keep the names after it returns.
+	EachPlace(ctx context.Context, from Beginner, pages Pages, xid string, do func(Place, RowNames)) error
 }
 
 // RowNames are up to five names of one row; the others are empty. The first name never

@@ -13,15 +13,15 @@ import (
 )
 
 // EachPlace implements AnyTable, as do the other methods of this file.
-func (t *Table[R]) EachPlace(ctx context.Context, connection *pgx.Conn, page uint32, xid string, do func(Place, RowNames)) error {
+func (t *Table[R]) EachPlace(ctx context.Context, from Beginner, pages Pages, xid string, do func(Place, RowNames)) error {
 	columns := t.nameColumns()
-	sql := fmt.Sprintf("select ctid, %s from %s where ctid >= '(%d,0)'", ColumnNames(columns), t.Name, page)
+	sql := fmt.Sprintf("select ctid, %s from %s where ctid >= '(%d,0)' and ctid < '(%d,0)'", ColumnNames(columns), t.Name, pages.From, pages.Until)
 	args := []any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}
 	if xid != "" {
 		sql, args = sql+" and xmin = $1::text::xid", append(args, xid)
 	}
-	err := pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, PreferIndexes); err != nil { // a place is like an index: only the pages from there on are read
+	err := pgx.BeginFunc(ctx, from, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, PreferIndexes); err != nil { // only these pages are read
 			return err
 		}
 		rows, err := tx.Query(ctx, sql, args...)
