@@ -120,11 +120,11 @@ func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 		found[t] = &[]rowcache.Placed{}
 	}
 	close(toRead)
-	reading, reads := errgroup.WithContext(ctx)
+	var reading errgroup.Group // without a context: that would end the other connection with the first error
 	for _, connection := range on {
 		reading.Go(func() (err error) {
 			for t := range toRead {
-				if *found[t], err = p.unread.read(reads, connection.Conn(), t); err != nil {
+				if *found[t], err = p.unread.read(ctx, connection.Conn(), t); err != nil {
 					return err
 				}
 			}
