@@ -2,18 +2,14 @@ package rebuild
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"runtime/debug"
 	"slices"
 	"sync"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rowcache"
@@ -178,30 +174,6 @@ func (b *Bulk) expected() int {
 // Full reports whether the chunk has reached its limit of memory and must be saved.
 func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size() > b.memory }
 
-const (
-	// eventMemory is more than the rows of most events need, also of customers with long histories.
-	eventMemory = 768
-	usualMemory = eventMemory << 20 // for a million events
-)
-
-// knownMemory is the limit for the places of rows and the ids of events: as much as for the rows of a chunk, or
-// half of that of GOMEMLIMIT.
-func knownMemory() int {
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return int(limit / 4)
-	}
-	return usualMemory
-}
-
-// chunkMemory is the limit for the rows of a chunk: half of GOMEMLIMIT, because reading ahead and
-// writing need memory, too. Without that it is usualMemory.
-func chunkMemory() int {
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return int(limit / 2)
-	}
-	return usualMemory
-}
-
 // Save commits everything folded, and moves the partitions before position to it. digest is
 // that of the message there. The error is store.ErrFenced if another process has moved them.
 func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
@@ -260,122 +232,4 @@ func (b *Bulk) Finish(ctx context.Context, live bool) error {
 		return err
 	}
 	return store.StartAutovacuum(ctx, b.schema, b.writes)
-}
-
-// begin opens a chunk unless one is open.
-func (b *Bulk) begin(ctx context.Context) error {
-	if b.chunk != nil {
-		return nil
-	}
-	b.boundary.Lock()
-	defer b.boundary.Unlock()
-	if err := b.findRows(ctx); err != nil {
-		return err
-	}
-	chunk, err := b.openChunk(ctx)
-	if err != nil {
-		return err
-	}
-	b.chunk = chunk
-	b.state = projections.NewState()
-	if !b.known.any {
-		b.rows = rowcache.New(b.expected(), nil)
-	} else {
-		source := rowcache.NewSource(b.chunk.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
-		b.rows = rowcache.New(0, source)
-		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
-			return err
-		}
-	}
-	return b.loadQuarantined(ctx)
-}
-
-// findRows prepares to find the rows of the tables: by their places, or by indexes.
-func (b *Bulk) findRows(ctx context.Context) error {
-	if !b.known.any {
-		return nil
-	}
-	if b.known.exact {
-		if err := b.known.places.readChunk(ctx, b.writes, b.reads); err != nil {
-			return b.fencedOr(ctx, err)
-		}
-		b.known.forgetTooMuch()
-	}
-	if b.known.exact {
-		return nil
-	}
-	return store.MakeIndexes(ctx, b.schema, tables.Complete, b.writes, b.reads)
-}
-
-// fencedOr returns store.ErrFenced if another process has moved the partitions, which explains err.
-func (b *Bulk) fencedOr(ctx context.Context, err error) error {
-	if now, failed := store.PositionsIn(ctx, b.reads); failed == nil && !maps.Equal(now, b.positions) {
-		return store.ErrFenced
-	}
-	return err
-}
-
-// openChunk begins the transactions of a chunk. Where another session waits for the tables, that is let through.
-func (b *Bulk) openChunk(ctx context.Context) (c *chunk, err error) {
-	retry := backoff.Every(store.LockRetryInterval)
-	for {
-		if c, err = b.tryChunk(ctx); !errors.Is(err, errOthersWait) {
-			return c, err
-		}
-		if err := retry.Wait(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
-	c := &chunk{fresh: !b.known.any}
-	if c.tx, err = b.writes.Begin(ctx); err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			c.giveUp()
-		}
-	}()
-	if err = store.LockPositions(ctx, c.tx, b.logID, b.positions); err != nil {
-		return nil, err
-	}
-	if c.fresh {
-		err = emptyTables(ctx, c.tx)
-	} else {
-		err = c.holdTables(ctx, b.reads)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if b.known.exact {
-		if c.files, err = b.known.places.begin(ctx, c.tx, c.reads); err != nil {
-			return nil, err
-		}
-	}
-	if err = c.begin(ctx, b.together); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Requarantine learns of the events that were refused of other tables since the chunk began.
-func (b *Bulk) Requarantine(ctx context.Context) error {
-	if b.chunk == nil {
-		return nil // the next one begins with them
-	}
-	return b.loadQuarantined(ctx)
-}
-
-func (b *Bulk) loadQuarantined(ctx context.Context) error {
-	all := &pgx.Batch{}
-	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)
-	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
-		return fmt.Errorf("read the refused events: %w", err)
-	}
-	for seq := range b.refused {
-		b.state.Quarantined[seq] = true
-	}
-	return nil
 }

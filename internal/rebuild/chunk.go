@@ -17,13 +17,13 @@ import (
 type chunk struct {
 	tx      pgx.Tx
 	reads   pgx.Tx               // reads the rows of earlier chunks; nil if fresh
+	files   *chunkFiles          // that it writes into; nil if not all places are known
 	fresh   bool                 // this transaction has emptied the tables, and no other can see them
 	rows    chan []tables.Change // of each batch; as many batches may wait as are written at once
 	writing *errgroup.Group      // one goroutine, the only user of tx until it ends
 	ended   <-chan struct{}      // closed when writing fails or the caller's context ends
 	cause   func() error         // why ended is closed
 	closed  bool
-	files   *chunkFiles // that it writes into; nil if not all places are known
 }
 
 // errOthersWait says that another session waits for a lock on the tables that no chunk lets it have.

@@ -14,8 +14,8 @@ import (
 )
 
 // known is what a rebuild knows of the tables that it fills. A Bloom filter knows which names no row of
-// them has, so that nobody looks for those. As long as there is memory for it, it also knows their events, and
-// where their rows are: until then the tables need no indexes.
+// them has, so that nobody looks for those. As long as there is memory for that, it also knows all events, and
+// where each row is; then the tables need no indexes.
 type known struct {
 	any     bool               // whether the tables have any rows
 	written *bloom.BloomFilter // the names and the events of all their rows, with false positives; nil: not known

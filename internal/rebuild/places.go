@@ -144,10 +144,10 @@ func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 // read reads the places of the rows of a table that the chunk has written. Most of them are behind those that the
 // table had before, or not far before its end: Postgres makes some pages ahead of their use, and fills others up.
 func (c *chunkFiles) read(ctx context.Context, connection *pgx.Conn, t tables.AnyTable) (found []rowcache.Placed, err error) {
-	before, rows := c.before[t.About().Name].Pages, 0
-	some := tables.Pages{Until: tables.AllPages.Until}
-	for back := uint32(1); ; back *= 16 {
-		some.From = before - min(back, before)
+	rows := 0
+	some := tables.Pages{From: c.before[t.About().Name].Pages, Until: tables.AllPages.Until}
+	for back := uint64(1); ; back *= 16 {
+		some.From -= uint32(min(back, uint64(some.From)))
 		err := t.EachPlace(ctx, connection, some, c.xid, func(place tables.Place, names tables.RowNames) {
 			rows++
 			found = appendPlaced(found, place, names)
@@ -185,7 +185,7 @@ func appendPlaced(to []rowcache.Placed, place tables.Place, names tables.RowName
 	return to
 }
 
-// named lists the tables in which rows are found by names, the largest first.
+// named lists the tables in which rows are found by names, large ones before small ones.
 func named() (list []tables.AnyTable) {
 	for _, t := range slices.Backward(tables.All) {
 		if t.FoundByName() {

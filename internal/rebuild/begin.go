@@ -1,0 +1,136 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/backoff"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/rowcache"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// begin opens a chunk unless one is open.
+func (b *Bulk) begin(ctx context.Context) error {
+	if b.chunk != nil {
+		return nil
+	}
+	b.boundary.Lock()
+	defer b.boundary.Unlock()
+	if err := b.findRows(ctx); err != nil {
+		return err
+	}
+	chunk, err := b.openChunk(ctx)
+	if err != nil {
+		return err
+	}
+	b.chunk = chunk
+	b.state = projections.NewState()
+	if !b.known.any {
+		b.rows = rowcache.New(b.expected(), nil)
+	} else {
+		source := rowcache.NewSource(b.chunk.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
+		b.rows = rowcache.New(0, source)
+		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
+			return err
+		}
+	}
+	return b.loadQuarantined(ctx)
+}
+
+// findRows prepares to find the rows of the tables: by their places, or by indexes.
+func (b *Bulk) findRows(ctx context.Context) error {
+	if !b.known.any {
+		return nil
+	}
+	if b.known.exact {
+		if err := b.known.places.readChunk(ctx, b.writes, b.reads); err != nil {
+			return b.fencedOr(ctx, err)
+		}
+		b.known.forgetTooMuch()
+	}
+	if b.known.exact {
+		return nil
+	}
+	return store.MakeIndexes(ctx, b.schema, tables.Complete, b.writes, b.reads)
+}
+
+// fencedOr returns store.ErrFenced if another process has moved the partitions, which explains err.
+func (b *Bulk) fencedOr(ctx context.Context, err error) error {
+	if now, failed := store.PositionsIn(ctx, b.reads); failed == nil && !maps.Equal(now, b.positions) {
+		return store.ErrFenced
+	}
+	return err
+}
+
+// openChunk begins the transactions of a chunk. Another session that waits for the tables goes first.
+func (b *Bulk) openChunk(ctx context.Context) (c *chunk, err error) {
+	retry := backoff.Every(store.LockRetryInterval)
+	for {
+		if c, err = b.tryChunk(ctx); !errors.Is(err, errOthersWait) {
+			return c, err
+		}
+		if err := retry.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tryChunk is openChunk, but returns errOthersWait.
+func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
+	c := &chunk{fresh: !b.known.any}
+	if c.tx, err = b.writes.Begin(ctx); err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			c.giveUp()
+		}
+	}()
+	if err = store.LockPositions(ctx, c.tx, b.logID, b.positions); err != nil {
+		return nil, err
+	}
+	if c.fresh {
+		err = emptyTables(ctx, c.tx)
+	} else {
+		err = c.holdTables(ctx, b.reads)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.known.exact {
+		if c.files, err = b.known.places.begin(ctx, c.tx, c.reads); err != nil {
+			return nil, err
+		}
+	}
+	if err = c.begin(ctx, b.together); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Requarantine learns of the events that were refused of other tables since the chunk began.
+func (b *Bulk) Requarantine(ctx context.Context) error {
+	if b.chunk == nil {
+		return nil // the next one begins with them
+	}
+	return b.loadQuarantined(ctx)
+}
+
+func (b *Bulk) loadQuarantined(ctx context.Context) error {
+	all := &pgx.Batch{}
+	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)
+	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
+		return fmt.Errorf("read the refused events: %w", err)
+	}
+	for seq := range b.refused {
+		b.state.Quarantined[seq] = true
+	}
+	return nil
+}
