@@ -73,6 +73,12 @@ func (m manyPages) save(ctx context.Context, bulk *Bulk, number int) error {
 	return bulk.Save(ctx, uint64(number*part), nil)
 }
 
+func (m manyPages) foldAndSave(ctx context.Context, t *testing.T, bulk *Bulk, number int) {
+	t.Helper()
+	m.fold(ctx, t, bulk, number)
+	require.NoError(t, m.save(ctx, bulk, number))
+}
+
 // open opens a candidate that is to have more than the log.
 func (m manyPages) open(ctx context.Context, t *testing.T, s *store.Store) *Bulk {
 	t.Helper()
@@ -132,8 +138,7 @@ func TestRowsAreNotMovedUnderAChunk(t *testing.T) {
 				bulk := m.open(ctx, t, s)
 				defer bulk.Close()
 				bulk.known.exact = byPlaces
-				m.fold(ctx, t, bulk, 1)
-				require.NoError(t, m.save(ctx, bulk, 1))
+				m.foldAndSave(ctx, t, bulk, 1)
 				require.NoError(t, bulk.Fold(ctx, nil)) // which has read and written nothing
 				moved := make(chan error, 1)
 				go func() {
@@ -141,12 +146,10 @@ func TestRowsAreNotMovedUnderAChunk(t *testing.T) {
 					moved <- err
 				}()
 				awaitWaiting(ctx, t, live, "relation = 'portal_next."+table+"'::regclass and mode = 'AccessExclusiveLock'")
-				m.fold(ctx, t, bulk, 2)
-				require.NoError(t, m.save(ctx, bulk, 2))
+				m.foldAndSave(ctx, t, bulk, 2)
 				require.NoError(t, <-moved)
 				m.fold(ctx, t, bulk, 3)
-				m.fold(ctx, t, bulk, 4)
-				require.NoError(t, m.save(ctx, bulk, 4))
+				m.foldAndSave(ctx, t, bulk, 4)
 				fixture.RequireTablesOf(ctx, t, s, m.whole)
 			})
 		}
@@ -185,8 +188,7 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 	m := newManyPages(t)
 	bulk := m.open(ctx, t, s)
 	defer bulk.Close()
-	m.fold(ctx, t, bulk, 1)
-	require.NoError(t, m.save(ctx, bulk, 1))
+	m.foldAndSave(ctx, t, bulk, 1)
 	m.fold(ctx, t, bulk, 2)
 	_, err := s.Pool().Exec(ctx, "delete from payment where provider_payment_id = 'p2'") // between its load and its change
 	require.NoError(t, err)
@@ -196,8 +198,7 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 
 	bulk = m.open(ctx, t, s)
 	defer bulk.Close()
-	m.fold(ctx, t, bulk, 2)
-	require.NoError(t, m.save(ctx, bulk, 2))
+	m.foldAndSave(ctx, t, bulk, 2)
 	_, err = s.Pool().Exec(ctx, "delete from reversal where event_id = 'r2'")
 	require.NoError(t, err)
 	require.ErrorContains(t, bulk.Fold(ctx, nil), "150 rows were written to reversal, but it has 149 of them: somebody else has changed or deleted some")
@@ -206,8 +207,7 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 	// Where another rebuild has gone on meanwhile, that is the reason.
 	bulk, other := m.open(ctx, t, s), m.open(ctx, t, s)
 	defer bulk.Close()
-	m.fold(ctx, t, bulk, 3)
-	require.NoError(t, m.save(ctx, bulk, 3))
+	m.foldAndSave(ctx, t, bulk, 3)
 	other.Close()
 	other = m.open(ctx, t, s)
 	defer other.Close()
@@ -225,8 +225,7 @@ func TestRowsAreFoundByIndexesWherePlacesTakeTooMuchMemory(t *testing.T) {
 	const indexes = "select count(*) from pg_index where indrelid = 'payment'::regclass"
 	bulk := m.open(ctx, t, s)
 	defer bulk.Close()
-	m.fold(ctx, t, bulk, 1)
-	require.NoError(t, m.save(ctx, bulk, 1))
+	m.foldAndSave(ctx, t, bulk, 1)
 	require.True(t, bulk.known.exact)
 	bulk.known.memory = part // bytes
 	m.fold(ctx, t, bulk, 2)
@@ -239,8 +238,7 @@ func TestRowsAreFoundByIndexesWherePlacesTakeTooMuchMemory(t *testing.T) {
 	defer bulk.Close()
 	require.False(t, bulk.known.exact)
 	m.fold(ctx, t, bulk, 3)
-	m.fold(ctx, t, bulk, 4)
-	require.NoError(t, m.save(ctx, bulk, 4))
+	m.foldAndSave(ctx, t, bulk, 4)
 	fixture.RequireTablesOf(ctx, t, s, m.whole)
 }
 
@@ -251,8 +249,7 @@ func TestAResumedRebuildKeepsToItsMemory(t *testing.T) {
 	s := fixture.Candidate(ctx, t, live, 0)
 	m := newManyPages(t)
 	bulk := m.open(ctx, t, s)
-	m.fold(ctx, t, bulk, 1)
-	require.NoError(t, m.save(ctx, bulk, 1))
+	m.foldAndSave(ctx, t, bulk, 1)
 	bulk.Close()
 	connection, err := s.Pool().Acquire(ctx)
 	require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -24,15 +26,13 @@ func FilesOf(ctx context.Context, q Querier) (Files, error) {
 		return nil, fmt.Errorf("look for the files of the tables: %w", err)
 	}
 	files := Files{}
-	for rows.Next() {
-		var name string
-		var file File
-		if err := rows.Scan(&name, &file.Node, &file.Pages); err != nil {
-			return nil, fmt.Errorf("look for the files of the tables: %w", err)
-		}
+	var name string
+	var file File
+	_, err = pgx.ForEachRow(rows, []any{&name, &file.Node, &file.Pages}, func() error {
 		files[name] = file
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("look for the files of the tables: %w", err)
 	}
 	return files, nil

@@ -32,17 +32,24 @@ func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
-	var set, match []string
+	var set []string
 	for _, c := range columns {
-		if c.Key {
-			match = append(match, fmt.Sprintf("t.%s = n.%s", c.Name, c.Name))
-		} else {
+		if !c.Key {
 			set = append(set, fmt.Sprintf("%s = n.%s", c.Name, c.Name))
 		}
 	}
 	batch.Queue(fmt.Sprintf("update %s t set %s from %s as n(%s) where %s",
-		table, strings.Join(set, ", "), unnest(columns), ColumnNames(columns), strings.Join(match, " and ")),
+		table, strings.Join(set, ", "), unnest(columns), ColumnNames(columns), sameKey(columns)),
 		arrays(columns, rows)...)
+}
+
+// sameKey is the condition that a row t of the table and one of n have the same key.
+func sameKey(columns []Column) string {
+	var match []string
+	for _, c := range keyColumns(columns) {
+		match = append(match, fmt.Sprintf("t.%s = n.%s", c.Name, c.Name))
+	}
+	return strings.Join(match, " and ")
 }
 
 // scanRow returns a function that reads a row with these columns, in this order. All texts of a

@@ -48,22 +48,26 @@ const maxUpdateRows = 10_000
 
 // updateAll overwrites any number of rows.
 func updateAll[R any](ctx context.Context, tx pgx.Tx, table string, columns []Column, rows iter.Seq[R]) error {
-	var pending []R
-	write := func() error {
+	return inParts(rows, func(some []R) error {
 		batch := &pgx.Batch{}
-		update(batch, table, columns, pending)
-		pending = pending[:0]
+		update(batch, table, columns, some)
 		return tx.SendBatch(ctx, batch).Close()
-	}
+	})
+}
+
+// inParts calls write with up to maxUpdateRows rows at a time, which it must not keep.
+func inParts[R any](rows iter.Seq[R], write func(some []R) error) error {
+	var pending []R
 	for row := range rows {
 		if pending = append(pending, row); len(pending) == maxUpdateRows {
-			if err := write(); err != nil {
+			if err := write(pending); err != nil {
 				return err
 			}
+			pending = pending[:0]
 		}
 	}
 	if len(pending) == 0 {
 		return nil
 	}
-	return write()
+	return write(pending)
 }

@@ -13,15 +13,22 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
-	t.Parallel()
+// withCredits connects to a database with an empty table credits.
+func withCredits(t *testing.T) (context.Context, *pgx.Conn) {
+	t.Helper()
 	ctx := t.Context()
 	db, err := pgx.Connect(ctx, testenv.Database(t))
 	require.NoError(t, err)
-	defer db.Close(context.WithoutCancel(ctx))
+	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	RegisterArrays(db.TypeMap())
 	_, err = db.Exec(ctx, "create schema portal; "+CreditBalances.DDL)
 	require.NoError(t, err)
+	return ctx, db
+}
+
+func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
+	t.Parallel()
+	ctx, db := withCredits(t)
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
 		written := changes[projections.Credits]{table: "credits", columns: CreditBalances.Columns()}
 		for i := range count {
@@ -29,7 +36,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})
 			written.updated = append(written.updated, projections.Credits{UserID: user, Balance: int64(i), Granted: int64(i), StreamSeq: 2})
 		}
-		err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "truncate credits"); err != nil {
 				return err
 			}
@@ -44,13 +51,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 
 func TestAnyNumberOfRowsIsRemoved(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	db, err := pgx.Connect(ctx, testenv.Database(t))
-	require.NoError(t, err)
-	defer db.Close(context.WithoutCancel(ctx))
-	RegisterArrays(db.TypeMap())
-	_, err = db.Exec(ctx, "create schema portal; "+CreditBalances.DDL)
-	require.NoError(t, err)
+	ctx, db := withCredits(t)
 	columns := CreditBalances.Columns()
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
 		var rows []projections.Credits

@@ -166,7 +166,7 @@ func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any)
 	return &found[0], nil
 }
 
-// keyNames lists the columns of a key for a statement.
-func keyNames(columns []Column) string {
-	return ColumnNames(slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key }))
+// keyColumns returns those of the key.
+func keyColumns(columns []Column) []Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key })
 }

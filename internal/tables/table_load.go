@@ -13,7 +13,7 @@ import (
 func (t *Table[R]) queueLoad(l loading) {
 	tail := ""
 	if l.lock && !t.InsertOnly {
-		tail = " order by " + keyNames(t.Columns()) + " for update"
+		tail = " order by " + ColumnNames(keyColumns(t.Columns())) + " for update"
 	}
 	for _, lookup := range t.lookups {
 		if lookup.step != l.step {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5"
@@ -54,28 +53,11 @@ func (t *Table[R]) nameColumns() []Column {
 }
 
 func (t *Table[R]) RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte], places func(name string) []Place) error {
-	reader := rowReader[R]{table: t}
-	var some []R
-	remove := func() error {
-		err := t.removeSome(ctx, tx, some, places)
-		some = some[:0]
-		return err
-	}
-	for row := range rows {
-		if some = append(some, *reader.decode(row)); len(some) == maxUpdateRows {
-			if err := remove(); err != nil {
-				return err
-			}
-		}
-	}
-	return remove()
+	return inParts(t.decoded(rows), func(some []R) error { return t.removeSome(ctx, tx, some, places) })
 }
 
 // removeSome deletes rows by their places, and makes sure of their keys: more than one row can have a name.
 func (t *Table[R]) removeSome(ctx context.Context, tx pgx.Tx, rows []R, places func(name string) []Place) error {
-	if len(rows) == 0 {
-		return nil
-	}
 	var at []Place
 	var candidates []R
 	for i := range rows {
@@ -83,15 +65,10 @@ func (t *Table[R]) removeSome(ctx context.Context, tx pgx.Tx, rows []R, places f
 			at, candidates = append(at, place), append(candidates, rows[i])
 		}
 	}
-	key := slices.DeleteFunc(slices.Clone(t.Columns()), func(c Column) bool { return !c.Key })
-	match, types := []string{"t.ctid = n.place"}, []string{"$1::tid[]"}
-	for i, c := range key {
-		match = append(match, fmt.Sprintf("t.%s = n.%[1]s", c.Name))
-		types = append(types, fmt.Sprintf("$%d::%s[]", i+2, c.sqlType))
-	}
-	sql := fmt.Sprintf("delete from %s t using unnest(%s) as n(place, %s) where %s",
-		t.Name, strings.Join(types, ", "), ColumnNames(key), strings.Join(match, " and "))
-	done, err := tx.Exec(ctx, sql, append([]any{placeArray(at)}, arrays(key, candidates)...)...)
+	key := keyColumns(t.Columns())
+	columns := append(slices.Clone(key), Column{Name: "place", sqlType: "tid"})
+	done, err := tx.Exec(ctx, fmt.Sprintf("delete from %s t using %s as n(%s) where t.ctid = n.place and %s",
+		t.Name, unnest(columns), ColumnNames(columns), sameKey(key)), append(arrays(key, candidates), placeArray(at))...)
 	if err == nil && done.RowsAffected() != int64(len(rows)) {
 		err = errMoved
 	}

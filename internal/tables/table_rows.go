@@ -34,14 +34,18 @@ func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, 
 func (t *Table[R]) RowReader() RowReader { return &rowReader[R]{table: t} }
 
 func (t *Table[R]) UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error {
-	reader := rowReader[R]{table: t}
-	return updateAll(ctx, tx, t.Name, t.Columns(), func(yield func(R) bool) {
+	return updateAll(ctx, tx, t.Name, t.Columns(), t.decoded(rows))
+}
+
+func (t *Table[R]) decoded(rows iter.Seq[[]byte]) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		reader := rowReader[R]{table: t}
 		for row := range rows {
 			if !yield(*reader.decode(row)) {
 				return
 			}
 		}
-	})
+	}
 }
 
 // RowReader decodes rows of one table, each encoded as one row of COPY's binary format. It is
