@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -24,9 +23,8 @@ const maxConflicts = 20
 func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	for attempt := 1; ; attempt++ {
 		var result Result
-		err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) (err error) {
-			result, err = applyOnce(ctx, s, tx, rules, batch, advance)
-			return err
+		err := transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
+			return loadAndFold(ctx, s, tx, rules, batch, advance, &result)
 		})
 		if store.IsConflict(err) && attempt < maxConflicts {
 			continue
@@ -47,62 +45,35 @@ func resultOf(state *projections.State) Result {
 	return Result{Events: state.Events.Inserted(), Duplicates: len(state.Duplicates)}
 }
 
-func applyOnce(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
-	if _, err := advanceCheckpoints(ctx, tx, rules.FoldID(), s.Schema(), advance); err != nil {
-		return Result{}, err
-	}
+// loadAndFold returns the statements that write what the events change.
+func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance, result *Result) (*pgx.Batch, error) {
 	if len(batch) == 0 {
-		return Result{}, nil
+		return &pgx.Batch{}, nil
 	}
 	inBatch := func(seq uint64) bool {
 		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
 	}
 	if err := advance.Quarantined.Record(ctx, tx, advance.LogID, inBatch); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	state, err := tables.Load(ctx, tx, s.Schema(), batch)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	return foldAndSave(ctx, s, tx, rules, state, batch)
+	return fold(s, rules, state, batch, result)
 }
 
-func foldAndSave(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, state *projections.State, batch []events.Event) (Result, error) {
+// fold returns the statements that write what the events change. The result is complete when they
+// have been sent.
+func fold(s *store.Store, rules projections.Rules, state *projections.State, batch []events.Event, result *Result) (*pgx.Batch, error) {
 	for _, event := range batch {
 		if err := store.Fold(rules, state, event); err != nil {
-			return Result{}, err
+			return nil, err
 		}
 	}
-	result := resultOf(state)
+	*result = resultOf(state)
 	writes := &pgx.Batch{}
 	store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
 	s.QueueChanges(writes, state)
-	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return Result{}, fmt.Errorf("write the rows: %w", err)
-	}
-	return result, nil
-}
-
-// advanceCheckpoints comes first in the transaction, so that a second projector on a
-// partition waits before it reads a row. It returns which rows the tables have.
-func advanceCheckpoints(ctx context.Context, tx pgx.Tx, foldID, schema string, advance store.Advance) (store.RowsID, error) {
-	var rows store.RowsID
-	var moved bool
-	statements := &pgx.Batch{}
-	if schema == store.LiveSchema {
-		store.WaitForPromotion(statements)
-	}
-	statements.Queue(tables.PreferIndexes)
-	rows.Queue(statements, schema)
-	advance.Queue(statements, &moved)
-	if err := tx.SendBatch(ctx, statements).Close(); err != nil {
-		return rows, fmt.Errorf("move the checkpoints: %w", err)
-	}
-	if rows.FoldID != foldID {
-		return rows, store.ErrFoldID
-	}
-	if !moved {
-		return rows, store.ErrFenced
-	}
-	return rows, nil
+	return writes, nil
 }

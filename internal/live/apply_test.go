@@ -139,17 +139,14 @@ func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 				written.Go(func() {
 					e := fixture.Event(t, uint64(i+1), body)
 					for {
-						err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-							if _, err := live.AdvanceCheckpoints(ctx, tx, fixture.AnyMode.FoldID(), s.Schema(), store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}); err != nil {
-								return err
-							}
+						advance := store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}
+						err := live.Transact(ctx, s, fixture.AnyMode, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
 							state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
 							if err != nil {
-								return err
+								return nil, err
 							}
 							first[i].Do(func() { loaded.Done(); loaded.Wait() })
-							_, err = live.FoldAndSave(ctx, s, tx, fixture.AnyMode, state, []events.Event{e})
-							return err
+							return live.Fold(s, fixture.AnyMode, state, []events.Event{e}, &live.Result{})
 						})
 						if !store.IsConflict(err) {
 							require.NoError(t, err)

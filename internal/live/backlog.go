@@ -92,15 +92,11 @@ func (b *backlog) write(ctx context.Context, folded *foldedBatch, advance store.
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
-		b.result <- store.AsRefused(pgx.BeginFunc(ctx, b.store.Pool(), func(tx pgx.Tx) error {
-			rows, err := advanceCheckpoints(ctx, tx, b.rules.FoldID(), b.store.Schema(), advance)
-			if err != nil {
-				return err
-			}
+		b.result <- store.AsRefused(transact(ctx, b.store, b.rules, advance, func(_ pgx.Tx, rows store.RowsID) (*pgx.Batch, error) {
 			if rows != b.rows {
-				return errStale
+				return nil, errStale
 			}
-			return tx.SendBatch(ctx, folded.writes).Close()
+			return folded.writes, nil
 		}))
 	}()
 }

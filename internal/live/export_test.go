@@ -8,10 +8,10 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 )
 
-// The two steps of Apply, for a test that stops between them.
+// The parts of Apply, for a test that stops between them.
 var (
-	AdvanceCheckpoints = advanceCheckpoints
-	FoldAndSave        = foldAndSave
+	Transact = transact
+	Fold     = fold
 )
 
 // HeartbeatOnce is heartbeat.

@@ -1,0 +1,78 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// transact moves the checkpoints, calls work, and sends the statements that work returns, in one
+// transaction. The checkpoints come first, so that a second projector on a partition waits before
+// it reads a row. work gets the id of the rows that the tables have. After an error, which may be
+// store.ErrFenced or store.ErrFoldID, nothing is committed, unless the connection was lost
+// meanwhile.
+//
+// Each round trip costs a delivery time until its row is visible. So "begin" is sent with the first
+// statements, and "commit" with the last ones: Postgres does not execute it after one of them has
+// failed.
+func transact(ctx context.Context, s *store.Store, rules projections.Rules, advance store.Advance, work func(tx pgx.Tx, rows store.RowsID) (last *pgx.Batch, err error)) (err error) {
+	connection, err := s.Pool().Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connection.Release()
+	var rows store.RowsID
+	var moved bool
+	sent := connection.SendBatch(ctx, checkpointsFirst(s.Schema(), advance, &rows, &moved))
+	tx := sent.Tx()
+	defer func() {
+		if err != nil {
+			_ = tx.Rollback(ctx) // where it fails, it closes the connection
+		}
+	}()
+	if err := sent.Close(); err != nil {
+		return fmt.Errorf("move the checkpoints: %w", err)
+	}
+	if rows.FoldID != rules.FoldID() {
+		return store.ErrFoldID
+	}
+	if !moved {
+		return store.ErrFenced
+	}
+	last, err := work(tx, rows)
+	if err != nil {
+		return err
+	}
+	last.Queue("commit").Exec(committed)
+	if err := tx.SendBatch(ctx, last).Close(); err != nil {
+		return fmt.Errorf("write the rows: %w", err)
+	}
+	return nil
+}
+
+// checkpointsFirst returns the first statements of a transaction. When they have been sent, rows and
+// moved have their results.
+func checkpointsFirst(schema string, advance store.Advance, rows *store.RowsID, moved *bool) *pgx.Batch {
+	first := &pgx.Batch{}
+	first.BeginTx(pgx.TxOptions{})
+	if schema == store.LiveSchema {
+		store.WaitForPromotion(first)
+	}
+	first.Queue(tables.PreferIndexes)
+	rows.Queue(first, schema)
+	advance.Queue(first, moved)
+	return first
+}
+
+func committed(answer pgconn.CommandTag) error {
+	if answer.String() != "COMMIT" {
+		return fmt.Errorf("%w: Postgres answered %q", pgx.ErrTxCommitRollback, answer)
+	}
+	return nil
+}
