@@ -214,7 +214,7 @@ func (l *backlog) rebuild(b *testing.B) (rebuilt, copied work) {
 	}
 	tables := l.server.open(b, name, "copied")
 	defer tables.Close()
-	return rebuilt, l.measureAll(b, func() { l.copied.copyIn(b, tables) })
+	return rebuilt, l.measureAll(b, func() { l.copied.copyIn(b, tables, false) })
 }
 
 // measureAll measures work on the whole log, without its CPU time.

@@ -38,14 +38,19 @@ func copyOut(b *testing.B, from *store.Store) copiedRows {
 }
 
 // copyIn creates the tables of the store's schema and copies the rows into them, one table
-// after the other, in one transaction. Then it makes the indexes that a rebuild makes, on
+// after the other, in one transaction. Where the indexes are not first, it makes them at the end, on
 // two connections as a rebuild does.
-func (c copiedRows) copyIn(b *testing.B, into *store.Store) {
+func (c copiedRows) copyIn(b *testing.B, into *store.Store, indexesFirst bool) {
 	ctx := b.Context()
 	connections := []*pgxpool.Conn{acquire(b, into), acquire(b, into)}
 	require.NoError(b, pgx.BeginFunc(ctx, connections[0], func(tx pgx.Tx) error {
 		if err := store.MakeTables(ctx, tx, into.Schema(), nil); err != nil {
 			return err
+		}
+		if indexesFirst {
+			if err := store.EnsureIndexes(ctx, tx, into.Schema(), tables.Complete); err != nil {
+				return err
+			}
 		}
 		for _, table := range derivedTables {
 			if err := c.copyTable(b, tx, table); err != nil {
