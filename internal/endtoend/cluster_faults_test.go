@@ -80,7 +80,7 @@ func (f *fire) whileKilled(t *testing.T, during func(), servers ...*cluster.NATS
 
 func (f *fire) whileFrozen(t *testing.T, during func(), servers ...*cluster.NATS) {
 	for _, server := range servers {
-		server.Signal(syscall.SIGSTOP)
+		server.Freeze(t)
 	}
 	during()
 	for _, server := range servers {
