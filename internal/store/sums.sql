@@ -3,6 +3,7 @@ with of_payment as (
   select coalesce(p.merged_into, l.provider_payment_id) as provider_payment_id,
     l.user_id,
     l.kind,
+    count(*) as lines,
     sum(delta) as left_over,
     sum(delta) filter (where entry = 'grant' or entry = 'correction' and delta < 0) as granted
   from credit_ledger l
@@ -11,22 +12,18 @@ with of_payment as (
 ),
 payments as (
   select
+    coalesce(sum(l.lines) filter (where coalesce(p.user_id, p.buyer) is distinct from l.user_id and p.other_user_id is distinct from l.user_id), 0)::bigint as of_another,
     count(*) filter (where l.granted <> case when p.user_id is distinct from l.user_id or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
     count(*) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
   from of_payment l
-  join payment p on p.provider_payment_id = l.provider_payment_id
+  left join payment p on p.provider_payment_id = l.provider_payment_id
 )
 select 'a balance is the sum of its ledger', count(*)
 from (select user_id, sum(delta) as total from credit_ledger where kind = 'one_time' group by user_id) l
 full join credits c using (user_id)
 where l.total is distinct from c.balance
 union all
-select 'a ledger line is of a payment of its user', count(*)
-from credit_ledger l
-left join payment p using (provider_payment_id)
-left join payment m on m.provider_payment_id = p.merged_into
-where coalesce(m.user_id, m.buyer, p.user_id, p.buyer) is distinct from l.user_id
-  and coalesce(m.other_user_id, p.other_user_id) is distinct from l.user_id
+select 'a ledger line is of a payment of its user', of_another from payments
 union all
 select 'a payment has granted its credits, once', grant_else from payments
 union all
