@@ -8,6 +8,9 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 )
 
+// LostLogTimeout is lostLogTimeout.
+const LostLogTimeout = lostLogTimeout
+
 // The parts of Apply, for a test that stops between them.
 var (
 	Transact = transact

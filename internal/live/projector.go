@@ -89,6 +89,9 @@ func (p *Projector) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if p.lastError.Load() == nil { // this try worked
+			lost = time.Time{}
+		}
 		switch isLost := errors.Is(err, identity.ErrLogLost) || errors.Is(err, store.ErrOtherLog); {
 		case !isLost:
 			lost = time.Time{}

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -128,4 +132,44 @@ func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
 	w.Log.Deliver(t, fixture.Pack("e2", "p2", "u2", 1), fixture.Pack("e3", "p3", "u3", 1))
 	require.ErrorIs(t, <-ended, store.ErrOtherLog)
 	require.EqualValues(t, 1, w.Number(context.Background(), t, "select count(*) from processed_event"))
+}
+
+// oldHead is a log that tells an old head when once gets something, as a server does that is cut off from the
+// other ones.
+type oldHead struct {
+	*eventlog.Log
+	once chan struct{}
+}
+
+func (l oldHead) Info(ctx context.Context) (eventlog.Info, error) {
+	info, err := l.Log.Info(ctx)
+	select {
+	case <-l.once:
+		info.Last--
+	default:
+	}
+	return info, err
+}
+
+// Only tries one after the other that find another log end a projector, not two old heads with work in between.
+func TestAProjectorThatHasWorkedSinceOutlivesAnOldHead(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p", LeaseTime: world.LeaseTime})
+	require.NoError(t, err)
+	config := w.Config(t, database, fixture.AnyMode)
+	log := oldHead{w.Log.Reader(t), make(chan struct{})}
+	config.Log = log
+	stop := world.Run(ctx, t, live.New(config), database)
+	for i := range 3 {
+		told := time.Now()
+		if i > 0 {
+			log.once <- struct{}{}
+		}
+		id := strconv.Itoa(i)
+		w.Log.Deliver(t, fixture.Pack("e"+id, "p"+id, "u1", 1))
+		w.WaitApplied(ctx, t)
+		wait.Until(t, func() bool { return time.Since(told) > live.LostLogTimeout })
+	}
+	require.NoError(t, stop())
 }
