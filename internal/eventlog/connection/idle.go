@@ -1,7 +1,9 @@
 package connection
 
 import (
+	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -32,7 +34,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return idleConn{conn}, nil
+	return &idleConn{Conn: conn}, nil
 }
 
 // SkipTLSHandshake returns the wrapped dialer's answer; false if it has none.
@@ -41,12 +43,35 @@ func (d dialer) SkipTLSHandshake() bool {
 	return ok && inner.SkipTLSHandshake()
 }
 
-// idleConn is a connection whose Read fails after idleTimeout without a byte.
-type idleConn struct{ net.Conn }
+// idleConn is a connection whose Read fails after idleTimeout without a byte, or earlier at the deadline that was
+// set: nats.go sets one for what it reads while it connects, and does nothing else meanwhile.
+type idleConn struct {
+	net.Conn
+	deadline atomic.Pointer[time.Time] // of reads; nil or zero: none
+}
 
-func (c idleConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+func (c *idleConn) Read(p []byte) (int, error) {
+	if err := c.limitRead(); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
+}
+
+// SetDeadline also changes a Read that goes on.
+func (c *idleConn) SetDeadline(at time.Time) error {
+	return errors.Join(c.SetReadDeadline(at), c.SetWriteDeadline(at))
+}
+
+// SetReadDeadline also changes a Read that goes on.
+func (c *idleConn) SetReadDeadline(at time.Time) error {
+	c.deadline.Store(&at)
+	return c.limitRead()
+}
+
+func (c *idleConn) limitRead() error {
+	by := time.Now().Add(idleTimeout)
+	if at := c.deadline.Load(); at != nil && !at.IsZero() && at.Before(by) {
+		by = *at
+	}
+	return c.Conn.SetReadDeadline(by)
 }
