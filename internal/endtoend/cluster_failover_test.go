@@ -19,6 +19,8 @@ func (f *fire) failOverWithoutLoss(t *testing.T) {
 	primary, standby := f.Primary(t), f.Standby(t)
 	alterSystem(t, primary, "synchronous_standby_names = '\""+standby.Name+"\"'")
 	primary.Await(t, "postgres", "select string_agg(sync_state, ' ') from pg_stat_replication", "sync")
+	// Commits begin to wait when the checkpointer has read the setting, which may be later.
+	primary.Await(t, "postgres", "select exists (select from pg_stat_activity where wait_event = 'SyncRep')", "t")
 	f.load.await(t, 40)
 	noticed := f.setBacks()
 	before := f.positions(t, primary)
@@ -40,14 +42,14 @@ func (f *fire) failOverWithLoss(t *testing.T) {
 	noticed := f.setBacks()
 	standby.Await(t, "payfold", "select count(distinct owner) from payfold.lease", strconv.Itoa(len(f.Projectors)))
 	cluster.Cut(t, primary.Machine, standby.Machine)
-	received := f.positions(t, standby)
-	wait.Until(t, func() bool { return f.positions(t, primary) > received }, "nothing is committed")
+	sent := f.positions(t, primary) // and perhaps not received yet
+	wait.Until(t, func() bool { return f.positions(t, primary) > sent }, "nothing is committed")
 	f.load.await(t, 80)
 	lost := f.positions(t, primary)
 	primary.KillAll(t)
-	cluster.Restore(t, primary.Machine, standby.Machine)
 	require.Less(t, f.positions(t, standby), lost)
 	standby.Promote(t)
+	cluster.Restore(t, primary.Machine, standby.Machine) // no earlier: the kernel of the dead server still sends its last WAL
 	wait.Until(t, func() bool { return f.setBacks() > noticed }, "no projector says that commits are lost")
 	primary.Replace(t)
 	sales.end(t)

@@ -183,8 +183,13 @@ func (f *fire) requireRefused(t *testing.T) {
 		name := fmt.Sprintf("refused_%d", f.load.others+len(f.refused))
 		body := pack("evt_"+name, "pay_"+name, "u_refused", packCredits)
 		f.refused = append(f.refused, body)
-		status, answer, err := f.provider.Deliver(t.Context(), body)
-		require.NoError(t, err)
+		var status int
+		var answer string
+		wait.Until(t, func() (answered bool) {
+			var err error
+			status, answer, err = f.provider.Deliver(t.Context(), body)
+			return err == nil
+		}, "a delivery is not answered")
 		require.Equal(t, http.StatusServiceUnavailable, status, answer)
 	}
 }

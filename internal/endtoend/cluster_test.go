@@ -22,6 +22,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/cluster"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // fire is a cluster under load, whose parts fail.
@@ -143,17 +144,29 @@ func (f *fire) requireNothingMissing(t *testing.T) {
 // requireVerified: the tables are those of one fold of the log.
 func (f *fire) requireVerified(t *testing.T) {
 	t.Helper()
-	verify := testenv.StartCommand(t, exec.Command(f.Binary("projector"), "verify", "--strict"), f.ReaderSettings())
-	require.Zero(t, verify.Exit(t), verify.Output())
-	require.Contains(t, verify.Output(), "portal is what the log gives")
+	require.Contains(t, f.report(t, f.ReaderSettings(), "projector", "verify", "--strict"), "portal is what the log gives")
 }
 
 // requireArchived: the archive has the log, byte by byte.
 func (f *fire) requireArchived(t *testing.T) {
 	t.Helper()
-	check := testenv.StartCommand(t, exec.Command(f.Binary("ingest"), "check", "--archive", "--full"),
-		append(f.Settings(), "NATS_URL_FILE=/run/secrets/nats_ingest_url"))
-	require.Zero(t, check.Exit(t), check.Output())
+	f.report(t, append(f.Settings(), "NATS_URL_FILE=/run/secrets/nats_ingest_url"), "ingest", "check", "--archive", "--full")
+}
+
+// report runs a command until it could work, and requires that it found nothing wrong. A command does not wait for
+// the end of an election, say, but ends with status 1.
+func (f *fire) report(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	const couldNotWork = 1
+	var status int
+	var command *testenv.Program
+	wait.Until(t, func() bool {
+		command = testenv.StartCommand(t, exec.Command(f.Binary(program), args...), env)
+		status = command.Exit(t)
+		return status != couldNotWork
+	}, "%s %v could not work", program, args)
+	require.Zero(t, status, command.Output())
+	return command.Output()
 }
 
 // answers gives requests to the ingests in turn, as a proxy does, and looks at their answers.

@@ -13,6 +13,7 @@ missing=()
 command -v ip >/dev/null || missing+=(iproute2)
 command -v iptables >/dev/null || missing+=(iptables)
 command -v openssl >/dev/null || missing+=(openssl)
+command -v ps >/dev/null || missing+=(procps)
 if [ ${#missing[@]} != 0 ]; then
 	say "installing ${missing[*]}"
 	install() { DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"; }

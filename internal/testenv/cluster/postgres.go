@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -90,7 +91,7 @@ func (p *Postgres) KillAll(t testing.TB) {
 // Promote makes the standby take writes.
 func (p *Postgres) Promote(t testing.TB) {
 	t.Helper()
-	answer, err := p.Query("postgres", "select pg_promote(true, 120)")
+	answer, err := p.Query("postgres", fmt.Sprintf("select pg_promote(true, %.0f)", wait.Timeout.Seconds()))
 	require.NoError(t, err, answer)
 	require.Equal(t, "t", answer)
 }
