@@ -33,6 +33,7 @@ func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 	w := watch(t, ingest)
 	w.await(t, "level=INFO", "200 means: acknowledged by a quorum", "replicas=3")
 	require.Zero(t, w.metric(t, "payfold_log_one_server"))
+	wait.Until(t, func() bool { return w.metric(t, "payfold_log_replicas_current") == 3 }, "three replicas are not current")
 	for _, s := range c.servers {
 		require.True(t, s.JetStreamIsClustered())
 	}
@@ -45,6 +46,8 @@ func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 		}
 		return err
 	})
+	wait.Until(t, func() bool { return w.metric(t, "payfold_log_replicas_current") == 2 }, "nobody misses the third replica")
+	require.EqualValues(t, 3, w.metric(t, "payfold_log_replicas"))
 }
 
 // A server that is left alone still tells what it has of the stream.

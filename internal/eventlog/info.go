@@ -35,6 +35,7 @@ type Info struct {
 
 	Trimmable  bool // the stream was made so that its oldest messages can be removed
 	Replicas   int
+	Current    int // of the replicas, those that have what the leader has: itself, and others that are not behind or away
 	Durability Durability
 	Unsafe     error // an UnsafeError; nil if the stream keeps every event
 }
@@ -93,6 +94,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Bytes:       have.State.Bytes,
 		Trimmable:   have.Config.Metadata[metaTrimmable] != "",
 		Replicas:    have.Config.Replicas,
+		Current:     current(have.Cluster),
 		Durability:  l.durability(have.Config.Replicas),
 		Unsafe:      checkSettings(restored(have.Config), partitions),
 	}
@@ -103,6 +105,19 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		info.Unsafe = &UnsafeError{[]string{"the stream was made with LOG_KEEP, so that messages can be removed, and LOG_KEEP is not set"}}
 	}
 	return info, nil
+}
+
+// current counts the replicas that have what the leader has. A server without a cluster has the only one.
+func current(cluster *jetstream.ClusterInfo) int {
+	count := 1
+	if cluster != nil {
+		for _, replica := range cluster.Replicas {
+			if replica.Current && !replica.Offline {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // Head implements archive.Source.

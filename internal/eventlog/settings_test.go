@@ -233,6 +233,7 @@ func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_one_server"))
 	require.Equal(t, []string{"one_server"}, w.durability(t))
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas"))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas_current"))
 	require.Zero(t, w.metric(t, "payfold_log_unsafe_settings"))
 
 	embedded := watch(t, testenv.NewLog(t, 4).Log)

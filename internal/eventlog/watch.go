@@ -25,6 +25,7 @@ type Watch struct {
 	logger     *slog.Logger
 	logged     string // the last message about durability, with its value
 	replicas   prometheus.Gauge
+	current    prometheus.Gauge
 	durability *prometheus.GaugeVec
 	oneServer  prometheus.Gauge
 	faults     prometheus.Gauge
@@ -45,6 +46,10 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 		log: log, logger: logger,
 		replicas: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_replicas", Help: "Replicas of the stream; 0 until the server has answered.",
+		}),
+		current: with.NewGauge(prometheus.GaugeOpts{
+			Name: "payfold_log_replicas_current",
+			Help: "Replicas of the stream that have what its leader has, itself among them; the others are behind or away. 0 until the server has answered.",
 		}),
 		durability: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_log_durability", Help: "1 for where an event is stored when it is answered 200, 0 for the others; all are 0 until the server has answered.",
@@ -89,6 +94,7 @@ func (w *Watch) check(ctx context.Context) {
 	var unsafe *UnsafeError
 	if err == nil || errors.As(err, &unsafe) {
 		w.replicas.Set(float64(info.Replicas))
+		w.current.Set(float64(info.Current))
 		w.messages.Set(float64(info.Messages))
 		w.bytes.Set(float64(info.Bytes))
 		w.setDurability(info.Durability)

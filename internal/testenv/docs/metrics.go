@@ -166,6 +166,7 @@ var gauges = map[string]string{
 	"payfold_log_messages":                              "`max`",
 	"payfold_log_one_server":                            "`max`",
 	"payfold_log_replicas":                              "`max`",
+	"payfold_log_replicas_current":                      "`min`",
 	"payfold_log_unsafe_settings":                       "`max`",
 	"payfold_projector_lag_messages":                    "`max`",
 	"payfold_projector_lag_seconds":                     "`max`",
