@@ -180,16 +180,24 @@ func (c *Cluster) server(name string) *NATS {
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
 	wait.Until(t, func() bool {
+		if c.whole(t) {
+			return true
+		}
 		c.restartStuck(t)
-		if c.healthy(t) < len(c.NATS) {
-			return false
-		}
-		leaders := map[*NATS]bool{}
-		for _, server := range c.NATS {
-			leaders[server.currentLeader(t)] = true
-		}
-		return len(leaders) == 1 && !leaders[nil]
+		return false
 	}, "a replica of the stream is not current")
+}
+
+func (c *Cluster) whole(t testing.TB) bool {
+	t.Helper()
+	if c.healthy(t) < len(c.NATS) {
+		return false
+	}
+	leaders := map[*NATS]bool{}
+	for _, server := range c.NATS {
+		leaders[server.currentLeader(t)] = true
+	}
+	return len(leaders) == 1 && !leaders[nil]
 }
 
 // restartStuck restarts a server that led the stream while it was cut off, and takes back what it had taken then, one
