@@ -89,19 +89,17 @@ func (p *Projector) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if p.lastError.Load() == nil { // this try worked
-			lost = time.Time{}
-		}
+		worked := p.lastError.Load() == nil
 		switch isLost := errors.Is(err, identity.ErrLogLost) || errors.Is(err, store.ErrOtherLog); {
 		case !isLost:
 			lost = time.Time{}
-		case lost.IsZero():
+		case worked || lost.IsZero():
 			lost = time.Now() // the try may have begun, and worked, long ago
 		case time.Since(lost) >= p.giveUpAfter:
 			return err
 		}
 		lasted := time.Since(began) > maxBackOff
-		if lasted && p.lastError.Load() == nil { // it worked, and did not only wait for an answer
+		if lasted && worked { // it did not only wait for an answer
 			lastLogged = ""
 		}
 		p.setLastError(err)

@@ -13,8 +13,8 @@ with of_payment as (
 payments as (
   select
     coalesce(sum(l.lines) filter (where coalesce(p.user_id, p.buyer) is distinct from l.user_id and p.other_user_id is distinct from l.user_id), 0)::bigint as of_another,
-    count(*) filter (where l.granted <> case when p.user_id is distinct from l.user_id or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
-    count(*) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
+    count(p.provider_payment_id) filter (where l.granted <> case when p.user_id is distinct from l.user_id or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
+    count(p.provider_payment_id) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
   from of_payment l
   left join payment p on p.provider_payment_id = l.provider_payment_id
 )

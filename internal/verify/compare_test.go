@@ -66,6 +66,7 @@ func TestEveryBrokenSumIsFound(t *testing.T) {
 		{1, "a payment has granted its credits, once", again, "delete from credit_ledger where event_id = 'again'"},
 		{1, "a ledger line is of a payment of its user", "update payment set user_id = 'u3' where provider_payment_id = 'p1'", "update payment set user_id = 'u1' where provider_payment_id = 'p1'"},
 		{1, "a ledger line is of a payment of its user", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
+		{0, "a payment has granted its credits, once", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
 		{4, "a ledger line is of a payment of its user", "update payment set user_id = 'u3' where provider_payment_id = 't4'", "update payment set user_id = 'u4' where provider_payment_id = 't4'"},
 		{0, "a ledger line is of a payment of its user", "update payment set user_id = null, buyer = 'u1' where provider_payment_id = 'p1'", "update payment set user_id = 'u1', buyer = null where provider_payment_id = 'p1'"},
 		{1, "a payment has granted its credits, once", "update payment set credits = 11 where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
