@@ -26,8 +26,7 @@ type meter struct {
 
 func measure(ctx context.Context, t *testing.T, w *world.World) *meter {
 	t.Helper()
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "meter", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "meter")
 	m := &meter{database, w.Log, prometheus.NewRegistry()}
 	running := lag.NewMeter(lag.Config{
 		Log: w.Log.Reader(t), Store: database, Logger: testenv.Logger(t), Registerer: m.registry, Interval: 10 * time.Millisecond,

@@ -160,8 +160,7 @@ func TestALogThatIsReplacedUnderAReaderIsNoticed(t *testing.T) {
 // waitRun runs a projector until ctx ends or Run returns an error.
 func waitRun(ctx context.Context, w *world.World, t *testing.T, log *eventlog.Log) error {
 	t.Helper()
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "on-another-log", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "on-another-log")
 	defer database.Close()
 	config := w.Config(t, database, fixture.AnyMode)
 	config.Log = log

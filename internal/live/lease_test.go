@@ -11,7 +11,6 @@ import (
 
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -121,8 +120,7 @@ func TestAProjectorWithOtherRulesHoldsNoLeaseAndSaysWhatToDo(t *testing.T) {
 	ctx, w := world.New(t)
 	w.Start(ctx, t, 10)
 	awaitShares(ctx, w, t, 8)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "other-rules", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "other-rules")
 	defer database.Close()
 	other := live.New(w.Config(t, database, projections.Rules{Mode: projections.ModeLive}))
 	ctx, cancel := context.WithCancel(ctx)

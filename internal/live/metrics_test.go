@@ -8,7 +8,6 @@ import (
 
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -22,8 +21,7 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 	w.WaitApplied(ctx, t)
 	require.NoError(t, stop())
 
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "measures", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "measures")
 	config := w.Config(t, database, fixture.AnyMode)
 	world.Run(ctx, t, live.New(config), database)
 	gauge := func(name string) float64 {
@@ -43,8 +41,7 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 func TestTheSizeOfBatchesIsMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "measures", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "measures")
 	config := w.Config(t, database, fixture.AnyMode)
 	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1), fixture.Pack("e2", "p2", "u2", 1), fixture.Pack("e3", "p3", "u3", 1))
 	world.Run(ctx, t, live.New(config), database)

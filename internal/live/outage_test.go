@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -22,8 +21,7 @@ func TestAnOutageOfTheDatabaseLeavesNoReadersBehind(t *testing.T) {
 	server := testenv.NewNATS(t)
 	server.CreateStream(ctx, t, 8)
 	log := server.Log(t)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "p1")
 	defer database.Close()
 	config := w.Config(t, database, fixture.AnyMode)
 	registry := prometheus.NewRegistry()
@@ -34,7 +32,7 @@ func TestAnOutageOfTheDatabaseLeavesNoReadersBehind(t *testing.T) {
 	appendTo(ctx, t, log, fixture.Pack("e1", "p1", "u1", 1))
 	awaitProcessed(ctx, w, t, 1)
 
-	_, err = w.DB.Exec(ctx, "alter table portal.processed_event add constraint nothing check (event_id = 'e1')")
+	_, err := w.DB.Exec(ctx, "alter table portal.processed_event add constraint nothing check (event_id = 'e1')")
 	require.NoError(t, err)
 	appendTo(ctx, t, log, fixture.Pack("e2", "p2", "u1", 1), fixture.Pack("e3", "p3", "u1", 1))
 	const tries = 8

@@ -155,8 +155,7 @@ func (l oldHead) Info(ctx context.Context) (eventlog.Info, error) {
 func TestAProjectorThatHasWorkedSinceOutlivesAnOldHead(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "p")
 	config := w.Config(t, database, fixture.AnyMode)
 	log := oldHead{w.Log.Reader(t), make(chan struct{})}
 	config.Log = log

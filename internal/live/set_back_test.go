@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -20,15 +19,14 @@ import (
 func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "p1")
 	config := w.Config(t, database, fixture.AnyMode)
 	registry, said := prometheus.NewRegistry(), &testenv.Buffer{}
 	config.Registerer, config.Logger = registry, slog.New(slog.NewTextHandler(said, nil))
 	stop := world.Run(ctx, t, live.New(config), database)
 	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
 	w.WaitApplied(ctx, t)
-	_, err = w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
+	_, err := w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
 	require.NoError(t, err)
 	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
 	w.WaitApplied(ctx, t)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry/traces"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/collector"
@@ -46,8 +45,7 @@ func appendTraced(ctx context.Context, t *testing.T, log *testenv.Log, bodies, c
 func project(ctx context.Context, t *testing.T, w *world.World, batchSize, sampled int, options ...sdk.TracerProviderOption) map[string][]sdk.ReadOnlySpan {
 	t.Helper()
 	spans := tracetest.NewSpanRecorder()
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "traced", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "traced")
 	config := w.Config(t, database, fixture.AnyMode)
 	config.BatchSize, config.Tracer = batchSize, traces.New(spans, options...)
 	stop := world.Run(ctx, t, live.New(config), database)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -21,8 +20,7 @@ func TestALogThatMayLoseEventsIsNotProjected(t *testing.T) {
 	server := testenv.NewNATS(t)
 	server.CreateStream(ctx, t, 8)
 	log := server.Log(t)
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: "p1", LeaseTime: world.LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, "p1")
 	defer database.Close()
 	config := w.Config(t, database, fixture.AnyMode)
 	config.Log = log

@@ -50,11 +50,18 @@ const LeaseTime = 2 * time.Second
 func (w *World) Projector(ctx context.Context, t *testing.T, batchSize int) (*live.Projector, *store.Store) {
 	t.Helper()
 	w.projectors++
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: fmt.Sprintf("p%d", w.projectors), LeaseTime: LeaseTime})
-	require.NoError(t, err)
+	database := w.OpenAs(ctx, t, fmt.Sprintf("p%d", w.projectors))
 	config := w.Config(t, database, fixture.AnyMode)
 	config.BatchSize = batchSize
 	return live.New(config), database
+}
+
+// OpenAs opens the live tables for a projector of that name. The caller closes the store.
+func (w *World) OpenAs(ctx context.Context, t *testing.T, owner string) *store.Store {
+	t.Helper()
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: owner, LeaseTime: LeaseTime})
+	require.NoError(t, err)
+	return database
 }
 
 // Config is the configuration of a projector with these rules.
