@@ -205,10 +205,12 @@ func ask[T any](b *tab, expression string) T {
 	return answer
 }
 
-// awaitTrue waits until an expression is true in the page.
+// awaitTrue waits until the tab has loaded a page in which an expression is true. Until a page is
+// loaded, its script and its style move things away from where a click would look for them.
 func (b *tab) awaitTrue(expression string) {
 	b.t.Helper()
-	wait.Until(b.t, func() bool { return ask[bool](b, expression) }, "waiting for %s", expression)
+	loaded := `document.readyState === "complete" && (` + expression + `)`
+	wait.Until(b.t, func() bool { return ask[bool](b, loaded) }, "waiting for %s", expression)
 }
 
 // awaitCounted waits until the console has counted all events and added up the revenue. Its pages
