@@ -61,7 +61,7 @@ func setup(t *testing.T, folded int, bodies ...string) (context.Context, shop) {
 		require.False(t, duplicate)
 	}
 	var err error
-	s.database, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute})
+	s.database, err = store.Open(ctx, store.Config{DSN: testenv.Database(t), Owner: "test", LeaseTime: time.Minute, ConnectTimeout: wait.Timeout})
 	require.NoError(t, err)
 	t.Cleanup(s.database.Close)
 	info, err := s.log.Info(ctx)

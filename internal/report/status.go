@@ -32,7 +32,8 @@ type LogStatus struct {
 	First      uint64 `json:"first_seq"`
 	Head       uint64 `json:"head"`
 	Replicas   int    `json:"replicas"`
-	Durability string `json:"durability"` // of an event that was answered 200: fsynced, quorum, one_server
+	Current    int    `json:"replicas_current"` // of these, that have what the leader has
+	Durability string `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server
 }
 
 // Lag counts the messages of the log that are not in the tables.
@@ -85,7 +86,7 @@ func newStatus(ctx context.Context, log Log, database DatabaseStatus, fault erro
 	defer cancel()
 	info, err := log.Info(ctx)
 	if err == nil {
-		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, string(info.Durability)}
+		out.Log = &LogStatus{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, info.Current, string(info.Durability)}
 		err = cmp.Or(out.measure(ctx, log, info), info.Unsafe)
 	}
 	if err != nil {

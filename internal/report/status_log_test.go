@@ -19,7 +19,7 @@ func TestStatusSaysHowDurableAnEventIsAfterA200(t *testing.T) {
 	require.Empty(t, status.LogFault)
 	text, object := textAndJSON(t, status)
 	require.Contains(t, text, "1: WARNING: a power cut of its server may lose events that were answered 200")
-	require.Contains(t, object, `"replicas":1,"durability":"one_server"`)
+	require.Contains(t, object, `"replicas":1,"replicas_current":1,"durability":"one_server"`)
 
 	stream, err := server.JetStream.Stream(ctx, testenv.Stream)
 	require.NoError(t, err)

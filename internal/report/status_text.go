@@ -35,7 +35,7 @@ func (s Status) logText(p *page.Page) {
 	}
 	if s.Log != nil {
 		p.Fields("head", digits(s.Log.Head), "first seq", digits(s.Log.First),
-			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", logreport.Replicas(s.Log.Replicas, s.Log.Durability))
+			"partitions", digits(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", logreport.Replicas(s.Log.Replicas, s.Log.Current, s.Log.Durability))
 	}
 }
 

@@ -35,14 +35,15 @@ type Log struct {
 	Messages    uint64    `json:"messages"`         // that it has
 	Bytes       uint64    `json:"bytes"`            // of these
 	Replicas    int       `json:"replicas"`
-	Durability  string    `json:"durability"` // of an event that was answered 200: fsynced, quorum, one_server
+	Current     int       `json:"replicas_current"` // of these, that have what the leader has
+	Durability  string    `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server
 }
 
 // LogOf returns the state that info describes.
 func LogOf(info eventlog.Info) *Log {
 	return &Log{
 		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Head: info.Last, StoredAt: info.StoredAt,
-		ServerFirst: info.ServerFirst, Messages: info.Messages, Bytes: info.Bytes, Replicas: info.Replicas, Durability: string(info.Durability),
+		ServerFirst: info.ServerFirst, Messages: info.Messages, Bytes: info.Bytes, Replicas: info.Replicas, Current: info.Current, Durability: string(info.Durability),
 	}
 }
 
@@ -75,7 +76,7 @@ func (i Ingest) logText(p *page.Page) {
 		older = fmt.Sprintf("seq %d to %d are in the archive only", l.First, l.ServerFirst-1)
 	}
 	p.Fields("newest", newest, "first seq", fmt.Sprint(l.First), "kept by its server", l.kept(), "older", older,
-		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", Replicas(l.Replicas, l.Durability))
+		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", Replicas(l.Replicas, l.Current, l.Durability))
 }
 
 func (l Log) kept() string {
@@ -85,14 +86,18 @@ func (l Log) kept() string {
 	return fmt.Sprintf("seq %d to %d, %s, %d bytes", l.ServerFirst, l.Head, messages(l.Messages), l.Bytes)
 }
 
-// Replicas tells how many replicas the log has, and how durable an event is when it is answered
-// 200.
-func Replicas(replicas int, durability string) string {
+// Replicas tells how many replicas the log has, how many of them are current, and how durable an
+// event is when it is answered 200.
+func Replicas(replicas, current int, durability string) string {
 	switch eventlog.Durability(durability) {
 	case eventlog.Fsynced:
 		return fmt.Sprintf("%d, fsynced before the answer", replicas)
 	case eventlog.Quorum:
-		return fmt.Sprintf("%d, a quorum of which has every event that was answered 200", replicas)
+		text := fmt.Sprintf("%d, a quorum of which has every event that was answered 200", replicas)
+		if current < replicas {
+			text += fmt.Sprintf("; WARNING: only %d are current, the others are behind or away", current)
+		}
+		return text
 	default:
 		return fmt.Sprintf("%d: WARNING: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always", replicas)
 	}

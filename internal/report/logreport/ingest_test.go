@@ -17,7 +17,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	}
 	info := eventlog.Info{
 		LogID: "kq3f", Partitions: 64, First: 1, Last: 900, StoredAt: stored, ServerFirst: 1, Messages: 900, Bytes: 70_000,
-		Replicas: 1, Durability: eventlog.Fsynced,
+		Replicas: 1, Current: 1, Durability: eventlog.Fsynced,
 	}
 	ready := Ingest{
 		At: now, Version: "v1.4.0", StartedAt: now.Add(-time.Hour), Log: LogOf(info), Archive: &archive.State{Archive: "/srv/archive", LookedAt: now},
@@ -26,7 +26,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 		},
 	}
 	trimmed := info
-	trimmed.ServerFirst, trimmed.Messages, trimmed.Replicas, trimmed.Durability = 701, 200, 3, eventlog.Quorum
+	trimmed.ServerFirst, trimmed.Messages, trimmed.Replicas, trimmed.Current, trimmed.Durability = 701, 200, 3, 2, eventlog.Quorum
 	behind := ready
 	behind.Log = LogOf(trimmed)
 	behind.Archive = &archive.State{Archive: "s3://bucket/prefix", LookedAt: now, LagMessages: 12, LagSeconds: 34.56, Damaged: 2, LastError: "the store is away \x1b[2J"}
@@ -35,7 +35,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	contradicts.Archive = &archive.State{Archive: "/srv/archive", Contradicts: true, LastError: "the archive contradicts the log: it holds seq 20"}
 	contradicts.Answers = nil
 	empty := ready
-	empty.Log, empty.Archive, empty.Answers = LogOf(eventlog.Info{LogID: "kq3f", Partitions: 64, First: 1, ServerFirst: 1, Replicas: 1, Durability: eventlog.OneServer}), nil, nil
+	empty.Log, empty.Archive, empty.Answers = LogOf(eventlog.Info{LogID: "kq3f", Partitions: 64, First: 1, ServerFirst: 1, Replicas: 1, Current: 1, Durability: eventlog.OneServer}), nil, nil
 	for file, state := range map[string]Ingest{
 		"ingest_ready": ready, "ingest_behind": behind, "ingest_contradicts": contradicts, "ingest_empty": empty,
 		"ingest_starting": {At: now, Version: "v1.4.0", StartedAt: now.Add(-8 * time.Second), NotReady: "checking the log before it is opened: 12 of 80 blocks"},
