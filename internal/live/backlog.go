@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,8 +36,11 @@ type backlog struct {
 	result chan error // of the batch that is written now
 }
 
-// maxBacklogMemory bounds the rows in memory. It is enough for about 100,000 events.
-const maxBacklogMemory = 48 << 20
+// usualBacklogMemory is enough for the rows of about 100,000 events.
+const usualBacklogMemory = 128 << 20
+
+// backlogMemory is the limit for the rows in memory: usualBacklogMemory, or a quarter of GOMEMLIMIT if that is less.
+func backlogMemory() int { return int(min(usualBacklogMemory, debug.SetMemoryLimit(-1)/4)) }
 
 // errStale means that the rows in memory are no longer those of the tables. Nothing was
 // written.
@@ -52,8 +56,9 @@ func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*
 	return b, s.Pool().SendBatch(ctx, first).Close()
 }
 
-// full reports whether the rows in memory have reached their limit.
-func (b *backlog) full() bool { return b.cache.Size() > maxBacklogMemory }
+// full reports whether the rows in memory have reached their limit. Then they are dropped, and those of customers who
+// come again are read again.
+func (b *backlog) full() bool { return b.cache.Size() > backlogMemory() }
 
 // foldedBatch is a batch that is folded and not written yet.
 type foldedBatch struct {
