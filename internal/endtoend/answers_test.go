@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // runWithExit runs a command of the projector that must end with this exit status. It
@@ -65,7 +66,11 @@ func TestStatusShowsTwoProjectorsAndWhatCannotBeReached(t *testing.T) {
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 200), pack("evt_2", "pay_1", "u_1", 200), pack("evt_3", "pay_3", "u_3", 1))
 	w.awaitProjected(t)
 
-	status := w.status(t, 0)
+	var status statusJSON
+	wait.Until(t, func() bool { // a projector of a busy machine may lose its lease for a moment
+		status = w.status(t, 0)
+		return len(status.Database.Members) == 2 && status.Database.Members[0].Partitions == 32 && status.Database.Members[1].Partitions == 32
+	}, "two projectors do not share the partitions")
 	require.EqualValues(t, 3, status.Log.Head)
 	require.Zero(t, status.Lag.Events)
 	require.Len(t, status.Partitions, 64)
@@ -74,9 +79,7 @@ func TestStatusShowsTwoProjectorsAndWhatCannotBeReached(t *testing.T) {
 		require.EqualValues(t, 3, p.Position)
 		owned[p.Owner]++
 	}
-	require.Len(t, status.Database.Members, 2)
 	for _, m := range status.Database.Members {
-		require.Equal(t, 32, m.Partitions)
 		require.Equal(t, 32, owned[m.Owner])
 	}
 	require.Contains(t, w.runWithExit(t, 0, "status"), "every message of the log is applied")

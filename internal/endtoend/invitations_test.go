@@ -87,8 +87,7 @@ func TestARefundEndsOnlyItsOwnInvitation(t *testing.T) {
 	require.False(t, github.HasAccess("ada"))
 	require.False(t, github.HasAccess("mallory"))
 	require.NotNil(t, github.Invitation("bob"))
-	rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
-	require.Zero(t, rebuild.Exit(t), rebuild.Output())
+	w.promote(t, "rebuild", "--promote")
 	w.deliver(t, licence("evt_4", "pay_4", "u_1", "ada")) // a new purchase after the promotion
 	await("pay_4", "invited")
 	for name, sent := range map[string]int{"ada": 2, "bob": 1, "mallory": 1} {
@@ -140,7 +139,7 @@ func TestAFrozenInviterIsReplacedAndInvitesNobodyTwice(t *testing.T) {
 	if !strings.Contains(inviter, fmt.Sprintf("-%d-", frozen.Pid())) {
 		frozen = projectors[1]
 	}
-	frozen.Signal(syscall.SIGSTOP)
+	frozen.Freeze(t)
 	w.deliver(t, licence("evt_1", "pay_1", "u_1", "octo"))
 	w.awaitInvitation(t, "u_1", "invited")
 	frozen.Signal(syscall.SIGCONT)
@@ -167,8 +166,7 @@ func TestARebuildThatIsPromotedInvitesNobodyAgain(t *testing.T) {
 	w.awaitInvitation(t, "u_2", "withdrawn")
 	before := len(github.Requests(http.MethodPut))
 	for range 2 {
-		rebuild := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "rebuild", "--promote")
-		require.Zero(t, rebuild.Exit(t), rebuild.Output())
+		w.promote(t, "rebuild", "--promote")
 	}
 	w.deliver(t, licence("evt_9", "pay_9", "u_9", "hubot"))
 	w.awaitInvitation(t, "u_9", "invited")

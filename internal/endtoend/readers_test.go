@@ -66,9 +66,14 @@ func (f *forgetful) append(t *testing.T, body string, again bool) (seq uint64) {
 // projector runs a command, which must end with that status.
 func (f *forgetful) projector(t *testing.T, status int, archive string, args ...string) string {
 	t.Helper()
-	p := testenv.Start(t, "projector", append(f.env, "ARCHIVE_URL="+archive), args...)
+	p := f.start(t, archive, args...)
 	require.Equal(t, status, p.Exit(t), p.Output())
 	return p.Output()
+}
+
+func (f *forgetful) start(t *testing.T, archive string, args ...string) *testenv.Program {
+	t.Helper()
+	return testenv.Start(t, "projector", append(f.env, "ARCHIVE_URL="+archive), args...)
 }
 
 // archive archives everything, with some messages in a segment.
@@ -102,7 +107,7 @@ func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 	for i := range 20 {
 		f.append(t, testenv.ShopEvent(200+i), false)
 	}
-	f.projector(t, 0, storage.None, "rebuild", "--promote")
+	promote(t, func() *testenv.Program { return f.start(t, storage.None, "rebuild", "--promote") })
 	event, err := events.Parse([]byte(testenv.ShopEvent(3)))
 	require.NoError(t, err)
 	questions := [][]string{{"explain", event.ID}, {"explain", "--seq", fmt.Sprint(last)}, {"explain", "--json", event.ID}}

@@ -51,7 +51,7 @@ func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 	frozen, other := w.startProjector(t, longLease), w.startProjector(t, longLease)
 	w.awaitShares(t, 2)
 	behind, ahead := w.heldPartitions(t, frozen), w.heldPartitions(t, other)
-	frozen.Signal(syscall.SIGSTOP)
+	frozen.Freeze(t)
 	const pairs = 20
 	for i := range pairs {
 		payment := fmt.Sprintf("pay_shared_%d", i)

@@ -50,7 +50,7 @@ func TestAFrozenProjectorAppliesNothingTwiceAndBlocksNobody(t *testing.T) {
 	load := startLoad(t, w, slowPace)
 	for range 2 {
 		load.await(t, maxBetween)
-		frozen.Signal(syscall.SIGSTOP)
+		frozen.Freeze(t)
 		w.awaitShares(t, 1)
 		load.await(t, maxBetween)
 		frozen.Signal(syscall.SIGCONT)

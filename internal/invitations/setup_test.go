@@ -19,6 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // checks is the default number of checks of each property. Each check is some days of
@@ -82,7 +83,7 @@ func (w *world) project(t *testing.T) {
 var anyMode = projections.Rules{Mode: projections.ModeAny}
 
 func (w *world) open(t require.TestingT) *store.Store {
-	s, err := store.Open(context.Background(), store.Config{DSN: w.dsn, Owner: "test", LeaseTime: 20 * time.Second})
+	s, err := store.Open(context.Background(), store.Config{DSN: w.dsn, Owner: "test", LeaseTime: 20 * time.Second, ConnectTimeout: wait.Timeout})
 	require.NoError(t, err)
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
@@ -67,7 +68,7 @@ func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 4 {
-		other, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString(), Owner: "other", LeaseTime: time.Minute})
+		other, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString(), Owner: "other", LeaseTime: time.Minute, ConnectTimeout: wait.Timeout})
 		require.NoError(t, err)
 		defer other.Close()
 		group.Go(func() {

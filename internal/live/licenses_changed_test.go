@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestABatchThatChangesAPurchaseOfALicenceNotifiesTheInviter(t *testing.T) {
@@ -21,7 +22,7 @@ func TestABatchThatChangesAPurchaseOfALicenceNotifiesTheInviter(t *testing.T) {
 	defer listener.Close(ctx)
 	_, err = listener.Exec(ctx, "listen "+store.LicensesChanged)
 	require.NoError(t, err)
-	candidate, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString(), Schema: "portal_next", Owner: "test", LeaseTime: time.Second})
+	candidate, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString(), Schema: "portal_next", Owner: "test", LeaseTime: time.Minute, ConnectTimeout: wait.Timeout})
 	require.NoError(t, err)
 	defer candidate.Close()
 	require.NoError(t, candidate.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))

@@ -22,7 +22,7 @@ func others(ctx context.Context, t *testing.T, s *store.Store, count int) []*sto
 	for i := range out {
 		var err error
 		out[i], err = store.Open(ctx, store.Config{
-			DSN: s.Pool().Config().ConnString(), Owner: fmt.Sprintf("other%d", i), LeaseTime: s.LeaseTime(),
+			DSN: s.Pool().Config().ConnString(), Owner: fmt.Sprintf("other%d", i), LeaseTime: s.LeaseTime(), ConnectTimeout: wait.Timeout,
 		})
 		require.NoError(t, err)
 		t.Cleanup(out[i].Close)

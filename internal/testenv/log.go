@@ -76,13 +76,22 @@ func (l *Log) Reader(t testing.TB) *eventlog.Log {
 // Deliver appends bodies, as ingest does after verifying them.
 func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
-	defer cancel()
 	for _, body := range bodies {
 		event, err := events.Parse([]byte(body))
 		require.NoError(t, err)
-		_, err = l.Append(ctx, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
-		require.NoError(t, err)
+		require.NoError(t, l.append(context.Background(), events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}))
+	}
+}
+
+// append repeats what the log refuses, as a provider does: whether the log is open is asked again now and then, and a
+// busy machine may be late with the answer.
+func (l *Log) append(ctx context.Context, delivery events.Delivery) error {
+	ctx, cancel := context.WithTimeout(ctx, wait.Timeout)
+	defer cancel()
+	for {
+		if _, err := l.Append(ctx, delivery); err == nil || ctx.Err() != nil {
+			return err
+		}
 	}
 }
 
@@ -104,7 +113,7 @@ func (l *Log) Fill(t testing.TB, event func(i int) string, count int, secret str
 				if err != nil {
 					return err
 				}
-				if _, err := l.Append(ctx, events.Delivery{
+				if err := l.append(ctx, events.Delivery{
 					Event: parsed, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 				}); err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -117,6 +118,24 @@ func (p *Program) Pid() int { return p.command.Process.Pid }
 // Signal sends a signal to the process but not to its children. It does nothing if the
 // process has ended.
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
+
+// Freeze stops the process, and on Linux returns when none of its threads runs any more: a busy
+// machine takes a while for that. A SIGCONT lets it go on.
+func (p *Program) Freeze(t testing.TB) {
+	t.Helper()
+	p.Signal(syscall.SIGSTOP)
+	wait.Until(t, func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid()))
+		return err == nil && !slices.ContainsFunc(threads, runs) // elsewhere there are no such files
+	}, "it is not frozen")
+}
+
+// runs reports whether a thread, of which it gets the file stat, is not stopped.
+func runs(thread string) bool {
+	stat, err := os.ReadFile(thread)
+	_, state, _ := bytes.Cut(stat, []byte(") "))
+	return err == nil && !bytes.HasPrefix(state, []byte("T"))
+}
 
 // SignalGroup sends a signal to the process and its children, as a terminal does.
 func (p *Program) SignalGroup(signal syscall.Signal) {

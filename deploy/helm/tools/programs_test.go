@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -190,11 +191,16 @@ func (r *running) listens(variable core.EnvVar) string {
 		return "127.0.0.1:0"
 	}
 	// The console does not say where it listens: its link has CONSOLE_PUBLIC_URL.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(r.t, err)
-	r.console = listener.Addr().String()
-	require.NoError(r.t, listener.Close())
-	return r.console
+	// Operating systems give other programs ports from 32768 on.
+	for {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000)))
+		if err != nil {
+			continue // taken
+		}
+		r.console = listener.Addr().String()
+		require.NoError(r.t, listener.Close())
+		return r.console
+	}
 }
 
 // requireLocked: the console shows pages to those who have the token, and to nobody else.

@@ -78,7 +78,7 @@ func start(t *testing.T) *run {
 	}))
 	t.Cleanup(github.Close)
 	r.env = append(os.Environ(), "PG_BIN="+bin, "DATA_DIR="+r.dir, "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "LOG_FORMAT=json",
-		"PROVIDER_WEBHOOK_SECRET=whsec", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ARCHIVE_INTERVAL=100ms", "LOG_KEEP=720h",
+		"PROVIDER_WEBHOOK_SECRET=whsec", "PUBLISH_TIMEOUT=4500ms", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ARCHIVE_INTERVAL=100ms", "LOG_KEEP=720h",
 		"INVITE_REPOSITORY=shop/pro", "INVITE_GITHUB_TOKEN=token", "INVITE_GITHUB_API_URL="+github.URL)
 	var listen string
 	r.ingest, listen = r.start("ingest", "listen_addr")

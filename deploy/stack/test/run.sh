@@ -16,21 +16,24 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# debian: the image payfold-test/debian, with these packages.
+install_debootstrap() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap; }
+
+# debian: the image payfold-test/debian, with these packages. Where a part of it fails, all of it does, and it can be
+# called again.
 debian() {
 	docker image inspect payfold-test/debian >/dev/null 2>&1 && return
-	command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap
 	local root="$cache/debian"
-	rm -rf "$root"
-	mkdir -p "$root/etc/postgresql-common"
-	echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
-	debootstrap --variant=minbase --include="$packages" bookworm "$root" http://deb.debian.org/debian
-	rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/usr/share/{doc,fonts,javascript,locale,man}
-	tar -C "$root" -c . | docker import - payfold-test/debian >/dev/null
-	rm -rf "$root"
+	{ command -v debootstrap >/dev/null || install_debootstrap || { apt-get update && install_debootstrap; }; } &&
+		rm -rf "$root" &&
+		mkdir -p "$root/etc/postgresql-common" &&
+		echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf" &&
+		debootstrap --variant=minbase --include="$packages" bookworm "$root" http://deb.debian.org/debian &&
+		rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/usr/share/{doc,fonts,javascript,locale,man} &&
+		tar -C "$root" -c . | docker import - payfold-test/debian >/dev/null &&
+		rm -rf "$root"
 }
 echo 'the servers: Debian, nats-server and versitygw'
-debian >"$work/debian.log" 2>&1 || {
+{ debian || debian || debian; } >"$work/debian.log" 2>&1 || { # a server of packages may be away for a moment
 	tail -n 40 "$work/debian.log" >&2
 	exit 1
 }

@@ -118,7 +118,7 @@ func TestAnEventThatIsNotAppliedYetIsFoundByItsPlace(t *testing.T) {
 	w := setup(t)
 	w.deliver(shop()...)
 	tab := w.console.newTab(t)
-	w.tables.Signal(syscall.SIGSTOP)
+	w.tables.Freeze(t)
 	defer w.tables.Signal(syscall.SIGCONT)
 	w.send(pack("evt_waiting", buyer, 1))
 	place := fmt.Sprint(len(shop())) // the shop's last event is a duplicate that the log does not take

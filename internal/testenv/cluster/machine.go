@@ -7,19 +7,13 @@
 package cluster
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // Machine is a host in the network. One program runs on it.
@@ -64,24 +58,6 @@ func (m *Machine) start(t testing.TB, env []string, command ...string) {
 	t.Helper()
 	inside := m.inside(command...)
 	m.Program = testenv.StartCommand(t, exec.Command(inside[0], inside[1:]...), append(env, fmt.Sprintf("TEST_CLOCK_OFFSET=%d", m.clock)))
-}
-
-// Freeze stops the machine's program, and returns when none of its threads runs any more: a busy
-// machine takes a while for that. A SIGCONT lets it go on.
-func (m *Machine) Freeze(t testing.TB) {
-	t.Helper()
-	m.Signal(syscall.SIGSTOP)
-	wait.Until(t, func() bool {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", m.Pid()))
-		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, runs)
-	}, "%s is not frozen", m.Name)
-}
-
-// runs reports whether a thread, of which it gets the file stat, is not stopped.
-func runs(thread string) bool {
-	stat, err := os.ReadFile(thread)
-	_, state, _ := bytes.Cut(stat, []byte(") "))
-	return err == nil && !bytes.HasPrefix(state, []byte("T"))
 }
 
 // SetClock sets the clock of the programs that are started from now on, in seconds ahead of the test's.

@@ -179,13 +179,15 @@ func (c *Cluster) server(name string) *NATS {
 // other replicas are current.
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
-	wait.Until(t, func() bool {
-		if c.whole(t) {
-			return true
-		}
-		c.restartStuck(t)
-		return false
-	}, "a replica of the stream is not current")
+	for restarted := true; restarted; { // which takes a while by itself
+		wait.Until(t, func() bool {
+			if restarted = false; c.whole(t) {
+				return true
+			}
+			restarted = c.restartStuck(t)
+			return restarted
+		}, "a replica of the stream is not current")
+	}
 }
 
 func (c *Cluster) whole(t testing.TB) bool {
@@ -200,11 +202,11 @@ func (c *Cluster) whole(t testing.TB) bool {
 	return len(leaders) == 1 && !leaders[nil]
 }
 
-// restartStuck restarts a server that led the stream while it was cut off, and takes back what it had taken then, one
+// restartStuck restarts, and tells, a server that led the stream while it was cut off, and takes back what it had taken then, one
 // message every two seconds. That is nats-server 2.15. Meanwhile the leader cannot make a snapshot of its log, which it
 // tries every fifteen seconds; once it has one, the server gets that and catches up at once. docs/operations.md says the
 // same to operators.
-func (c *Cluster) restartStuck(t testing.TB) {
+func (c *Cluster) restartStuck(t testing.TB) (restarted bool) {
 	t.Helper()
 	const refusals, forSnapshot = 20, 20 * time.Second
 	for _, server := range c.NATS {
@@ -213,8 +215,10 @@ func (c *Cluster) restartStuck(t testing.TB) {
 			server.Stop(t)
 			time.Sleep(forSnapshot)
 			server.Start(t)
+			restarted = true
 		}
 	}
+	return restarted
 }
 
 // currentLeader is LeaderOf if the two other replicas are current, else nil.

@@ -59,7 +59,7 @@ func (w *World) Projector(ctx context.Context, t *testing.T, batchSize int) (*li
 // OpenAs opens the live tables for a projector of that name. The caller closes the store.
 func (w *World) OpenAs(ctx context.Context, t *testing.T, owner string) *store.Store {
 	t.Helper()
-	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: owner, LeaseTime: LeaseTime})
+	database, err := store.Open(ctx, store.Config{DSN: w.DSN, Owner: owner, LeaseTime: LeaseTime, ConnectTimeout: wait.Timeout})
 	require.NoError(t, err)
 	return database
 }
