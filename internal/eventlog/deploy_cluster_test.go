@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -168,7 +169,23 @@ func request(ctx context.Context, t *testing.T, conn *nats.Conn, subject, payloa
 
 func requireLast(ctx context.Context, t *testing.T, log *eventlog.Log, want uint64) {
 	t.Helper()
-	info, err := log.Info(ctx)
-	require.NoError(t, err)
-	require.Equal(t, want, info.Last)
+	require.Equal(t, want, infoSoon(ctx, t, log).Last)
+}
+
+func infoSoon(ctx context.Context, t *testing.T, log *eventlog.Log) (info eventlog.Info) {
+	t.Helper()
+	requireSoon(ctx, t, func(ctx context.Context) (err error) {
+		info, err = log.Info(ctx)
+		return err
+	})
+	return info
+}
+
+func collectSoon(ctx context.Context, t *testing.T, log *eventlog.Log, from uint64, n int) (messages []events.Message) {
+	t.Helper()
+	requireSoon(ctx, t, func(ctx context.Context) (err error) {
+		messages, err = read(ctx, log, from, n)
+		return err
+	})
+	return messages
 }

@@ -25,8 +25,7 @@ func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
-	info, err := projector.Info(ctx)
-	require.NoError(t, err)
+	info := infoSoon(ctx, t, projector)
 	require.NoError(t, info.Unsafe)
 	require.Equal(t, 3, info.Replicas)
 	require.Equal(t, eventlog.Quorum, info.Durability)
@@ -71,15 +70,23 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
-	message := collect(ctx, t, projector, 1, 1)[0]
+	message := collectSoon(ctx, t, projector, 1, 1)[0]
 	require.Equal(t, "e1", message.ID)
-	again, err := projector.Message(ctx, 1)
-	require.NoError(t, err)
-	require.Equal(t, message, again)
-	waiting, err := projector.Waiting(ctx, message.Partition, 0)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, waiting.Count)
-	require.Equal(t, "e1", waiting.Oldest.ID)
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		again, err := projector.Message(ctx, 1)
+		if err == nil {
+			require.Equal(t, message, again)
+		}
+		return err
+	})
+	requireSoon(ctx, t, func(ctx context.Context) error {
+		waiting, err := projector.Waiting(ctx, message.Partition, 0)
+		if err == nil {
+			require.EqualValues(t, 1, waiting.Count)
+			require.Equal(t, "e1", waiting.Oldest.ID)
+		}
+		return err
+	})
 	own := c.connect(t, "projector", "projector")
 	requireSoon(ctx, t, func(ctx context.Context) error {
 		_, err := request(ctx, t, own, "$JS.API.CONSUMER.CREATE.PAYMENTS.own", `{"stream_name":"PAYMENTS","config":{"name":"own","mem_storage":true,"num_replicas":1}}`)
@@ -181,7 +188,7 @@ func TestADeployedIngestArchivesAndTrims(t *testing.T) {
 	reader, err := eventlog.Connect(eventlog.Config{URL: c.url("projector"), Stream: testenv.Stream, Archive: place, Logger: testenv.Logger(t)})
 	require.NoError(t, err)
 	defer reader.Close()
-	want := collect(ctx, t, reader, 1, messages)
+	want := collectSoon(ctx, t, reader, 1, messages)
 
 	working, stop := context.WithCancel(ctx)
 	var group errgroup.Group
@@ -201,11 +208,10 @@ func TestADeployedIngestArchivesAndTrims(t *testing.T) {
 	}, "the stream is trimmed")
 	stop()
 	require.NoError(t, group.Wait())
-	info, err := ingest.Info(ctx)
-	require.NoError(t, err)
+	info := infoSoon(ctx, t, ingest)
 	require.LessOrEqual(t, info.ServerFirst, uint64(messages-20+1))
 	require.NoError(t, info.Unsafe)
-	require.Equal(t, want, collect(ctx, t, reader, 1, messages), "from the archive and from the stream")
+	require.Equal(t, want, collectSoon(ctx, t, reader, 1, messages), "from the archive and from the stream")
 
 	_, err = request(ctx, t, c.connect(t, "projector", "projector"), "$JS.API.STREAM.PURGE.PAYMENTS", "")
 	require.ErrorIs(t, err, nats.ErrNoResponders, "nobody else may trim")
