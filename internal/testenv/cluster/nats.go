@@ -179,13 +179,11 @@ func (c *Cluster) server(name string) *NATS {
 // other replicas are current.
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
-	for restarted := true; restarted; { // which takes a while by itself
+	for restarted := true; restarted; { // with a deadline of its own after each restart
 		wait.Until(t, func() bool {
-			if restarted = false; c.whole(t) {
-				return true
-			}
-			restarted = c.restartStuck(t)
-			return restarted
+			whole := c.whole(t)
+			restarted = !whole && c.restartStuck(t)
+			return whole || restarted
 		}, "a replica of the stream is not current")
 	}
 }
@@ -202,10 +200,10 @@ func (c *Cluster) whole(t testing.TB) bool {
 	return len(leaders) == 1 && !leaders[nil]
 }
 
-// restartStuck restarts, and tells, a server that led the stream while it was cut off, and takes back what it had taken then, one
+// restartStuck restarts a server that led the stream while it was cut off, and takes back what it had taken then, one
 // message every two seconds. That is nats-server 2.15. Meanwhile the leader cannot make a snapshot of its log, which it
 // tries every fifteen seconds; once it has one, the server gets that and catches up at once. docs/operations.md says the
-// same to operators.
+// same to operators. It reports whether it has restarted one.
 func (c *Cluster) restartStuck(t testing.TB) (restarted bool) {
 	t.Helper()
 	const refusals, forSnapshot = 20, 20 * time.Second
