@@ -107,7 +107,7 @@ func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 	for i := range 20 {
 		f.append(t, testenv.ShopEvent(200+i), false)
 	}
-	promote(t, func() *testenv.Program { return f.start(t, storage.None, "rebuild", "--promote") })
+	testenv.Promote(t, func() *testenv.Program { return f.start(t, storage.None, "rebuild", "--promote") })
 	event, err := events.Parse([]byte(testenv.ShopEvent(3)))
 	require.NoError(t, err)
 	questions := [][]string{{"explain", event.ID}, {"explain", "--seq", fmt.Sprint(last)}, {"explain", "--json", event.ID}}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,28 +36,11 @@ func (w *world) run(t testing.TB, args ...string) string {
 	return p.Output()
 }
 
-// busy matches why a busy machine refuses a promotion. The command can be run again.
-var busy = regexp.MustCompile("it took longer than|the live tables are busy|not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
-
 // promote runs a command that promotes, again while the machine is busy, and returns its
 // output.
 func (w *world) promote(t testing.TB, args ...string) string {
 	t.Helper()
-	return promote(t, func() *testenv.Program { return w.command(t, args...) })
-}
-
-// promote starts a program that promotes, again while the machine is busy, and returns its output.
-func promote(t testing.TB, start func() *testenv.Program) string {
-	t.Helper()
-	for {
-		p := start()
-		code := p.Exit(t)
-		if code == 1 && busy.MatchString(p.Output()) {
-			continue
-		}
-		require.Zero(t, code, p.Output())
-		return p.Output()
-	}
+	return testenv.Promote(t, func() *testenv.Program { return w.command(t, args...) })
 }
 
 // requireRefused runs a command that must fail with this reason.
@@ -360,9 +342,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	require.Zero(t, built.Exit(t), built.Output())
 	w.requireRefused(t, `this command has "rules 3`, "promote", "portal_next")
 	w.requireRefused(t, "projector drop portal_next", "rebuild")
-	for promoted := newly("rebuild", "--promote"); promoted.Exit(t) != 0; promoted = newly("rebuild", "--promote") {
-		require.Regexp(t, busy, promoted.Output())
-	}
+	testenv.Promote(t, func() *testenv.Program { return newly("rebuild", "--promote") })
 	for _, p := range []*testenv.Program{first, second} {
 		p.WaitFor(t, "projector rebuild --promote")
 	}

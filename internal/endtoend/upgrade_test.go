@@ -183,13 +183,7 @@ func (s *shop) command(t *testing.T, b build, args ...string) *testenv.Program {
 // promote runs a command that promotes, again while the machine is busy.
 func (s *shop) promote(t *testing.T, b build, args ...string) {
 	t.Helper()
-	for {
-		p := s.command(t, b, args...)
-		if code := p.Exit(t); code == 0 {
-			return
-		}
-		require.Regexp(t, busy, p.Output())
-	}
+	testenv.Promote(t, func() *testenv.Program { return s.command(t, b, args...) })
 }
 
 // interruptRebuild leaves a candidate that a build has begun and not finished.

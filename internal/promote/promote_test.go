@@ -1,7 +1,6 @@
 package promote_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -147,9 +147,9 @@ func TestEventsArriveThroughPromotions(t *testing.T) {
 		next := w.Open(ctx, t, "portal_next")
 		promotion := promote.Promotion{Rebuild: w.Rebuild(t, next, uint64(500+round)), Live: live}
 		var err error
-		wait.Until(t, func() bool { // a busy machine refuses a promotion
+		wait.Until(t, func() bool {
 			err = promotion.Run(ctx)
-			return !errors.Is(err, promote.ErrNotPromoted)
+			return err == nil || !testenv.Busy.MatchString(err.Error())
 		}, "nothing is promoted")
 		require.NoError(t, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -79,17 +80,18 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	for _, body := range bodies {
 		event, err := events.Parse([]byte(body))
 		require.NoError(t, err)
-		require.NoError(t, l.append(context.Background(), events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}))
+		require.NoError(t, Append(context.Background(), l.Log, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}))
 	}
 }
 
-// append repeats what the log refuses, as a provider does: whether the log is open is asked again now and then, and a
-// busy machine may be late with the answer.
-func (l *Log) append(ctx context.Context, delivery events.Delivery) error {
+// Append appends a delivery, again until the log confirms it, as a provider does. On a busy machine the log may be late
+// with an answer; a repetition adds nothing. It returns the last error when ctx or wait.Timeout has ended.
+func Append(ctx context.Context, log *eventlog.Log, delivery events.Delivery) error {
 	ctx, cancel := context.WithTimeout(ctx, wait.Timeout)
 	defer cancel()
-	for {
-		if _, err := l.Append(ctx, delivery); err == nil || ctx.Err() != nil {
+	for pause := backoff.Every(retryPause); ; {
+		_, err := log.Append(ctx, delivery)
+		if err == nil || pause.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -113,7 +115,7 @@ func (l *Log) Fill(t testing.TB, event func(i int) string, count int, secret str
 				if err != nil {
 					return err
 				}
-				if err := l.append(ctx, events.Delivery{
+				if err := Append(ctx, l.Log, events.Delivery{
 					Event: parsed, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 				}); err != nil {
 					return err

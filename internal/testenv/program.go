@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -124,10 +125,13 @@ func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(s
 func (p *Program) Freeze(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGSTOP)
+	if runtime.GOOS != "linux" {
+		return
+	}
 	wait.Until(t, func() bool {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid()))
-		return err == nil && !slices.ContainsFunc(threads, runs) // elsewhere there are no such files
-	}, "it is not frozen")
+		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, runs)
+	}, "%s is not frozen", p.command)
 }
 
 // runs reports whether a thread, of which it gets the file stat, is not stopped.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	core "k8s.io/api/core/v1"
+
+	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
 const timeout = 2 * time.Minute // generous: a busy machine is not a fault
@@ -191,16 +191,8 @@ func (r *running) listens(variable core.EnvVar) string {
 		return "127.0.0.1:0"
 	}
 	// The console does not say where it listens: its link has CONSOLE_PUBLIC_URL.
-	// Operating systems give other programs ports from 32768 on.
-	for {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000)))
-		if err != nil {
-			continue // taken
-		}
-		r.console = listener.Addr().String()
-		require.NoError(r.t, listener.Close())
-		return r.console
-	}
+	r.console = ports.Free(r.t)
+	return r.console
 }
 
 // requireLocked: the console shows pages to those who have the token, and to nobody else.

@@ -118,8 +118,14 @@ type finished struct {
 // projector runs a command of the projector.
 func (w *world) projector(args ...string) finished {
 	w.t.Helper()
-	p := testenv.StartCommand(w.t, exec.Command(filepath.Join(bin, "projector"), args...), w.env())
+	p := w.startCommand(args...)
 	return finished{p.Exit(w.t), p.Output()}
+}
+
+// startCommand starts a command of the projector.
+func (w *world) startCommand(args ...string) *testenv.Program {
+	w.t.Helper()
+	return testenv.StartCommand(w.t, exec.Command(filepath.Join(bin, "projector"), args...), w.env())
 }
 
 // send sends an event.

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 func TestSomebodyFollowsAnEventToTheBalanceOfItsCustomer(t *testing.T) {
@@ -136,8 +136,7 @@ func TestAPageFollowsAPromotion(t *testing.T) {
 	tab.open("/users/" + buyer)
 	before := moments.ReplaceAllString(tab.main(), "…")
 	tab.awaitTrue(followsTheTables)
-	// A busy machine refuses a promotion.
-	wait.Until(t, func() bool { return w.projector("rebuild", "--promote").ExitCode == 0 }, "nothing is promoted")
+	testenv.Promote(t, func() *testenv.Program { return w.startCommand("rebuild", "--promote") })
 	w.deliver(pack("evt_after", buyer, 7))
 	tab.awaitTrue(`document.querySelector("main").innerText.includes("Balance 107")`)
 	require.Contains(t, tab.main(), "evt_after")
