@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/console"
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -173,6 +175,25 @@ func TestWhatIsUnknownIsSaid(t *testing.T) {
 		require.Equal(t, want, answer.StatusCode, path)
 		require.True(t, json.Valid([]byte(text)), path)
 	}
+}
+
+// oneIsAway is the log of three servers, one of which is away.
+type oneIsAway struct{ report.Log }
+
+func (l oneIsAway) Info(ctx context.Context) (eventlog.Info, error) {
+	info, err := l.Log.Info(ctx)
+	info.Replicas, info.Current, info.Durability = 3, 2, eventlog.Quorum
+	return info, err
+}
+
+func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
+	server, _ := serve(t, func(c *console.Config) { c.Log = oneIsAway{c.Log} })
+	_, text := get(t, server, "/projectors")
+	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
+	require.Contains(t, text, "on a majority of 3 servers")
+	server, _ = serve(t, nil)
+	_, text = get(t, server, "/projectors")
+	require.NotContains(t, text, "NATS servers")
 }
 
 func TestASearchGoesToTheOnlyHit(t *testing.T) {
