@@ -12,7 +12,7 @@ import (
 // the payment complete claims it for its user, and grants what was bought. An event after that
 // is a duplicate payment. An event that cannot be used yet is rejected and claims nothing, but
 // what it says is kept.
-func claim(r Rules, s *State, f *facts) (Outcome, error) {
+func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	offer := r.offer(f)
 	said, unusable := r.statement(f, offer)
 	if StartsSubscription(&f.Event) {

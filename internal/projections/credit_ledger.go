@@ -37,7 +37,7 @@ type Credits struct {
 // maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
 const maxBalance = 1 << 62
 
-// The entries, besides those of reversals (see causeOf).
+// The entries, besides those of reversals (see Reversal.Cause).
 const (
 	entryGrant = "grant"
 	// A correction takes back what was granted too much (below zero), or gives back what was

@@ -1,30 +1,49 @@
 package projections
 
-// effect is the rule of an event type.
-type effect func(Rules, *State, *facts) (Outcome, error)
+import (
+	"maps"
+	"slices"
+)
 
-// effectOf returns the rule of an event type; nil if its events have no effect, so that they are ignored. A
-// new event type is one line here and one function.
-func effectOf(eventType string) effect {
-	switch eventType {
-	case "checkout.completed",
-		"subscription.paid":
-		return claim
-	case "subscription.active",
-		"subscription.trialing",
-		"subscription.update",
-		"subscription.canceled",
-		"subscription.scheduled_cancel",
-		"subscription.past_due",
-		"subscription.paused",
-		"subscription.unpaid",
-		"subscription.expired":
-		return lifecycle
-	case "refund.created", "dispute.created":
-		return reverse
-	}
-	return nil
+// effect is which rule applies to an event.
+type effect string
+
+const (
+	claims      effect = "claim"     // it says that a payment arrived; see claim
+	setsStatus  effect = "lifecycle" // it is about the status of a subscription; see lifecycle
+	refunds     effect = "refund"    // it takes a payment back; see reverse. Its lines in the ledger have this entry
+	chargesBack effect = "chargeback"
+)
+
+// effects has the types of the events that have an effect. All others are ignored. A new event type is one line
+// here.
+var effects = map[string]effect{
+	"checkout.completed":            claims,
+	"subscription.paid":             claims,
+	"subscription.active":           setsStatus,
+	"subscription.trialing":         setsStatus,
+	"subscription.update":           setsStatus,
+	"subscription.canceled":         setsStatus,
+	"subscription.scheduled_cancel": setsStatus,
+	"subscription.past_due":         setsStatus,
+	"subscription.paused":           setsStatus,
+	"subscription.unpaid":           setsStatus,
+	"subscription.expired":          setsStatus,
+	"refund.created":                refunds,
+	"dispute.created":               chargesBack,
 }
 
+// TypesWithEffect lists the types of the events that can touch any row except their own record. It must not be
+// changed.
+var TypesWithEffect = slices.Sorted(maps.Keys(effects))
+
 // HasEffect reports whether events of this type can touch any row except their own record.
-func HasEffect(eventType string) bool { return effectOf(eventType) != nil }
+func HasEffect(eventType string) bool { return effects[eventType] != "" }
+
+// IsClaim reports whether events of this type say that a payment arrived.
+func IsClaim(eventType string) bool { return effects[eventType] == claims }
+
+// IsReversal reports whether events of this type take a payment back.
+func IsReversal(eventType string) bool { return effects[eventType].reverses() }
+
+func (e effect) reverses() bool { return e == refunds || e == chargesBack }

@@ -10,23 +10,19 @@ import (
 type facts struct {
 	events.Event
 
+	effect  effect // of the event's type; empty if it has none
 	kind    Kind   // of the event, otherwise of the known payment or subscription
 	user    string // of the event, otherwise of the known payment or subscription
 	payment Payment
 	known   bool    // payment is in the table
 	same    Payment // another row for the same payment; see findPayment
 
-	claimed bool // the event claimed a payment, or granted something
+	claimed bool // the event claimed at least one payment
 }
 
 // isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
 func (f *facts) isOfSubscription() bool {
 	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
-}
-
-// IsClaim reports whether events of this type say that a payment arrived.
-func IsClaim(eventType string) bool {
-	return eventType == "checkout.completed" || eventType == "subscription.paid"
 }
 
 // StartsSubscription reports whether the event is a checkout that starts a subscription and

@@ -51,15 +51,14 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if f.Unreadable {
 		return Rejected, rejection(InvalidText)
 	}
-	effect := effectOf(f.Type)
-	if effect == nil {
+	if f.effect == "" {
 		return Ignored, nil
 	}
-	if IsReversal(f.Type) { // only the payment that it names matters
+	if f.effect.reverses() { // only the payment that it names matters
 		if f.InvalidPayment {
 			return Rejected, rejection(InvalidText)
 		}
-		return effect(r, s, f)
+		return r.reverse(s, f)
 	}
 	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
 		return Rejected, rejection(InvalidText)
@@ -70,19 +69,22 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if r.Catalogue.Sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
 		f.ProductKey = f.Product
 	}
-	return effect(r, s, f)
+	if f.effect == claims {
+		return r.claim(s, f)
+	}
+	return r.lifecycle(s, f)
 }
 
 // newFacts returns the facts of the event. They are valid until the next call.
 func newFacts(s *State, e *events.Event) *facts {
 	f := &s.facts
 	*f = facts{}
-	f.Event, f.kind, f.user = *e, e.Kind, e.UserID
-	if !HasEffect(e.Type) {
+	f.Event, f.effect, f.kind, f.user = *e, effects[e.Type], e.Kind, e.UserID
+	if f.effect == "" {
 		return f
 	}
 	s.findPayment(f)
-	if IsReversal(e.Type) {
+	if f.effect.reverses() {
 		f.user, f.kind = f.payment.UserID, f.payment.Kind
 		return f
 	}

@@ -8,7 +8,7 @@ import (
 // lifecycle is the rule of the events about the status of a subscription. They name an old
 // payment or none. So they claim nothing themselves. But an event that brings the user lets the
 // payments be claimed that waited for the user.
-func lifecycle(r Rules, s *State, f *facts) (Outcome, error) {
+func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	if !isKind(f.kind) {
 		return Rejected, rejection(UnknownKind)
 	}

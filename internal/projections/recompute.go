@@ -14,7 +14,7 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	p.inherit(s)
 	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)}
 	now := by
-	if before.UserID == "" && !(own && IsClaim(f.Type)) {
+	if before.UserID == "" && !(own && f.effect == claims) {
 		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
 	}
 	switch {

@@ -38,7 +38,7 @@ func countRevenue(days *revenueDays, changed iter.Seq2[Payment, Payment], f *fac
 			addRevenue(days, f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
 		}
 	}
-	if outcome == Rejected && IsClaim(f.Type) {
+	if outcome == Rejected && f.effect == claims {
 		addRevenue(days, f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
 			r.RejectedEvents++
 			r.Rejected += max(f.Amount.Value, 0)

@@ -13,7 +13,7 @@ type Reversal struct {
 	EventID           string    `db:"event_id,key"`
 	ProviderPaymentID string    `db:"provider_payment_id"`
 	OrderID           string    `db:"order_id"`
-	Cause             string    `db:"cause"`
+	Cause             string    `db:"cause"` // refund, chargeback; its lines in the ledger have it as their entry
 	Status            string    `db:"status"`
 	Amount            *int64    `db:"amount"` // nil: everything
 	Paid              *int64    `db:"paid"`   // the whole of which Amount is a part; nil: the payment's amount
@@ -21,17 +21,6 @@ type Reversal struct {
 	StreamSeq         int64     `db:"stream_seq"`
 
 	Cumulative bool `db:"cumulative"` // Amount is the total of all reversals so far
-}
-
-// causeOf returns the entry in the ledger of reversals of that event type; empty if it is of none.
-func causeOf(eventType string) string {
-	switch eventType {
-	case "refund.created":
-		return "refund"
-	case "dispute.created":
-		return "chargeback"
-	}
-	return ""
 }
 
 // counts reports whether the money was really taken back, and not only asked for or refused.
@@ -146,6 +135,3 @@ func (t *taken) reversedAt(reversals []Reversal) time.Time {
 	}
 	return time.Time{}
 }
-
-// IsReversal reports whether events of this type take a payment back.
-func IsReversal(eventType string) bool { return causeOf(eventType) != "" }

@@ -3,20 +3,20 @@ package projections
 // reverse is the rule of refund.created and dispute.created. They need only a name of the
 // payment, which knows the user and the kind. What the payment granted is taken back now, or
 // when it is claimed.
-func reverse(r Rules, s *State, f *facts) (Outcome, error) {
+func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
 	if f.PaymentID() == "" {
 		return Rejected, rejection(MissingPaymentID)
 	}
 	amount, paid := f.RefundAmount, f.PaidAmount
 	cumulative := f.RefundedTotal.Present
-	if cumulative && !(f.Type == "dispute.created" && (amount.Bad || amount.Value > f.RefundedTotal.Value)) {
+	if cumulative && !(f.effect == chargesBack && (amount.Bad || amount.Value > f.RefundedTotal.Value)) {
 		amount = f.RefundedTotal
 	}
 	if amount.Bad || amount.Value < 0 || paid.Bad || paid.Value < 0 {
 		return Rejected, rejection(OutOfRange)
 	}
 	row := Reversal{
-		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: causeOf(f.Type), Status: f.Status,
+		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: string(f.effect), Status: f.Status,
 		Amount: amount.Pointer(), Paid: paid.Pointer(), OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), Cumulative: cumulative,
 	}
 	if !row.counts() {
