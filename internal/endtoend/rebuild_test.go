@@ -315,7 +315,7 @@ func repository(t *testing.T) string {
 func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	t.Parallel()
 	binary := otherBuild(t, map[string][2]string{
-		"internal/projections/rules.go": {`const RulesVersion = "3"`, `const RulesVersion = "4"`},
+		"internal/projections/rules.go": {`const RulesVersion = "4"`, `const RulesVersion = "5"`},
 	}, nil)
 	w := setup(t)
 	newly := func(args ...string) *testenv.Program {

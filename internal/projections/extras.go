@@ -4,7 +4,7 @@ package projections
 // asked for. A new one is one line here, a file with its row and its rule, a table in State, and
 // its declaration in internal/tables.
 var extras = map[string]func(*State, *facts, Outcome){
-	"revenue_daily": func(s *State, f *facts, outcome Outcome) { countRevenue(&s.Revenue, s.changedPayments, f, outcome) },
+	"revenue_daily": countRevenue,
 }
 
 // IsExtra reports whether an extra projection has that name.

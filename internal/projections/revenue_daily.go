@@ -2,7 +2,7 @@ package projections
 
 import (
 	"cmp"
-	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,13 +30,14 @@ type revenueKey struct {
 type revenueDays = Table[revenueKey, RevenueDay]
 
 // countRevenue adds how the event changed the payments, and the money of a rejected event.
-func countRevenue(days *revenueDays, changed iter.Seq2[Payment, Payment], f *facts, outcome Outcome) {
-	for before, after := range changed {
+func countRevenue(s *State, f *facts, outcome Outcome) {
+	days := &s.Revenue
+	for before, after := range s.changedPayments {
 		addPaid(days, before, -1)
 		addPaid(days, after, 1)
-		if taken := amountOf(after.RefundedAmount) - amountOf(before.RefundedAmount); taken != 0 {
-			addRevenue(days, f.OccurredAt, after.Currency, after.Kind, func(r *RevenueDay) { r.Refunded += taken })
-		}
+		earlier := slices.DeleteFunc(s.reversalsFor(&before), func(r Reversal) bool { return r.EventID == f.ID })
+		addTakenBack(days, before, earlier, -1)
+		addTakenBack(days, after, s.reversalsFor(&after), 1)
 	}
 	if outcome == Rejected && f.effect == claims {
 		addRevenue(days, f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
@@ -56,6 +57,19 @@ func addPaid(days *revenueDays, p Payment, sign int64) {
 		r.Payments += sign
 		r.Gross += sign * amountOf(p.Amount)
 	})
+}
+
+// addTakenBack adds what the reversals of a payment took back if sign is 1, and subtracts it if sign is -1. It counts
+// under the payment's currency and kind, as far as they are known.
+func addTakenBack(days *revenueDays, p Payment, reversals []Reversal, sign int64) {
+	if p.MergedInto != "" { // they are of that payment
+		return
+	}
+	for i, amount := range TakenBack(reversals, p) {
+		if amount != 0 {
+			addRevenue(days, reversals[i].OccurredAt, p.Currency, p.Kind, func(r *RevenueDay) { r.Refunded += sign * amount })
+		}
+	}
 }
 
 func addRevenue(days *revenueDays, at time.Time, currency, kind string, add func(*RevenueDay)) {

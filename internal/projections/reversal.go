@@ -64,8 +64,12 @@ func (t *taken) add(r Reversal) {
 // order of the log. Only reversals that count may be given. The sum is RefundedAmount.
 func TakenBack(reversals []Reversal, p Payment) []int64 {
 	out, before := make([]int64, len(reversals)), int64(0)
-	for i := range reversals {
-		soFar := takenBy(reversals[:i+1], &p)
+	soFar, paid := takenBy(nil, &p), int64(0)
+	for i, r := range reversals {
+		if r.Paid != nil && *r.Paid > paid { // what a reversal gives goes before the payment's amount
+			soFar.paid, paid = r.Paid, *r.Paid
+		}
+		soFar.add(r)
 		total := amountOf(soFar.amount())
 		out[i], before = total-before, total
 	}
