@@ -20,7 +20,11 @@ func TestAnOutOfOrderEventIsRecorded(t *testing.T) {
 		"an event id":    {fixture.Pack("e1", "p9", "u9", 1), fixture.Pack("e1", "p5", "u5", 1), "event_id"},
 		"a subscription": {paidOfS1, `{"id":"e5","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t5"}}`, "user"},
 		"nothing":        {fixture.Pack("e9", "p9", "u9", 1), fixture.Pack("e5", "p5", "u5", 1), ""},
-		"an ignored one": {
+		"an ignored one, which gives the subscription its user": {
+			`{"id":"e9","eventType":"subscription.active","object":{"id":"s1","metadata":{"kind":"pro","user_id":"u9"}}}`,
+			`{"id":"e5","eventType":"subscription.active","object":{"id":"s1","metadata":{"kind":"pro","user_id":"u5"}}}`, "subscription",
+		},
+		"one without an effect": {
 			`{"id":"e9","eventType":"customer.created","object":{"metadata":{"user_id":"u1"}}}`, fixture.Pack("e5", "p5", "u1", 1), "",
 		},
 	} {

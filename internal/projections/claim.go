@@ -28,11 +28,8 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	}
 	f.user, f.kind = cmp.Or(f.UserID, p.user(), f.user), cmp.Or(f.Kind, said.statedKind(), p.Kind, f.kind)
 	reason := r.reject(f, p, c)
-	if c.conflict {
-		named := s.named(f)
-		r.link(s, f, &named) // the provider gives the names, so they hold in spite of the conflict
-	}
 	if !usable || c.tooMuch {
+		r.keepNames(s, f)
 		return Rejected, rejection(reason)
 	}
 	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
@@ -56,6 +53,15 @@ func (r Rules) offer(f *facts) *catalogue.Offer {
 		return nil // the payment is claimed as another kind; the offer adds nothing to it
 	}
 	return offer
+}
+
+// keepNames records that the two names in a rejected event are of one payment. The provider says so, and it holds
+// whatever else the event says.
+func (r Rules) keepNames(s *State, f *facts) {
+	if f.Transaction != "" && f.Order != "" {
+		named := s.named(f)
+		r.link(s, f, &named)
+	}
 }
 
 // add returns the event's payment, merged with what the event says of it.

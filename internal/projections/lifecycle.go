@@ -17,6 +17,7 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	case f.SubscriptionID == "" && other:
 		return Ignored, nil
 	case f.SubscriptionID == "" && f.user == "":
+		r.bind(s, f)
 		return Rejected, rejection(MissingUser)
 	}
 	key, holders := f.SubscriptionID, int64(0)
@@ -41,9 +42,10 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	return outcome, nil
 }
 
-// bind records the subscription of the event's payment, and the payment's other name.
+// bind records the subscription of the event's payment, and the payment's names. So the event shares a row with
+// every other event of the payment, of which it may need the user.
 func (r Rules) bind(s *State, f *facts) {
-	if f.SubscriptionID == "" || f.PaymentID() == "" {
+	if f.PaymentID() == "" {
 		return
 	}
 	p := s.named(f)

@@ -80,9 +80,10 @@ func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
 
 func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of }
 
-// merge adds what another row, an event or a subscription says of the same payment. The order
-// of merges does not matter: the value of higher rank is kept, of equal ranks a
-// fixed order of the values decides.
+// merge adds what another row, an event or a subscription says of the same payment. The value of higher rank is kept,
+// of equal ranks a fixed order of the values decides. So amount, credits, product, times and GitHub user do not depend
+// on the order of merges. Of two users, two subscriptions and two kinds of one rank the first stays, of two periods that
+// are said at one time the last.
 func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)

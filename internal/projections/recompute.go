@@ -63,10 +63,11 @@ func (p *Payment) inherit(s *State) {
 }
 
 // updateSubscription applies the payment to the subscription that it pays. A payment that is not
-// complete yet gives only its user and kind.
+// complete yet gives only its user and kind. If it has neither, the subscription has a row all the same: a checkout
+// that completes the payment at the same moment, in another transaction, would not find the payment otherwise.
 func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	key := p.subscription()
-	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() && (p.user() != "" || p.statedKind() != "") {
+	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() {
 		r.setSubscription(s, f, p.SubscriptionID, &change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true})
 	}
 	if key == "" || p.LastAt.IsZero() {

@@ -47,7 +47,7 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 	}
 	found := state.UserID == "" && c.user != ""
 	state.UserID = cmp.Or(state.UserID, c.user)
-	if c.startedAt.Before(state.StartedAt) && !c.ownerOnly {
+	if c.startedAt.Before(state.StartedAt) {
 		state.StartedAt = c.startedAt
 	}
 	state.Kind = shownKind(state.Kind, c.kind)

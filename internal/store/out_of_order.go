@@ -27,7 +27,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	var seqs []int64
 	var ids, users, subscriptions, payments []string // "" where it does not matter
 	for _, e := range state.Events.Inserted() {      // their ids are new
-		if e.Outcome != string(projections.Ignored) {
+		if projections.HasEffect(e.EventType) { // an ignored one, too: it can have named the user of a subscription
 			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, ""), append(users, e.UserID)
 			subscriptions, payments = append(subscriptions, e.SubscriptionID), append(payments, e.ProviderPaymentID)
 		}
@@ -39,7 +39,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	if len(seqs) == 0 {
 		return
 	}
-	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments)).
+	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments), projections.TypesWithEffect).
 		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 

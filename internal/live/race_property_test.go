@@ -1,0 +1,104 @@
+package live_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// Two projectors load their rows for the last two events before either writes. Either one sees what
+// the other has done, or neither can change what the other one does.
+func TestTwoProjectorsAtOnceGiveTheTablesOfOneFold(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	rapid.Check(t, func(r *rapid.T) {
+		rules := rapid.SampledFrom([]projections.Rules{fixture.AnyMode, fixture.Sold}).Draw(r, "rules")
+		bodies := fixture.Bodies(r)
+		if len(bodies) < 2 {
+			r.Skip("one event has no other")
+		}
+		fixture.Reset(ctx, t, s, rules)
+		log, whole := fixture.OneFold(t, rules, bodies)
+		before := log[:len(log)-2]
+		if len(before) > 0 {
+			_, err := live.Apply(ctx, s, rules, before, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(before))})
+			require.NoError(t, err)
+		}
+		last := log[len(log)-2:]
+		if inOrder := rapid.Bool().Draw(r, "in order"); inOrder {
+			writeTogether(ctx, t, s, rules, last[0], last[1])
+			fixture.RequireMoneyOf(ctx, r, s, whole) // the record of a rejected event can lack what it would have inherited
+			return
+		}
+		writeTogether(ctx, t, s, rules, last[1], last[0])
+		if fixture.Number(ctx, t, s, "with gone as (delete from payfold.disorder returning 1) select count(*) from gone") == 0 {
+			fixture.RequireRows(ctx, r, s, tables.CreditBalances, whole.Credits.Inserted())
+		} // otherwise settle folds the two again
+	})
+}
+
+// writeTogether applies two events, each in a transaction of its own. Both have loaded their rows, or the
+// second waits for a row of the first, when the first writes.
+func writeTogether(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, first, second events.Event) {
+	t.Helper()
+	loaded := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	written := make(chan struct{})
+	apply := func(i int, e events.Event, mayWrite func()) error {
+		advance := store.Advance{LogID: "log-1", From: fixture.From(i+1, 0), To: e.Seq}
+		err := live.Transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
+			state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
+			if err != nil {
+				return nil, err
+			}
+			close(loaded[i])
+			mayWrite()
+			return live.Fold(s, rules, state, []events.Event{e}, &live.Result{})
+		})
+		if store.IsConflict(err) {
+			_, err = live.Apply(ctx, s, rules, []events.Event{e}, advance)
+		}
+		return err
+	}
+	ended := make(chan error, 1)
+	require.NoError(t, apply(0, first, func() {
+		go func() { ended <- apply(1, second, func() { <-written }) }()
+		wait.Until(t, func() bool {
+			select {
+			case <-loaded[1]:
+				return true
+			default:
+				return fixture.Number(ctx, t, s, "select count(*) from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())") > 0 ||
+					fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0
+			}
+		})
+	}))
+	close(written)
+	require.NoError(t, <-ended)
+}
+
+// One event has the transaction, the other the user and the product. Together they grant.
+func TestAPaidEventAndTheCheckoutThatCompletesItMeet(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 1} {
+		ctx, s := fixture.Tables(t)
+		fixture.Reset(ctx, t, s, fixture.Sold)
+		log, whole := fixture.OneFold(t, fixture.Sold, []string{
+			`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"id":"s1","last_transaction_id":"t1","product":"unsold"}}`,
+			`{"id":"e2","eventType":"checkout.completed","created_at":1767340001000,"object":{"order":{"id":"o1"},"subscription":"s1","metadata":{"key":"pack","kind":"one_time","user_id":"u1"}}}`,
+		})
+		require.NotEmpty(t, whole.Ledger.Inserted())
+		writeTogether(ctx, t, s, fixture.Sold, log[first], log[1-first])
+		fixture.RequireRows(ctx, t, s, tables.CreditBalances, whole.Credits.Inserted())
+	}
+}
