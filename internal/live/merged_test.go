@@ -24,7 +24,7 @@ func TestTheSubscriptionOfAMergedPaymentIsLoaded(t *testing.T) {
 		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":100,"order":{"id":"o1"},"transaction":{"id":"t1","order":"o1"}}}`,
 		`{"id":"e4","eventType":"checkout.completed","object":{"order":{"id":"o1"},"metadata":{"kind":"subscription","user_id":"u1","credits":5}}}`,
 	})
-	foldOneByOne(ctx, t, s, log, whole)
+	foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
 }
 
 // The reversal of a payment that two users claimed has ledger lines of both users. A later
@@ -41,15 +41,34 @@ func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
 		`{"id":"e6","eventType":"refund.created","object":{"refund_amount":50,"order":{"id":"o1"}}}`,
 	})
 	require.Len(t, whole.Ledger.Inserted(), 8)
-	foldOneByOne(ctx, t, s, log, whole)
+	foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
 }
 
-func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, log []events.Event, whole *projections.State) {
+func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, log []events.Event, whole *projections.State) {
 	t.Helper()
 	for i, e := range log {
-		_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{e}, store.Advance{LogID: "log-1", From: fixture.From(0, uint64(i)), To: e.Seq})
+		_, err := live.Apply(ctx, s, rules, []events.Event{e}, store.Advance{LogID: "log-1", From: fixture.From(0, uint64(i)), To: e.Seq})
 		require.NoError(t, err, e.ID)
 	}
 	fixture.RequireTablesOf(ctx, t, s, whole)
 	fixture.RequireSound(ctx, t, s, len(log))
+}
+
+// A second checkout tells that the payment sold something else, which nobody offers. Until that is known, the
+// payment waits for u1, who has got its credits. It cannot become another user's.
+func TestAPaymentWhoseCreditsWereGrantedStaysWithItsUser(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Reset(ctx, t, s, fixture.Sold)
+	log, whole := fixture.OneFold(t, fixture.Sold, []string{
+		`{"id":"e1","eventType":"checkout.completed","created_at":1767340000000,"object":{"provider_payment_id":"t1","subscription":"s1","metadata":{"kind":"one_time","key":"pack","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"refund.created","created_at":1767340001000,"object":{"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":500}}}`,
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"order":{"id":"o9"},"subscription":"s1","product":"licence","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t1","product":"pack","metadata":{"kind":"one_time","user_id":"u2"}}}`,
+		`{"id":"e5","eventType":"checkout.completed","created_at":1767340004000,"object":{"provider_payment_id":"t1","product":"pack","units":200,"metadata":{"kind":"one_time","user_id":"u2"}}}`,
+	})
+	for _, e := range whole.Events.Inserted()[3:] {
+		require.Equal(t, string(projections.PaymentConflict), e.Reason, e.EventID)
+	}
+	foldOneByOne(ctx, t, s, fixture.Sold, log, whole)
 }

@@ -19,7 +19,7 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 		return r.startSubscription(s, f, said, unusable)
 	}
 	p := &f.payment
-	c := claimCheck{offer: offer, unusable: unusable, conflict: conflicts(f)}
+	c := claimCheck{offer: offer, unusable: unusable, conflict: s.conflicts(f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
 		merged := s.add(f, &said)
@@ -83,7 +83,7 @@ func (s *State) add(f *facts, said *Payment) Payment {
 type claimCheck struct {
 	offer    *catalogue.Offer
 	unusable Reason // why the event can never be used; empty if it can
-	conflict bool   // the payment is claimed for another user or kind
+	conflict bool   // see conflicts
 	tooMuch  bool   // the balance would overflow
 }
 
@@ -192,13 +192,15 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 	return said, ""
 }
 
-// conflicts reports whether the event's payment is claimed for another user or as another kind.
-func conflicts(f *facts) bool {
+// conflicts reports whether the event's payment is claimed for another user or as another kind. It stays with the
+// user whom it has granted something, also while it is not complete any more.
+func (s *State) conflicts(f *facts) bool {
 	p := &f.payment
-	if p.UserID == "" {
-		return false
+	claimed := p.UserID != ""
+	if f.UserID != "" && f.UserID != p.user() && (claimed || s.Ledger.has(p)) {
+		return true
 	}
-	return f.UserID != "" && f.UserID != p.UserID || f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
+	return claimed && f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
 }
 
 // grantable returns the credits that the event's payment grants in all; nil for none. A licence
