@@ -33,8 +33,8 @@ type DefinitionDifference struct {
 // Definitions calls found with every object of the schema that this build defines
 // otherwise: tables, columns, views, constraints, keys, indexes, triggers, rules, policies,
 // functions and other objects; and with every wrong right. Indexes that somebody added
-// count only where they are unique. Candidate tables may lack indexes, because a promotion
-// creates them.
+// count only where they are unique. Candidate tables may lack indexes and keys, because a
+// promotion creates them.
 //
 // It compares with tables that it creates in a transaction and rolls back.
 func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
@@ -71,9 +71,17 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	// Candidate tables have no indexes yet.
-	indexed := schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema
-	return append(differentDefinitions(is, should, indexed), rights...), nil
+	return append(differentDefinitions(is, should, indexed(schema)), rights...), nil
+}
+
+// indexed reports whether the tables must have all indexes and keys: the live and the previous
+// ones, and tables as of a message that have reached it. The end of a candidate's rebuild makes
+// those that find rows, and a promotion makes all that are missing.
+func indexed(schema store.Schema) bool {
+	if schema.UntilSeq != nil {
+		return schema.Position >= *schema.UntilSeq
+	}
+	return schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema
 }
 
 // definitions returns the definition of every object of a schema, and the wrong rights.
@@ -127,8 +135,8 @@ func differentDefinitions(is, should map[string]string, indexed bool) (out []Def
 	return out
 }
 
-// madeLater reports whether the object is an index or a key of a derived table, which
-// candidate tables do not have yet.
+// madeLater reports whether the object is an index or a key of a derived table. Rebuilds and
+// promotions make these after the rows; see indexed.
 func madeLater(object string) bool {
 	return slices.ContainsFunc(tables.Indexes, func(i tables.Index) bool {
 		return strings.HasPrefix(object, "index "+i.Name+" on ") || strings.HasPrefix(object, "constraint "+i.Name+" on ")

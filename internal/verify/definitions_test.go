@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -104,6 +105,33 @@ func TestTablesOfThisBuildHaveNoDifferentDefinitions(t *testing.T) {
 	_, err = s.Pool().Exec(ctx, "create index payment_pro on portal_next.payment (kind); alter table portal_next.credits drop balance cascade")
 	require.NoError(t, err)
 	require.Len(t, definitionsOf(ctx, t, next), 6, "an index, a check, the dropped column, and the columns after it, whose places have changed")
+}
+
+// No promotion adds a key to tables as of a message.
+func TestAKeyThatTablesAsOfAMessageLackIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s, err := live.OpenSchema(ctx, "past")
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.PrepareAsOf(ctx, "log-1", fixture.Partitions, fixture.AnyMode, 2))
+	fixture.Apply(ctx, t, s, 1)
+	require.Empty(t, definitionsOf(ctx, t, s), "the rebuild goes on")
+
+	connection, err := s.Pool().Acquire(ctx)
+	require.NoError(t, err)
+	defer connection.Release()
+	require.NoError(t, store.MakeIndexes(ctx, s.Schema(), tables.Live, connection))
+	_, err = s.Pool().Exec(ctx, "update checkpoint set position = 2")
+	require.NoError(t, err)
+	require.Empty(t, definitionsOf(ctx, t, s))
+	_, err = s.Pool().Exec(ctx, "alter table credits drop constraint credits_pkey; drop index processed_event_user")
+	require.NoError(t, err)
+	var named []string
+	for _, d := range definitionsOf(ctx, t, s) {
+		named = append(named, d.Fault+" "+d.Object)
+	}
+	require.Equal(t, []string{"missing constraint credits_pkey on credits", "missing index processed_event_user on processed_event"}, named)
 }
 
 // A role may write, a role may not read any more, or everybody may read.
