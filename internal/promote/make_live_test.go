@@ -275,7 +275,7 @@ func TestARebuildLeavesNoOutOfOrderEvents(t *testing.T) {
 	require.NoError(t, err)
 	recorded, err := store.OutOfOrder(ctx, s.Pool(), s.Schema())
 	require.NoError(t, err)
-	require.Equal(t, []uint64{1, 2}, recorded)
+	require.Equal(t, []store.OutOfOrderEvent{{Seq: 1, Later: 2}}, recorded)
 	next := fixture.Candidate(ctx, t, s, 0)
 	p := promotion(t, next)
 	p.AcceptLogLoss = true

@@ -46,19 +46,19 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 //go:embed out_of_order.sql
 var outOfOrderSQL string
 
-// OutOfOrder lists the sequences of the out-of-order events of the schema's tables. Each
-// is followed by the sequence of the later event that was applied before it.
-func OutOfOrder(ctx context.Context, q Querier, schema string) ([]uint64, error) {
+// OutOfOrderEvent is an event before which a later one of the log was applied.
+type OutOfOrderEvent struct {
+	Seq   uint64
+	Later uint64 // the sequence of the later event
+}
+
+// OutOfOrder lists the out-of-order events of the schema's tables.
+func OutOfOrder(ctx context.Context, q Querier, schema string) ([]OutOfOrderEvent, error) {
 	rows, err := q.Query(ctx, outOfOrderSQL, schema)
 	if err != nil {
 		return nil, fmt.Errorf("read the out-of-order events: %w", err)
 	}
-	var out []uint64
-	var seq, later int64
-	_, err = pgx.ForEachRow(rows, []any{&seq, &later}, func() error {
-		out = append(out, uint64(seq), uint64(later))
-		return nil
-	})
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OutOfOrderEvent])
 	if err != nil {
 		return nil, fmt.Errorf("read the out-of-order events: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 // It is not safe for concurrent use.
 type customers struct {
-	seeds map[uint64]struct{} // sequences of the out-of-order events
+	seeds map[uint64]struct{} // sequences of the out-of-order events, and of the later ones applied before them
 	names map[eventName]struct{}
 	seqs  map[uint64]struct{} // of the connected events
 }
@@ -29,18 +30,18 @@ type eventName struct {
 	name string
 }
 
-// connectedBy returns the customers that the events at these sequences connect. The caller
-// calls add with the events of the log until no event brings a new name.
-func connectedBy(seqs []uint64) *customers {
+// connectedBy returns the customers that out-of-order events connect. The caller calls add
+// with the events of the log until no event brings a new name.
+func connectedBy(outOfOrder []store.OutOfOrderEvent) *customers {
 	c := &customers{seeds: map[uint64]struct{}{}, names: map[eventName]struct{}{}, seqs: map[uint64]struct{}{}}
-	c.seed(seqs)
+	c.seed(outOfOrder)
 	return c
 }
 
 // seed adds out-of-order events.
-func (c *customers) seed(seqs []uint64) {
-	for _, seq := range seqs {
-		c.seeds[seq] = struct{}{}
+func (c *customers) seed(outOfOrder []store.OutOfOrderEvent) {
+	for _, e := range outOfOrder {
+		c.seeds[e.Seq], c.seeds[e.Later] = struct{}{}, struct{}{}
 	}
 }
 

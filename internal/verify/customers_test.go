@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -19,7 +20,7 @@ func TestEventsAreConnectedByTheNamesThatTheFoldLooksFor(t *testing.T) {
 		fixture.Event(t, 5, `{"id":"e4","eventType":"refund.created","object":{"order":"o1"}}`),
 		fixture.Event(t, 6, fixture.Pack("e6", "p6", "u6", 1)),
 	}
-	c := connectedBy([]uint64{5})
+	c := connectedBy([]store.OutOfOrderEvent{{Seq: 5, Later: 7}}) // of which 7 is not read
 	var passes int
 	for grew := true; grew; passes++ {
 		grew = false

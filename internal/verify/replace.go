@@ -68,8 +68,8 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 	if len(recorded) == 0 {
 		return Settled{}, nil // another command has settled them
 	}
-	for _, seq := range recorded {
-		if !customers.hasMessage(seq) {
+	for _, e := range recorded {
+		if !customers.hasMessage(e.Seq) || !customers.hasMessage(e.Later) {
 			return Settled{}, errMoreConnected
 		}
 	}
@@ -84,7 +84,7 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 	if err := refold(ctx, s, tx, rules, customers, theirs); err != nil {
 		return Settled{}, err
 	}
-	return Settled{OutOfOrder: len(recorded) / 2, Events: len(theirs), Users: len(customers.named(tables.OfUser))}, nil
+	return Settled{OutOfOrder: len(recorded), Events: len(theirs), Users: len(customers.named(tables.OfUser))}, nil
 }
 
 // refold removes the customers' rows and writes those of a fold of their events.

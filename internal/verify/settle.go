@@ -71,11 +71,11 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 }
 
 func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *customers) (Settled, error) {
-	seeds, err := store.OutOfOrder(ctx, s.Tables.Pool(), s.Tables.Schema())
-	if err != nil || len(seeds) == 0 {
+	recorded, err := store.OutOfOrder(ctx, s.Tables.Pool(), s.Tables.Schema())
+	if err != nil || len(recorded) == 0 {
 		return Settled{}, err
 	}
-	customers.seed(seeds)
+	customers.seed(recorded)
 	if err := connect(ctx, s.Log, first, *at, customers); err != nil {
 		return Settled{}, err
 	}

@@ -214,11 +214,11 @@ func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64
 // only the customers that the recorded events connect. Where these are too many, it finds
 // none.
 func (v *Verify) outOfOrder(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions) (*customers, error) {
-	seeds, err := store.OutOfOrder(ctx, frozen.tx, frozen.schema.Name)
-	if err != nil || len(seeds) == 0 {
+	recorded, err := store.OutOfOrder(ctx, frozen.tx, frozen.schema.Name)
+	if err != nil || len(recorded) == 0 {
 		return connectedBy(nil), err
 	}
-	customers := connectedBy(seeds)
+	customers := connectedBy(recorded)
 	err = connect(ctx, v.Log, first, upto, customers)
 	if errors.Is(err, errTooConnected) {
 		v.Logger.WarnContext(ctx, "rows that differ are not told apart by their reason", "error", err)
