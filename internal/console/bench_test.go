@@ -99,7 +99,7 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 			at := received.Add(time.Duration(i) * 7 * time.Second)
 			part = append(part, events.Decode(events.Message{Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: at}))
 		}
-		require.NoError(b, bulk.Fold(ctx, part))
+		require.NoError(b, fixture.Fold(ctx, bulk, part))
 		if bulk.Full() || begin+batch >= count {
 			require.NoError(b, bulk.Save(ctx, part[len(part)-1].Seq, nil))
 		}

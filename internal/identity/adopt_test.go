@@ -35,7 +35,7 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	late := []events.Event{fixture.Event(t, 6, fixture.Pack("late", "late", "u1", 7))}
 	_, err = live.Apply(ctx, s, fixture.AnyMode, late, store.Advance{LogID: "log-1", From: everywhere(5), To: 6})
 	require.ErrorIs(t, err, store.ErrFenced)
-	require.ErrorIs(t, bulk.Fold(ctx, late), store.ErrFenced)
+	require.ErrorIs(t, fixture.Fold(ctx, bulk, late), store.ErrFenced)
 	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}, store.Advance{LogID: "log-2", From: everywhere(5), To: 6})
 	require.NoError(t, err)
 	require.EqualValues(t, 11, fixture.Number(ctx, t, s, "select balance from credits"))

@@ -255,7 +255,7 @@ func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.QuarantinedEvents{1: errors.New("refused")})
 	require.NoError(t, err)
 	defer bulk.Close()
-	require.NoError(t, bulk.Fold(ctx, batch))
+	require.NoError(t, fixture.Fold(ctx, bulk, batch))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"), "not before it is saved")
 	require.NoError(t, bulk.Save(ctx, 2, nil))
 	require.Zero(t, fixture.Number(ctx, t, next, "select count(*) from credits"))

@@ -34,7 +34,7 @@ func TestAnImplicitSubscriptionIsFoundAgainWhenItWasMerged(t *testing.T) {
 	for i, body := range log {
 		bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, uint64(len(log)), nil)
 		require.NoError(t, err)
-		folded, saved := bulk.Fold(ctx, []events.Event{fixture.Event(t, uint64(i+1), body)}), bulk.Save(ctx, uint64(i+1), nil)
+		folded, saved := fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, uint64(i+1), body)}), bulk.Save(ctx, uint64(i+1), nil)
 		bulk.Close()
 		require.NoError(t, folded)
 		require.NoError(t, saved)

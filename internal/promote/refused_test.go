@@ -111,7 +111,7 @@ func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 6, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
-	require.NoError(t, bulk.Fold(ctx, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}))
+	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}))
 	p := promotion(t, next)
 	p.CatchUp = func(context.Context, uint64) error { return nil }
 	require.ErrorIs(t, makeLive(ctx, next, p), ErrNotPromoted)
@@ -138,7 +138,7 @@ func TestHostileNamesAreNoSchemas(t *testing.T) {
 		require.NoError(t, odd.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
 		bulk, err := rebuild.NewBulk(ctx, odd, fixture.AnyMode, 1, nil)
 		require.NoError(t, err)
-		folded, saved := bulk.Fold(ctx, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), bulk.Save(ctx, 1, nil)
+		folded, saved := fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), bulk.Save(ctx, 1, nil)
 		bulk.Close()
 		require.NoError(t, folded)
 		require.NoError(t, saved)

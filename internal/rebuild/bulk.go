@@ -102,8 +102,9 @@ type Ahead struct {
 	of      *rowcache.Cache // that can take the rows; nil if nothing was read
 }
 
-// ReadAhead reads what FoldAhead needs for these events. It may run beside FoldAhead and Save, but
-// not beside another ReadAhead. The events must be folded in the order in which they were read.
+// ReadAhead reads what Fold needs for these events. It may run beside Fold and Save, but not beside
+// another ReadAhead. The events must be folded in the order in which they were read. Several small
+// batches in one call are quicker than a large one: their rows are read together.
 func (b *Bulk) ReadAhead(ctx context.Context, batches ...[]events.Event) (Ahead, error) {
 	b.boundary.Lock()
 	defer b.boundary.Unlock()
@@ -114,16 +115,9 @@ func (b *Bulk) ReadAhead(ctx context.Context, batches ...[]events.Event) (Ahead,
 	return Ahead{batches, rows, b.rows}, err
 }
 
-// Fold folds events that the tables do not have yet, in the order of the log. Several small
-// batches in one call are quicker than a large one: their rows are read together. The error
-// may be a store.RefusedError.
-func (b *Bulk) Fold(ctx context.Context, batches ...[]events.Event) error {
-	return b.FoldAhead(ctx, Ahead{batches: batches})
-}
-
-// FoldAhead is Fold for events whose rows were read. What was read before the last Save is read
-// again.
-func (b *Bulk) FoldAhead(ctx context.Context, ahead Ahead) (err error) {
+// Fold folds events that the tables do not have yet, in the order of the log. Rows that were read
+// before the last Save are read again. The error may be a store.RefusedError.
+func (b *Bulk) Fold(ctx context.Context, ahead Ahead) (err error) {
 	if err := b.begin(ctx); err != nil {
 		return err
 	}

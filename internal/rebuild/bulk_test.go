@@ -84,7 +84,7 @@ func (l *logReader) foldNext(ctx context.Context, r *rapid.T, most int) (folded 
 	}
 	next := l.ahead[0]
 	l.ahead = l.ahead[1:]
-	require.NoError(r, l.bulk.FoldAhead(ctx, next))
+	require.NoError(r, l.bulk.Fold(ctx, next))
 	for _, part := range next.batches {
 		folded += len(part)
 		clear(part)
@@ -182,7 +182,7 @@ func TestBulkGoesOnFromUnevenPositions(t *testing.T) {
 			end := min(begin+size, len(log))
 			for i := begin; i < end; i++ {
 				if log[i].Seq > at[i%fixture.Partitions] {
-					require.NoError(r, bulk.Fold(ctx, log[i:i+1]))
+					require.NoError(r, fixture.Fold(ctx, bulk, log[i:i+1]))
 				}
 			}
 			require.NoError(r, bulk.Save(ctx, uint64(end), nil))
@@ -222,7 +222,7 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 	defer bulk.Close()
 	for i, e := range log {
 		fixture.AnyMode.Fold(whole, e)
-		require.NoError(t, bulk.Fold(ctx, log[i:i+1]))
+		require.NoError(t, fixture.Fold(ctx, bulk, log[i:i+1]))
 		if i == 0 {
 			require.NoError(t, bulk.Save(ctx, 1, nil))
 		}
@@ -248,7 +248,7 @@ func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 				name := fmt.Sprintf("%0*d", length, count)
 				batch = append(batch, fixture.Event(t, uint64(count), fixture.Pack("e"+name, "p"+name, "u"+name, 1)))
 			}
-			require.NoError(t, bulk.Fold(ctx, batch))
+			require.NoError(t, fixture.Fold(ctx, bulk, batch))
 		}
 		return count
 	}
@@ -266,10 +266,10 @@ func TestAChunkThatIsCancelledSavesNothing(t *testing.T) {
 		bulk, err := NewBulk(whole, s, fixture.AnyMode, 1000, nil)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(whole)
-		require.NoError(t, bulk.Fold(ctx, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
+		require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
 		cancel()
 		for seq := uint64(2); err == nil && seq < 100; seq++ {
-			err = bulk.Fold(ctx, []events.Event{fixture.Event(t, seq, fixture.Pack(fmt.Sprintf("e%d", seq), "p", "u1", 1))})
+			err = fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, seq, fixture.Pack(fmt.Sprintf("e%d", seq), "p", "u1", 1))})
 		}
 		if err == nil {
 			err = bulk.Save(ctx, 100, nil)

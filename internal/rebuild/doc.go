@@ -3,5 +3,6 @@
 // memory (the row cache), some rows that are only ever added go out while the fold goes on,
 // and all of a chunk is one transaction.
 //
-//	pipeline: read, decode ─▶ Bulk.Fold ⇄ row cache ─▶ Bulk.Save: COPY, checkpoints, commit ─▶ indexes
+//	pipeline: read, decode ─▶ Bulk.ReadAhead: rows ─▶ Bulk.Fold ⇄ row cache
+//	  ─▶ Bulk.Save: COPY, checkpoints, commit ─▶ Bulk.Finish: indexes
 package rebuild

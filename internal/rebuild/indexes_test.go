@@ -140,9 +140,9 @@ func TestIndexesAreMadeAtTheEnd(t *testing.T) {
 	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 2, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
-	require.NoError(t, bulk.Fold(ctx, []events.Event{event(1)}))
+	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{event(1)}))
 	require.NoError(t, bulk.Save(ctx, 1, nil))
-	require.NoError(t, bulk.Fold(ctx, []events.Event{event(2)}))
+	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{event(2)}))
 	var made int
 	require.NoError(t, live.Pool().QueryRow(ctx, all, tables.NameList()).Scan(&made))
 	require.Zero(t, made)
@@ -167,7 +167,7 @@ func TestNoAutovacuumWorksOnTheTablesOfARebuild(t *testing.T) {
 		return fixture.Number(ctx, t, live, "select count(*) from pg_class where relnamespace = 'portal_next'::regnamespace and 'autovacuum_enabled=false' = any(reloptions)")
 	}
 	require.EqualValues(t, 1, without())
-	require.NoError(t, bulk.Fold(ctx, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
+	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
 	require.NoError(t, bulk.Save(ctx, 1, nil))
 	require.EqualValues(t, len(tables.NameList())+1, without())
 	require.NoError(t, bulk.Finish(ctx, false))
@@ -186,7 +186,7 @@ func TestLaterChunksWriteTheirRowsInOrder(t *testing.T) {
 	users := []string{"u0", "a user with a long name 2", "u1", "u", "a user with a long name 1", "u1", "b"}
 	for i, user := range users {
 		seq := uint64(i + 1)
-		require.NoError(t, bulk.Fold(ctx, []events.Event{fixture.Event(t, seq, fixture.Pack(fmt.Sprint("e", seq), fmt.Sprint("p", 9-seq), user, 1))}))
+		require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, seq, fixture.Pack(fmt.Sprint("e", seq), fmt.Sprint("p", 9-seq), user, 1))}))
 		if i == 0 {
 			require.NoError(t, bulk.Save(ctx, seq, nil))
 		}

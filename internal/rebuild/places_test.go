@@ -66,7 +66,7 @@ func newManyPages(t *testing.T) (m manyPages) {
 // fold folds a part of the log, from 1.
 func (m manyPages) fold(ctx context.Context, t *testing.T, bulk *Bulk, number int) {
 	t.Helper()
-	require.NoError(t, bulk.Fold(ctx, m.log[(number-1)*part:number*part]))
+	require.NoError(t, fixture.Fold(ctx, bulk, m.log[(number-1)*part:number*part]))
 }
 
 func (m manyPages) save(ctx context.Context, bulk *Bulk, number int) error {
@@ -117,7 +117,7 @@ func TestRowsAreFoundWhereverTheyAreMoved(t *testing.T) {
 			if disturbance == "vacuum" { // or else this shows nothing
 				require.Positive(t, fixture.Number(ctx, t, s, fmt.Sprintf("select count(*) from payment where provider_payment_id like 'q%%' and ctid < '(%d,0)'", pages-1)))
 			}
-			require.NoError(t, bulk.Fold(ctx, nil)) // reads the places of the last part
+			require.NoError(t, fixture.Fold(ctx, bulk, nil)) // reads the places of the last part
 			requirePlaces(ctx, t, s, bulk)
 			fixture.RequireTablesOf(ctx, t, s, m.whole)
 			fixture.RequireSound(ctx, t, s, len(m.log))
@@ -139,7 +139,7 @@ func TestRowsAreNotMovedUnderAChunk(t *testing.T) {
 				defer bulk.Close()
 				bulk.known.exact = byPlaces
 				m.foldAndSave(ctx, t, bulk, 1)
-				require.NoError(t, bulk.Fold(ctx, nil)) // which has read and written nothing
+				require.NoError(t, fixture.Fold(ctx, bulk, nil)) // which has read and written nothing
 				moved := make(chan error, 1)
 				go func() {
 					_, err := live.Pool().Exec(ctx, "vacuum full portal_next."+table)
@@ -201,7 +201,7 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 	m.foldAndSave(ctx, t, bulk, 2)
 	_, err = s.Pool().Exec(ctx, "delete from reversal where event_id = 'r2'")
 	require.NoError(t, err)
-	require.ErrorContains(t, bulk.Fold(ctx, nil), "150 rows were written to reversal, but it has 149 of them: somebody else has changed or deleted some")
+	require.ErrorContains(t, fixture.Fold(ctx, bulk, nil), "150 rows were written to reversal, but it has 149 of them: somebody else has changed or deleted some")
 	bulk.Close()
 
 	// Where another rebuild has gone on meanwhile, that is the reason.
@@ -211,9 +211,9 @@ func TestRowsThatAreGoneAreMissed(t *testing.T) {
 	other.Close()
 	other = m.open(ctx, t, s)
 	defer other.Close()
-	require.NoError(t, other.Fold(ctx, []events.Event{fixture.Event(t, 3*part+1, `{"id":"x","eventType":"refund.created","object":{"transaction":"q1"}}`)}))
+	require.NoError(t, fixture.Fold(ctx, other, []events.Event{fixture.Event(t, 3*part+1, `{"id":"x","eventType":"refund.created","object":{"transaction":"q1"}}`)}))
 	require.NoError(t, other.Save(ctx, 3*part+1, nil))
-	require.ErrorIs(t, bulk.Fold(ctx, nil), store.ErrFenced)
+	require.ErrorIs(t, fixture.Fold(ctx, bulk, nil), store.ErrFenced)
 }
 
 // A rebuild that has no more memory for the places of rows makes indexes, and goes on with them.

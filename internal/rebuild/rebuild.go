@@ -189,7 +189,7 @@ type folded struct {
 
 // fold folds what was read, of which last is the last batch.
 func (s *folded) fold(ctx context.Context, ahead Ahead, last *pipeline.Batch) error {
-	if s.failed = s.bulk.FoldAhead(ctx, ahead); s.failed == nil {
+	if s.failed = s.bulk.Fold(ctx, ahead); s.failed == nil {
 		s.end, s.digest = last.Seq(), last.Digest
 	}
 	return s.failed

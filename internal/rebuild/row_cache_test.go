@@ -216,7 +216,7 @@ func requireOneFoldFinding(ctx context.Context, t *testing.T, s *store.Store, ru
 		}
 		e := fixture.Event(t, uint64(i+1), body)
 		rules.Fold(whole, e)
-		require.NoError(t, bulk.Fold(ctx, []events.Event{e}))
+		require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{e}))
 	}
 	require.NoError(t, bulk.Save(ctx, 9, nil))
 	fixture.RequireTablesOf(ctx, t, s, whole)
