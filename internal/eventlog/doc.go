@@ -6,19 +6,27 @@
 // Append returns nil only when the message is durable. With the embedded server that is
 // after an fsync that began after the server's answer; all appends in flight share it.
 // With a cluster it is after the acknowledgement of its quorum. In both cases the stream's
-// settings must keep every event (settings.go). Read delivers every message from a
-// sequence on, in order, without gaps, as soon as it is durable. ReadUntil does the same
-// up to a second sequence. Both read the server's files if they can and it pays.
+// settings must keep every event (settings.go).
+//
+// Read delivers every message from a sequence on, in order, without gaps, as soon as it is durable.
+// It takes from the archive only what the server has removed. ReadUntil does the same up to a second
+// sequence. It takes what the archive has, and the rest from the server. Both read the server's files
+// instead of asking the server if they can and it pays.
 //
 //	log.go, connect.go  a connection to the stream
+//	stream.go           creates the stream, and never changes an existing one
+//	info.go             describes the stream, and counts the messages of a partition that wait
 //	append.go           writes an event (package appends: group commit)
 //	settings.go         the settings of a stream, and which of them keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable
-//	read.go             receives the messages as they come, after what the archive or the files have
-//	read_until.go       reads the server's files, or else receives the messages
+//	read.go             receives the messages as they come, after what only the archive has and a backlog in the files
+//	read_until.go       a read with an end; reads the server's files, or receives the messages
+//	sources.go          which of archive and server gives the next messages of such a read
+//	archived.go         the archive, opened when a reader needs it
 //	consumer.go         what a reader leaves on the server, and how it is removed
 //	embedded.go         the server inside this process
+//	restore.go          makes a lost log again
 //	trim.go             removes the oldest messages, which the archive has
 //	recover.go          the files are read before the server opens them
 //	probe.go            checks that it stores messages where blockstore expects them
