@@ -7,7 +7,8 @@
 // logged or passed on. No secret, signature or body is ever logged.
 //
 // Before the signature is verified, a stranger looks like the provider. So Listener bounds
-// the connections, and bodyMemory bounds the memory for bodies. If either runs short, the
-// slowest sender is evicted, but never a connection on which a delivery was verified. Every
-// error answer closes its connection.
+// the connections, and bodyMemory bounds the memory for large bodies. If connections run short,
+// the slowest unverified one is closed, and never one on which a delivery was verified. If memory
+// runs short, the body of the slowest sender is given up, those of verified connections last.
+// Every error answer closes its connection.
 package webhook
