@@ -55,9 +55,9 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 	return nil
 }
 
-// indexSettings gives enough memory to sort a million rows without files. There are as
-// many connections as cores, so Postgres needs no workers of its own. For the timeout of
-// locks see execWithRetry.
+// indexSettings gives enough memory to sort a million rows without files. A rebuild makes two
+// indexes at once, one on each of its connections. So Postgres uses no workers of its own: on two
+// cores they would compete. For the timeout of locks see execWithRetry.
 const indexSettings = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
 	set local lock_timeout = '300ms'`
 
