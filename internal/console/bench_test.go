@@ -23,6 +23,7 @@ import (
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -104,7 +105,7 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 			require.NoError(b, bulk.Save(ctx, part[len(part)-1].Seq, nil))
 		}
 	}
-	require.NoError(b, bulk.Finish(ctx, true))
+	require.NoError(b, bulk.Finish(ctx, tables.InUse))
 	return s
 }
 

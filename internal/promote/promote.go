@@ -10,6 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // Promotion makes the tables of a rebuild the live ones, while projectors and readers
@@ -55,7 +56,7 @@ func (p *Promotion) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err
 	}
-	p.LiveIndexes = true
+	p.Stage = tables.InUse
 	var info eventlog.Info
 	for round := range maxRounds {
 		var err error

@@ -215,13 +215,9 @@ func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	return nil
 }
 
-// Finish makes the missing indexes, and lets autovacuum work on the tables. If live is true, it also
-// makes the indexes that only live work needs. Before that the tables are complete, but slow to read.
-func (b *Bulk) Finish(ctx context.Context, live bool) error {
-	stage := tables.Complete
-	if live {
-		stage = tables.Live
-	}
+// Finish makes the missing indexes of the stage, and lets autovacuum work on the tables. Before that
+// the tables have all rows, but are slow to read.
+func (b *Bulk) Finish(ctx context.Context, stage tables.Stage) error {
 	if err := store.MakeIndexes(ctx, b.schema, stage, b.writes, b.reads); err != nil {
 		return err
 	}

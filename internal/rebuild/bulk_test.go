@@ -61,7 +61,7 @@ func finish(ctx context.Context, r *rapid.T, s *store.Store, rules projections.R
 	bulk, err := NewBulk(ctx, s, rules, 0, nil)
 	require.NoError(r, err)
 	defer bulk.Close()
-	require.NoError(r, bulk.Finish(ctx, true))
+	require.NoError(r, bulk.Finish(ctx, tables.InUse))
 }
 
 // logReader reads a log ahead of its fold, some events at a time.

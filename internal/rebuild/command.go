@@ -8,6 +8,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // Command builds the tables of a schema beside the live one. What is there already is
@@ -38,7 +39,9 @@ func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	if err := c.prepare(ctx, info, until); err != nil {
 		return store.Schema{}, err
 	}
-	c.LiveIndexes = c.LiveIndexes || c.asOf()
+	if c.asOf() {
+		c.Stage = tables.InUse
+	}
 	if err := c.Rebuild.Run(ctx, until); err != nil {
 		return store.Schema{}, c.Interrupted(ctx, err)
 	}

@@ -32,7 +32,7 @@ func TestTwoMakeTheIndexesAtOnce(t *testing.T) {
 			bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1, nil)
 			require.NoError(t, err)
 			defer bulk.Close()
-			both.Go(func() error { return bulk.Finish(ctx, true) })
+			both.Go(func() error { return bulk.Finish(ctx, tables.InUse) })
 		}
 		require.NoError(t, both.Wait())
 		require.Equal(t, fixture.KeysAndIndexes(ctx, t, live), strings.ReplaceAll(fixture.KeysAndIndexes(ctx, t, s), s.Schema()+".", "portal."))
@@ -52,7 +52,7 @@ func TestIndexesWaitForASessionThatWasLeftBehind(t *testing.T) {
 	require.NoError(t, err)
 	defer bulk.Close()
 	finished := make(chan error, 1)
-	go func() { finished <- bulk.Finish(ctx, false) }()
+	go func() { finished <- bulk.Finish(ctx, tables.Complete) }()
 	awaitWaiting(ctx, t, live, "relation = 'portal_next.reversal'::regclass")
 	require.NoError(t, left.Commit(ctx))
 	require.NoError(t, <-finished)
@@ -102,7 +102,7 @@ func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 					if c.analyze {
 						err = s.Analyze(ctx)
 					}
-					err = errors.Join(err, bulk.Finish(ctx, true))
+					err = errors.Join(err, bulk.Finish(ctx, tables.InUse))
 				}
 				prepared <- err
 			}()
@@ -147,7 +147,7 @@ func TestIndexesAreMadeAtTheEnd(t *testing.T) {
 	require.NoError(t, live.Pool().QueryRow(ctx, all, tables.NameList()).Scan(&made))
 	require.Zero(t, made)
 	require.NoError(t, bulk.Save(ctx, 2, nil))
-	require.NoError(t, bulk.Finish(ctx, false))
+	require.NoError(t, bulk.Finish(ctx, tables.Complete))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, keys))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.processed_event"))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, live, "select count(*) from portal_next.duplicate_event where stream_seq = 2"))
@@ -170,7 +170,7 @@ func TestNoAutovacuumWorksOnTheTablesOfARebuild(t *testing.T) {
 	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}))
 	require.NoError(t, bulk.Save(ctx, 1, nil))
 	require.EqualValues(t, len(tables.NameList())+1, without())
-	require.NoError(t, bulk.Finish(ctx, false))
+	require.NoError(t, bulk.Finish(ctx, tables.Complete))
 	require.EqualValues(t, 1, without())
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/pipeline"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // Log is what a rebuild needs of the event log.
@@ -36,9 +37,9 @@ type Rebuild struct {
 	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
-	UpTo        identity.Positions                 // later messages are left out; nil: none are
-	Look        func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
-	LiveIndexes bool                               // for tables that become live, or that people look at: the indexes that no rebuild needs are made, too
+	UpTo  identity.Positions                 // later messages are left out; nil: none are
+	Look  func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
+	Stage tables.Stage                       // whose indexes are made at the end
 
 	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
 	// is made at the end.
@@ -142,7 +143,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	switch {
 	case r.Scratch:
 	case err == nil:
-		err = bulk.Finish(ctx, r.LiveIndexes)
+		err = bulk.Finish(ctx, r.Stage)
 	default:
 		_ = r.save(work, &s) // so that it need not be folded again
 	}

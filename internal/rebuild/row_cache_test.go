@@ -127,7 +127,7 @@ func foldInStyle(ctx context.Context, r *rapid.T, s *store.Store, rules projecti
 		case "finish":
 			require.NoError(r, bulk.Save(ctx, uint64(at), nil))
 			saved = at
-			require.NoError(r, bulk.Finish(ctx, rapid.Bool().Draw(r, "live")))
+			require.NoError(r, bulk.Finish(ctx, rapid.SampledFrom([]tables.Stage{tables.Complete, tables.InUse}).Draw(r, "stage")))
 		case "give up":
 			return saved
 		}

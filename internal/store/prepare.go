@@ -87,7 +87,7 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	if s.schema != LiveSchema {
 		return nil // a rebuild fills the tables first
 	}
-	return EnsureIndexes(ctx, tx, s.schema, tables.Live)
+	return EnsureIndexes(ctx, tx, s.schema, tables.InUse)
 }
 
 // MakeTables creates the schema with empty tables and without indexes. search_path is that

@@ -19,11 +19,11 @@ type Index struct {
 type Stage int
 
 const (
-	// Complete: a rebuild has ended, or live work has begun. These indexes find rows, and keep keys unique.
+	// Complete: a rebuild has ended. Its indexes find the rows that a fold needs, and keep keys unique.
 	Complete Stage = iota
-	// Live: the tables are looked at, by explain and the console, for out-of-order events and
-	// invitations.
-	Live
+	// InUse: the tables are live, or people look at them as of a message. Its indexes find rows for the
+	// out-of-order events of live work, for explain and for the console.
+	InUse
 )
 
 // indexOn declares an index of a table.

@@ -64,7 +64,7 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err := store.MakeTables(ctx, tx, store.TransientSchema, rules.Extras); err != nil {
 		return nil, err
 	}
-	if err := store.EnsureIndexes(ctx, tx, store.TransientSchema, tables.Live); err != nil {
+	if err := store.EnsureIndexes(ctx, tx, store.TransientSchema, tables.InUse); err != nil {
 		return nil, err
 	}
 	should, _, err := definitions(ctx, tx, store.TransientSchema)

@@ -121,7 +121,7 @@ func TestAKeyThatTablesAsOfAMessageLackIsNamed(t *testing.T) {
 	connection, err := s.Pool().Acquire(ctx)
 	require.NoError(t, err)
 	defer connection.Release()
-	require.NoError(t, store.MakeIndexes(ctx, s.Schema(), tables.Live, connection))
+	require.NoError(t, store.MakeIndexes(ctx, s.Schema(), tables.InUse, connection))
 	_, err = s.Pool().Exec(ctx, "update checkpoint set position = 2")
 	require.NoError(t, err)
 	require.Empty(t, definitionsOf(ctx, t, s))
