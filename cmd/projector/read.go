@@ -19,7 +19,8 @@ type readFlags struct {
 // readTimeout limits how long a frozen reader holds a snapshot or waits for a lock.
 const readTimeout = 10 * time.Second
 
-// databaseTimeout limits the wait for a private Postgres that another process runs.
+// databaseTimeout limits the wait until the database answers for the first time. A private Postgres
+// may be starting still, by this process or another.
 const databaseTimeout = 15 * time.Second
 
 var errNoAnswer = errors.New("the database does not answer")
