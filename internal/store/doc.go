@@ -1,4 +1,10 @@
 // Package store has what all work on Postgres shares: connections, the live and candidate
 // schemas of derived tables, the durable schema payfold, checkpoints, locks, and the
 // quarantine of events that the database refuses.
+//
+// A checkpoint here is the position of a partition in the log. A signed checkpoint of the log is in
+// package proof.
+//
+// Quarantined events are called poison in SQL, JSON and metrics, and out-of-order events disorder.
+// Operators and dashboards rely on these names, so they stay.
 package store
