@@ -44,8 +44,9 @@ type Rebuild struct {
 	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
 	// is made at the end.
 	Scratch bool
-	// More, only with Scratch, is asked once, when everything is folded: up to where to go on, as
-	// UpTo says it. What follows is part of the last transaction, and needs no indexes unless that begins with it. May be nil.
+	// More may be set only with Scratch. Run calls it once, after the messages up to until are folded.
+	// It returns the new UpTo. The messages up to there are folded, too, into the transaction that is
+	// open then, if one is.
 	More func(context.Context) (identity.Positions, error)
 
 	quarantine store.Quarantine
@@ -128,26 +129,27 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	fold := func(until uint64) error {
 		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, Most: size, Decode: r.decode(at)})
 	}
-	err = fold(until)
-	if err == nil && r.More != nil {
-		if r.UpTo, err = r.More(ctx); err == nil {
-			err = bulk.Requarantine(ctx)
-		}
-		if err == nil {
-			err = fold(r.UpTo.Most())
-		}
+	if err = fold(until); err == nil && r.More != nil {
+		err = r.foldMore(ctx, bulk, fold)
 	}
-	if err == nil {
-		err = r.save(work, &s)
+	if err == nil || !r.Scratch { // what was folded before an error need not be folded again
+		err = cmp.Or(err, r.save(work, &s))
 	}
-	switch {
-	case r.Scratch:
-	case err == nil:
+	if err == nil && !r.Scratch {
 		err = bulk.Finish(ctx, r.Stage)
-	default:
-		_ = r.save(work, &s) // so that it need not be folded again
 	}
 	return s.begin, err
+}
+
+// foldMore folds the messages up to where More says.
+func (r *Rebuild) foldMore(ctx context.Context, bulk *Bulk, fold func(until uint64) error) (err error) {
+	if r.UpTo, err = r.More(ctx); err != nil {
+		return err
+	}
+	if err := bulk.Requarantine(ctx); err != nil {
+		return err
+	}
+	return fold(r.UpTo.Most())
 }
 
 // foldUntil folds all messages of the pipeline, and commits each time when a chunk is full. work is
