@@ -127,19 +127,7 @@ func (s *Cache) listNames(batch []events.Event) {
 		}
 	}
 	for i := range batch {
-		e := &batch[i]
-		if !projections.HasEffect(e.Type) {
-			continue
-		}
-		add(e.Transaction)
-		add(e.Order)
-		if !projections.IsReversal(e.Type) {
-			add(e.SubscriptionID)
-			add(e.UserID)
-			if projections.StartsSubscription(e) {
-				add(tables.PaymentsOf(e.SubscriptionID))
-			}
-		}
+		tables.EachCacheName(&batch[i], add)
 	}
 }
 

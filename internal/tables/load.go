@@ -144,19 +144,9 @@ func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
 // namesIn returns the names in some events.
 func namesIn(batch []events.Event) wantedNames {
 	names := wantedNames{}
-	for _, e := range batch {
-		EachName(e, func(kind NameKind, name string) {
-			if kind != OfPayment { // payments have two kinds of names, which are looked for apart
-				names.add(kind, name)
-			}
-		})
-		if projections.HasEffect(e.Type) {
-			names.add(ofTransaction, e.Transaction)
-			names.add(ofOrder, e.Order)
-		}
-		if projections.StartsSubscription(&e) {
-			names.add(ofStartedSubscription, e.SubscriptionID)
-		}
+	for i := range batch {
+		names.add(OfEvent, batch[i].ID)
+		eachRowName(&batch[i], names.add)
 	}
 	return names
 }

@@ -28,16 +28,38 @@ const (
 // may be empty.
 func EachName(e events.Event, do func(NameKind, string)) {
 	do(OfEvent, e.ID)
+	eachRowName(&e, func(kind NameKind, name string) {
+		switch kind {
+		case ofTransaction, ofOrder:
+			do(OfPayment, name)
+		case ofStartedSubscription:
+		default:
+			do(kind, name)
+		}
+	})
+}
+
+// EachCacheName calls do with every name by which the fold of an event looks for rows in the row
+// cache. A name may be empty.
+func EachCacheName(e *events.Event, do func(name string)) {
+	eachRowName(e, func(kind NameKind, name string) { do(kind.InCache(name)) })
+}
+
+// eachRowName is EachName without the event's id, for the kinds that lookups have.
+func eachRowName(e *events.Event, do func(NameKind, string)) {
 	if !projections.HasEffect(e.Type) {
 		return
 	}
-	do(OfPayment, e.Transaction)
-	do(OfPayment, e.Order)
+	do(ofTransaction, e.Transaction)
+	do(ofOrder, e.Order)
 	if projections.IsReversal(e.Type) {
 		return
 	}
 	do(OfSubscription, e.SubscriptionID)
 	do(OfUser, e.UserID)
+	if projections.StartsSubscription(e) {
+		do(ofStartedSubscription, e.SubscriptionID)
+	}
 }
 
 // InCache returns the name that the rows have in the row cache, which a name of this kind leads to.
