@@ -73,10 +73,7 @@ func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
 // fold folds the events of these messages. It may run while the batch before is written. After
 // an error the backlog must not be used any more; it may be a store.RefusedError.
 func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
-	batch := make([]events.Event, len(messages))
-	for i, m := range messages {
-		batch[i] = events.Decode(m.Message)
-	}
+	batch := decoded(messages)
 	read, err := b.cache.Read(ctx, batch)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (f *follower) receive(ctx context.Context, m events.Message, traceParent st
 func (f *follower) apply(ctx context.Context) error {
 	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()
-	defer f.dropBacklog()
+	defer f.awaitWrite()
 	for {
 		var written <-chan error // nil, which never receives, where nothing is written
 		if f.writing != nil {
@@ -221,7 +221,7 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	p, began := f.projector, time.Now()
-	fresh, traced, from := f.fresh(batch)
+	fresh, from := f.fresh(batch)
 	delivered, digest := f.delivered, f.digest
 	if len(batch) > 0 {
 		last := batch[len(batch)-1]
@@ -236,19 +236,19 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 		}
 	}
 	if len(from) > 0 {
-		result, err := Apply(ctx, p.Store, p.Rules, fresh, store.Advance{
+		result, err := Apply(ctx, p.Store, p.Rules, decoded(fresh), store.Advance{
 			LogID: f.logID, From: from, To: delivered, Digest: digest, Quarantined: p.quarantine.Pending,
 		})
 		if err != nil {
 			return err
 		}
-		for _, event := range fresh {
-			if p.quarantine.Committed(ctx, p.Logger, event.Seq) {
+		for _, m := range fresh {
+			if p.quarantine.Committed(ctx, p.Logger, m.Seq) {
 				p.metrics.quarantined.Inc()
 			}
 		}
 		p.observe(ctx, result, began, delivered)
-		p.trace(traced, result, len(fresh), began)
+		p.trace(fresh, result, began)
 	}
 	for partition := range from {
 		f.at[partition] = delivered
@@ -260,20 +260,25 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 	return nil
 }
 
-// fresh decodes the messages of the share that are not applied yet. It returns them with
-// those of them that are traced, and the positions of their partitions.
-func (f *follower) fresh(batch []message) (fresh []events.Event, traced []message, from map[int]uint64) {
-	fresh, from = make([]events.Event, 0, len(batch)), map[int]uint64{}
+// fresh returns the messages of the share that are not applied yet, and the positions of their
+// partitions.
+func (f *follower) fresh(batch []message) (fresh []message, from map[int]uint64) {
+	fresh, from = make([]message, 0, len(batch)), map[int]uint64{}
 	for _, m := range batch {
 		if position, mine := f.at[m.Partition]; mine && m.Seq > position {
-			fresh = append(fresh, events.Decode(m.Message))
+			fresh = append(fresh, m)
 			from[m.Partition] = position
-			if m.delivery != nil {
-				traced = append(traced, m)
-			}
 		}
 	}
-	return fresh, traced, from
+	return fresh, from
+}
+
+func decoded(messages []message) []events.Event {
+	batch := make([]events.Event, len(messages))
+	for i, m := range messages {
+		batch[i] = events.Decode(m.Message)
+	}
+	return batch
 }
 
 func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {

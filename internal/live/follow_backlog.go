@@ -107,7 +107,7 @@ func (f *follower) written() {
 // account counts what a committed batch has done and frees its memory.
 func (f *follower) account(ctx context.Context, folded *foldedBatch) {
 	f.projector.observe(ctx, folded.result, folded.began, folded.last().Seq)
-	f.projector.trace(folded.traced(), folded.result, len(folded.messages), folded.began)
+	f.projector.trace(folded.messages, folded.result, folded.began)
 	f.release(folded.messages)
 }
 
@@ -122,8 +122,8 @@ func (f *follower) endBacklog(ctx context.Context) error {
 	return nil
 }
 
-// dropBacklog waits until nothing is written any more.
-func (f *follower) dropBacklog() {
+// awaitWrite waits until nothing is written any more.
+func (f *follower) awaitWrite() {
 	if f.writing != nil {
 		<-f.backlog.result
 	}

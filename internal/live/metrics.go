@@ -106,7 +106,7 @@ func (m *metrics) observe(result Result, began time.Time, position uint64) {
 		m.events.WithLabelValues(e.Outcome, e.Reason).Inc()
 		m.latency.Observe(now.Sub(e.ReceivedAt).Seconds())
 	}
-	m.events.WithLabelValues("duplicate_event", "").Add(float64(result.Duplicates))
+	m.events.WithLabelValues(outcomeDuplicate, "").Add(float64(result.Duplicates))
 	m.outOfOrder.Add(float64(result.OutOfOrder))
 	m.position.Set(float64(position))
 }

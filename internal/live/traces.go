@@ -25,15 +25,6 @@ func (p *Projector) traced(m events.Message, traceParent string) message {
 	return message{m, traces.Recorded(traceParent)}
 }
 
-func (b *foldedBatch) traced() (traced []message) {
-	for _, m := range b.messages {
-		if m.delivery != nil {
-			traced = append(traced, m)
-		}
-	}
-	return traced
-}
-
 // maxTraced bounds the spans of one batch: a span keeps 128 links, and the queue of spans to
 // export has room for 2,048.
 const maxTraced = 100
@@ -41,9 +32,15 @@ const maxTraced = 100
 // outcomeDuplicate is that of a message that is a row of duplicate_event.
 const outcomeDuplicate = "duplicate_event"
 
-// trace records what a committed batch has done with its traced messages. Each gets a span in
-// the trace of its delivery. One span of the batch, a trace of its own, links to all of them.
-func (p *Projector) trace(traced []message, result Result, size int, began time.Time) {
+// trace records what a committed batch has done with those of its messages that are traced. Each gets
+// a span in the trace of its delivery. One span of the batch, a trace of its own, links to all of them.
+func (p *Projector) trace(messages []message, result Result, began time.Time) {
+	var traced []message
+	for _, m := range messages {
+		if m.delivery != nil {
+			traced = append(traced, m)
+		}
+	}
 	if len(traced) == 0 {
 		return
 	}
@@ -64,7 +61,7 @@ func (p *Projector) trace(traced []message, result Result, size int, began time.
 		return
 	}
 	_, batch := p.Tracer.Always.Start(context.Background(), "batch", trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("messaging.batch.message_count", size)))
+		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(messages))))
 	for _, span := range spans {
 		span.AddLink(trace.Link{SpanContext: batch.SpanContext()})
 		span.End(ended)
