@@ -43,7 +43,7 @@ func TestTwoProjectorsAtOnceGiveTheTablesOfOneFold(t *testing.T) {
 		}
 		writeTogether(ctx, t, s, rules, last[1], last[0])
 		if fixture.Number(ctx, t, s, "with gone as (delete from payfold.disorder returning 1) select count(*) from gone") == 0 {
-			fixture.RequireRows(ctx, r, s, tables.CreditBalances, whole.Credits.Inserted())
+			fixture.RequireRows(ctx, r, s, tables.Credits, whole.Credits.Inserted())
 		} // otherwise settle folds the two again
 	})
 }
@@ -99,6 +99,6 @@ func TestAPaidEventAndTheCheckoutThatCompletesItMeet(t *testing.T) {
 		})
 		require.NotEmpty(t, whole.Ledger.Inserted())
 		writeTogether(ctx, t, s, fixture.Sold, log[first], log[1-first])
-		fixture.RequireRows(ctx, t, s, tables.CreditBalances, whole.Credits.Inserted())
+		fixture.RequireRows(ctx, t, s, tables.Credits, whole.Credits.Inserted())
 	}
 }

@@ -201,7 +201,7 @@ func (o *EventRows) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) 
 	}
 	switch kind {
 	case projections.KindOneTime:
-		o.Credits, err = tables.CreditBalances.Row(ctx, tx, "where user_id = $1", user)
+		o.Credits, err = tables.Credits.Row(ctx, tx, "where user_id = $1", user)
 	case projections.KindPro:
 		o.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", user)
 	}

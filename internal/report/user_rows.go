@@ -76,7 +76,7 @@ func (o *UserRows) read(ctx context.Context, tx pgx.Tx, before int64, limit int)
 		"stream_seq desc, subscription_id", limit, o.User); err != nil {
 		return err
 	}
-	if o.Credits, err = tables.CreditBalances.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
+	if o.Credits, err = tables.Credits.Row(ctx, tx, "where user_id = $1", o.User); err != nil {
 		return err
 	}
 	if o.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", o.User); err != nil {

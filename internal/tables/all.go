@@ -10,7 +10,7 @@ import (
 // comes before subscription_state, because a transaction that adds a subscription of a
 // user also writes the user's row of subscription.
 var All = []AnyTable{
-	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, CreditBalances, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
+	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, Credits, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
 	RevenueByDay,
 }
 

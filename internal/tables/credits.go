@@ -9,8 +9,8 @@ import (
 //go:embed credits.sql
 var creditsDDL string
 
-// CreditBalances has the balance of each user's credit packs.
-var CreditBalances = &Table[projections.Credits]{
+// Credits has the balance of each user's credit packs.
+var Credits = &Table[projections.Credits]{
 	Definition: Definition{
 		Name: "credits", DDL: creditsDDL, Key: OfUser, NameColumns: []string{"user_id"},
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},

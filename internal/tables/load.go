@@ -82,10 +82,10 @@ func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []str
 }
 
 // lookUp sends the queries and those of all tables for this step. The names of linked rows
-// are added to next.
-func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, next wantedNames) error {
+// are added to wanted.
+func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, wanted wantedNames) error {
 	for _, t := range All {
-		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, at: l.At, names: names, found: next, batch: queries})
+		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, at: l.At, names: names, wanted: wanted, batch: queries})
 	}
 	if queries.Len() == 0 {
 		return nil

@@ -30,13 +30,13 @@ const (
 
 // loading is one step of a load. The queries of all tables are sent together.
 type loading struct {
-	step  loadStep
-	state *projections.State
-	lock  bool                    // whether the rows are locked
-	names func(NameKind) []string // those to look for
-	at    RowPlaces               // nil: rows are found by indexes
-	found wantedNames             // gets the names of linked rows
-	batch *pgx.Batch              // gets the queries
+	step   loadStep
+	state  *projections.State
+	lock   bool                    // whether the rows are locked
+	names  func(NameKind) []string // those to look for
+	at     RowPlaces               // nil: rows are found by indexes
+	wanted wantedNames             // gets the names of linked rows, for the next steps
+	batch  *pgx.Batch              // gets the queries
 }
 
 // find returns the arguments of a query for the rows; none where there is no name.

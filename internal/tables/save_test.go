@@ -21,7 +21,7 @@ func withCredits(t *testing.T) (context.Context, *pgx.Conn) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	RegisterArrays(db.TypeMap())
-	_, err = db.Exec(ctx, "create schema portal; "+CreditBalances.DDL)
+	_, err = db.Exec(ctx, "create schema portal; "+Credits.DDL)
 	require.NoError(t, err)
 	return ctx, db
 }
@@ -30,7 +30,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 	t.Parallel()
 	ctx, db := withCredits(t)
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
-		written := changes[projections.Credits]{table: "credits", columns: CreditBalances.Columns()}
+		written := changes[projections.Credits]{table: "credits", columns: Credits.Columns()}
 		for i := range count {
 			user := fmt.Sprint("u_", i)
 			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})
@@ -52,7 +52,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 func TestAnyNumberOfRowsIsRemoved(t *testing.T) {
 	t.Parallel()
 	ctx, db := withCredits(t)
-	columns := CreditBalances.Columns()
+	columns := Credits.Columns()
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
 		var rows []projections.Credits
 		for i := range count + 2 { // two of them stay
@@ -66,13 +66,13 @@ func TestAnyNumberOfRowsIsRemoved(t *testing.T) {
 		})
 		require.NoError(t, err)
 		at := map[string]Place{}
-		require.NoError(t, CreditBalances.EachPlace(ctx, db, AllPages, "", func(place Place, names RowNames) {
+		require.NoError(t, Credits.EachPlace(ctx, db, AllPages, "", func(place Place, names RowNames) {
 			at[strings.Clone(names[0])] = place
 		}))
 		require.Len(t, at, len(rows))
 		remove := func(rows []projections.Credits, places func(name string) []Place) error {
 			return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-				return CreditBalances.RemoveRows(ctx, tx, func(yield func(row []byte) bool) {
+				return Credits.RemoveRows(ctx, tx, func(yield func(row []byte) bool) {
 					for i := range rows {
 						if !yield(appendRow(nil, columns, &rows[i])) {
 							return

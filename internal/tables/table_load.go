@@ -46,7 +46,7 @@ func (t *Table[R]) load(l loading, row *R) {
 		return
 	}
 	for _, to := range t.links(row) {
-		l.found.add(to.kind, to.Name)
+		l.wanted.add(to.kind, to.Name)
 	}
 }
 

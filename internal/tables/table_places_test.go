@@ -16,7 +16,7 @@ func TestNamesAreMadeOfTheirColumns(t *testing.T) {
 	requireNamesOfColumns(t, Payments)
 	requireNamesOfColumns(t, SubscriptionStates)
 	requireNamesOfColumns(t, CurrentSubscriptions)
-	requireNamesOfColumns(t, CreditBalances)
+	requireNamesOfColumns(t, Credits)
 	requireNamesOfColumns(t, Licenses)
 	requireNamesOfColumns(t, Reversals)
 	requireNamesOfColumns(t, LedgerLines)
