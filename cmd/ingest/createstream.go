@@ -28,7 +28,7 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 // stream do not keep every event.
 func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
-	log, err := eventlog.Connect(cluster(&c.Common, logger))
+	log, err := eventlog.Connect(logConfig(&c.Common, logger))
 	if err != nil {
 		return err
 	}

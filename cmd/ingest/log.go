@@ -15,8 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// cluster returns where the stream is if NATS_URL is set; otherwise the folder of the log is missing.
-func cluster(c *cli.Common, logger *slog.Logger) eventlog.Config {
+// logConfig returns how to reach the log. Of an embedded one the folder is missing.
+func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, Stream: c.NATSStream, Logger: logger}
 }
 
@@ -26,7 +26,7 @@ const logTimeout = 10 * time.Second
 // readLog connects to the log as its readers do, and waits until it answers. place is nil if only
 // what the log's server has is to be read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
-	config := cluster(c, c.QuietLogger(stderr))
+	config := logConfig(c, c.QuietLogger(stderr))
 	config.DataDir, config.Archive = c.DataDir, place
 	log, err := eventlog.Connect(config)
 	if err != nil {
@@ -46,7 +46,7 @@ const startTimeout = 30 * time.Second
 // openLog starts the embedded log or connects to the cluster. The second result closes it.
 func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
-		config := cluster(&c.Common, logger)
+		config := logConfig(&c.Common, logger)
 		config.Whole = c.Keep.All()
 		log, err := eventlog.Connect(config)
 		if err != nil {

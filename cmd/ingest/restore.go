@@ -89,7 +89,7 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	case c.NATSURL == "":
 		return restore.Embedded(ctx, config, c.DataDir, logger)
 	}
-	log, err := eventlog.Connect(cluster(&c.Common, logger))
+	log, err := eventlog.Connect(logConfig(&c.Common, logger))
 	if err != nil {
 		return restore.Result{}, err
 	}
