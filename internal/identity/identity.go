@@ -31,6 +31,15 @@ const callTimeout = 2 * time.Second
 // partition up to it.
 type Positions []uint64
 
+// PositionsOf returns the positions of a log's partitions, 0 for those that at does not have.
+func PositionsOf(at map[int]uint64, partitions int) Positions {
+	p := make(Positions, partitions)
+	for partition, position := range at {
+		p[partition] = position
+	}
+	return p
+}
+
 // LeastOf returns the lowest position of the partitions in share; 0 if share is empty.
 func (p Positions) LeastOf(share []int) uint64 {
 	var least uint64

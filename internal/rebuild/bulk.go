@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
@@ -74,13 +73,7 @@ func (b *Bulk) StandAt(positions []uint64) bool {
 	return len(positions) == len(b.positions)
 }
 
-func (b *Bulk) least() uint64 {
-	least := uint64(math.MaxUint64)
-	for _, position := range b.positions {
-		least = min(least, position)
-	}
-	return least
-}
+func (b *Bulk) least() uint64 { return slices.Min(slices.Collect(maps.Values(b.positions))) }
 
 // Close discards what is not saved.
 func (b *Bulk) Close() {

@@ -70,11 +70,7 @@ func (s *snapshot) positions(ctx context.Context, partitions int) (identity.Posi
 	if err != nil {
 		return nil, err
 	}
-	list := make(identity.Positions, partitions)
-	for partition, position := range at {
-		list[partition] = position
-	}
-	return list, nil
+	return identity.PositionsOf(at, partitions), nil
 }
 
 // Difference is a row that differs from the row of the new fold.

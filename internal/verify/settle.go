@@ -103,10 +103,7 @@ func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *cu
 	if err != nil {
 		return nil, err
 	}
-	upto := make(identity.Positions, len(*at))
-	for partition, position := range positions {
-		upto[partition] = position
-	}
+	upto := identity.PositionsOf(positions, len(*at))
 	grew, err := connectOnce(ctx, s.Log, at.Least()+1, *at, upto, customers)
 	if err != nil {
 		return nil, err
