@@ -22,8 +22,8 @@ type Adopted struct {
 }
 
 // AdoptLog makes the store's tables continue with another log. That must begin right after
-// the newest message that the tables have. The error is ErrNotAdopted if it does not, or is
-// the log of the tables already.
+// the newest message that the tables have. The error is ErrNotAdopted if it does not, has
+// another number of partitions than the tables, or is the log of the tables already.
 func AdoptLog(ctx context.Context, log log, s *store.Store) (Adopted, error) {
 	info, err := log.Info(ctx)
 	if err != nil {
