@@ -17,6 +17,12 @@ var (
 	Fold     = fold
 )
 
+// What a member does when it has fewer partitions, and when it ends.
+var (
+	ReleaseLeases = releaseLeases
+	Leave         = leave
+)
+
 // HeartbeatOnce is heartbeat.
 func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	return p.heartbeat(ctx, partitions)

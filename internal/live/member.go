@@ -23,8 +23,8 @@ type Membership struct {
 	Leases  map[int]string // partition → owner; without expired leases
 }
 
-// HeartbeatInterval is how often a member must send a heartbeat.
-func HeartbeatInterval(leaseTime time.Duration) time.Duration { return min(leaseTime/5, time.Second) }
+// heartbeatInterval is how often a member must send a heartbeat.
+func heartbeatInterval(leaseTime time.Duration) time.Duration { return min(leaseTime/5, time.Second) }
 
 // Heartbeat renews this member and its leases, and evicts expired members. The first
 // heartbeat makes the store's owner a member. All statements are one implicit transaction,
@@ -38,7 +38,7 @@ func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
 	batch.Queue(`insert into payfold.member (owner, last_seen) values ($1, clock_timestamp())
 		on conflict (owner) do update set last_seen = excluded.last_seen`, s.Owner())
 	batch.Queue("update payfold.lease set expires_at = clock_timestamp() + $2::interval where owner = $1", s.Owner(), s.LeaseTime())
-	batch.Queue(evictMembersSQL, s.Owner(), store.ApplicationName, s.LeaseTime(), HeartbeatInterval(s.LeaseTime()))
+	batch.Queue(evictMembersSQL, s.Owner(), store.ApplicationName, s.LeaseTime(), heartbeatInterval(s.LeaseTime()))
 	batch.Queue("select owner from payfold.member order by owner").Query(func(rows pgx.Rows) (err error) {
 		now.Members, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
@@ -71,16 +71,16 @@ func TakeLeases(ctx context.Context, s *store.Store, partitions []int) ([]int, e
 	return taken, nil
 }
 
-// ReleaseLeases gives up the leases of these partitions.
-func ReleaseLeases(ctx context.Context, s *store.Store, partitions []int) error {
+// releaseLeases gives up the leases of these partitions.
+func releaseLeases(ctx context.Context, s *store.Store, partitions []int) error {
 	if _, err := s.Pool().Exec(ctx, "delete from payfold.lease where owner = $1 and partition = any($2)", s.Owner(), partitions); err != nil {
 		return fmt.Errorf("release leases: %w", err)
 	}
 	return nil
 }
 
-// Leave gives up all leases of this member and its membership.
-func Leave(ctx context.Context, s *store.Store) error {
+// leave gives up all leases of this member and its membership.
+func leave(ctx context.Context, s *store.Store) error {
 	batch := &pgx.Batch{}
 	batch.Queue("delete from payfold.lease where owner = $1", s.Owner())
 	batch.Queue("delete from payfold.member where owner = $1", s.Owner())

@@ -223,7 +223,7 @@ func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surpl
 func (p *Projector) release(ctx context.Context, partitions []int) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return ReleaseLeases(ctx, p.Store, partitions)
+	return releaseLeases(ctx, p.Store, partitions)
 }
 
 // leave gives up the leases at once, also after ctx has ended. Where it fails, the leases
@@ -232,7 +232,7 @@ func (p *Projector) leave(ctx context.Context) {
 	p.metrics.partitions.Set(0)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	if err := Leave(ctx, p.Store); err != nil {
+	if err := leave(ctx, p.Store); err != nil {
 		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
 	}
 }
@@ -258,7 +258,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	defer cancel()
 	ended, logID := make(chan error, 1), info.LogID
 	go func() { ended <- p.follow(following, logID, share, positions) }()
-	ticker := time.NewTicker(HeartbeatInterval(p.Store.LeaseTime()))
+	ticker := time.NewTicker(heartbeatInterval(p.Store.LeaseTime()))
 	defer ticker.Stop()
 	for {
 		select {
