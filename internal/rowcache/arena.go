@@ -6,28 +6,29 @@ type arena struct {
 	from     *memory
 }
 
-type place struct{ segment, from, length uint32 }
+// span says where some bytes are in an arena.
+type span struct{ segment, from, length uint32 }
 
-func (a *arena) put(b []byte) place {
+func (a *arena) put(b []byte) span {
 	last := len(a.segments) - 1
 	if last < 0 || cap(a.segments[last])-len(a.segments[last]) < len(b) {
 		a.segments = append(a.segments, a.from.segment(len(b)))
 		last++
 	}
-	p := place{uint32(last), uint32(len(a.segments[last])), uint32(len(b))}
+	at := span{uint32(last), uint32(len(a.segments[last])), uint32(len(b))}
 	a.segments[last] = append(a.segments[last], b...)
-	return p
+	return at
 }
 
-func (a *arena) at(p place) []byte { return a.segments[p.segment][p.from : p.from+p.length] }
+func (a *arena) at(s span) []byte { return a.segments[s.segment][s.from : s.from+s.length] }
 
-// replace puts b where p was, if there is room.
-func (a *arena) replace(p place, b []byte) place {
-	if len(b) > int(p.length) {
+// replace puts b where s is, if there is room.
+func (a *arena) replace(s span, b []byte) span {
+	if len(b) > int(s.length) {
 		return a.put(b)
 	}
-	p.length = uint32(copy(a.at(p), b))
-	return p
+	s.length = uint32(copy(a.at(s), b))
+	return s
 }
 
 // memory returns segments. It prepares the next one beside the fold, because the first access

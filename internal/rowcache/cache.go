@@ -32,9 +32,9 @@ type Cache struct {
 
 // entry is a row under one of its names.
 type entry struct {
-	table uint32 // its number
-	row   uint32
-	next  uint32 // the entry before it under that name, counted from 1
+	table  uint32 // its number
+	row    uint32
+	before uint32 // the entry before it under that name, counted from 1
 }
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -143,7 +143,7 @@ func (s *Cache) loadHashed(state *projections.State, name string, hash uint64) {
 	for at := s.names.newest(hash); at != 0; {
 		e := s.entry(at)
 		s.tables[e.table].load(state, e.row, name)
-		at = e.next
+		at = e.before
 	}
 }
 

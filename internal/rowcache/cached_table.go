@@ -32,9 +32,9 @@ type cachedTable struct {
 	written int // rows that this chunk writes; those that save writes count after it
 }
 
-// cachedRow is the place and the state of a row.
+// cachedRow says where the bytes of a row are, and its state.
 type cachedRow struct {
-	place
+	span
 	batch   uint32 // that loaded it last
 	stored  bool   // the table has it, or gets it without save
 	changed bool   // save writes it: as an update if it is stored, otherwise as a new row
@@ -57,7 +57,7 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	}
 	row.batch = c.in.batch
 	c.loaded = append(c.loaded, at)
-	for _, to := range c.reader.Put(state, c.bytes.at(row.place)) {
+	for _, to := range c.reader.Put(state, c.bytes.at(row.span)) {
 		if to.Name == "" {
 			continue
 		}
@@ -81,7 +81,7 @@ func (c *cachedTable) take(state *projections.State) {
 
 // Keep stores the rows that the fold has added or changed.
 func (c *cachedTable) keep(state *projections.State) {
-	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, place int) {
+	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, index int) {
 		if !loaded {
 			if !c.saves {
 				c.written++
@@ -89,21 +89,21 @@ func (c *cachedTable) keep(state *projections.State) {
 			c.add(row, names, cachedRow{stored: !c.saves, changed: c.saves})
 			return
 		}
-		at := c.loaded[place]
+		at := c.loaded[index]
 		cached := c.rows.at(at)
-		before := c.bytes.at(cached.place)
+		before := c.bytes.at(cached.span)
 		if !bytes.HasPrefix(before, c.keyOf(row)) {
 			panic("a row of " + c.About().Name + " is not where it was loaded from")
 		}
 		c.rename(at, before, names)
-		cached.place, cached.changed = c.bytes.replace(cached.place, row), true
+		cached.span, cached.changed = c.bytes.replace(cached.span, row), true
 	})
 }
 
 func (c *cachedTable) keyOf(row []byte) []byte { return row[:tables.KeyEnd(row, c.keys)] }
 
 func (c *cachedTable) add(row []byte, names tables.RowNames, as cachedRow) {
-	as.place = c.bytes.put(row)
+	as.span = c.bytes.put(row)
 	at := c.rows.add(as)
 	for i, name := range names {
 		if !slices.Contains(names[:i], name) {
@@ -128,9 +128,9 @@ func (c *cachedTable) rename(at uint32, before []byte, now tables.RowNames) {
 // has reports whether a row with the same key is here.
 func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	key := c.keyOf(row)
-	for e := c.in.names.newest(HashOf(names[0])); e != 0; e = c.in.entry(e).next {
+	for e := c.in.names.newest(HashOf(names[0])); e != 0; e = c.in.entry(e).before {
 		one := c.in.entry(e)
-		if one.table == c.number && bytes.HasPrefix(c.bytes.at(c.rows.at(one.row).place), key) {
+		if one.table == c.number && bytes.HasPrefix(c.bytes.at(c.rows.at(one.row).span), key) {
 			return true
 		}
 	}
@@ -176,7 +176,7 @@ func (c *cachedTable) each(rows []uint32) iter.Seq[[]byte] {
 	}
 }
 
-func (c *cachedTable) row(at uint32) []byte { return c.bytes.at(c.rows.at(at).place) }
+func (c *cachedTable) row(at uint32) []byte { return c.bytes.at(c.rows.at(at).span) }
 
 // unsaved lists the rows that the table does not have, and those that differ from the table's.
 func (c *cachedTable) unsaved() (added, changed []uint32) {

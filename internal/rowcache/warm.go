@@ -6,7 +6,7 @@ package rowcache
 type warmer struct {
 	numbers []uint32 // of entries
 	entries []entry
-	places  []place
+	spans   []span
 	read    uint64 // only makes the compiler keep the reads
 }
 
@@ -16,7 +16,7 @@ const maxWarm = 1 << 14
 
 // warm reads what load will read first of these names, without what the rows lead to.
 func (w *warmer) warm(s *Cache, names []loadedName) {
-	w.numbers, w.entries, w.places = w.numbers[:0], w.entries[:0], w.places[:0]
+	w.numbers, w.entries, w.spans = w.numbers[:0], w.entries[:0], w.spans[:0]
 	for i := range names {
 		w.name(s, names[i].hash)
 	}
@@ -30,17 +30,17 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 		for _, number := range w.numbers {
 			e := s.entry(number)
 			w.entries = append(w.entries, e)
-			if e.next != 0 {
-				before = append(before, e.next)
+			if e.before != 0 {
+				before = append(before, e.before)
 			}
 		}
 		w.numbers = before
 	}
 	for _, e := range w.entries {
-		w.places = append(w.places, s.tables[e.table].rows.at(e.row).place)
+		w.spans = append(w.spans, s.tables[e.table].rows.at(e.row).span)
 	}
 	for i, e := range w.entries {
-		row := s.tables[e.table].bytes.at(w.places[i])
+		row := s.tables[e.table].bytes.at(w.spans[i])
 		for at := 0; at < len(row); at += lineSize {
 			w.read += uint64(row[at])
 		}

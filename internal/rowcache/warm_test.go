@@ -27,5 +27,5 @@ func TestWarmingTakesLittleMemoryWhateverTheRowsOfAUser(t *testing.T) {
 		require.NoError(t, cache.Fold(t.Context(), projections.Rules{Mode: projections.ModeAny}, state, batch, seen))
 	}
 	require.Less(t, cap(cache.warmer.entries), 2*(maxWarm+batchSize*2))
-	require.Less(t, cap(cache.warmer.places), 2*(maxWarm+batchSize*2))
+	require.Less(t, cap(cache.warmer.spans), 2*(maxWarm+batchSize*2))
 }

@@ -49,7 +49,7 @@ type stateRows[R any] interface {
 	Rows() []R
 	Inserted() []R
 	Updated() []R
-	EachChanged(do func(row *R, loaded bool, place int))
+	EachChanged(do func(row *R, loaded bool, index int))
 }
 
 // insertOnlyRows are the rows of a table whose rows never change.
@@ -62,7 +62,7 @@ func (a insertOnlyRows[R]) Rows() []R     { return a.all() }
 func (a insertOnlyRows[R]) Inserted() []R { return a.added }
 func (a insertOnlyRows[R]) Updated() []R  { return nil }
 
-func (a insertOnlyRows[R]) EachChanged(do func(row *R, loaded bool, place int)) {
+func (a insertOnlyRows[R]) EachChanged(do func(row *R, loaded bool, index int)) {
 	for i := range a.added {
 		do(&a.added[i], false, i)
 	}
@@ -113,8 +113,8 @@ type AnyTable interface {
 	EachRow(state *projections.State, do func(row []byte, names RowNames))
 	// EachChangedRow calls do for every row that the fold inserted or changed, in the order
 	// of the first changes. loaded is false for an inserted row. If all rows were loaded before
-	// the fold, a loaded row was the place-th of them, from 0.
-	EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, place int))
+	// the fold, index says which of them a loaded row was, from 0.
+	EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, index int))
 	RowReader() RowReader
 	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error

@@ -22,12 +22,12 @@ func (t *Table[R]) EachRow(state *projections.State, do func(row []byte, names R
 	}
 }
 
-func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, place int)) {
+func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, names RowNames, loaded bool, index int)) {
 	var encoded []byte
 	columns := t.Columns()
-	t.rows(state).EachChanged(func(row *R, loaded bool, place int) {
+	t.rows(state).EachChanged(func(row *R, loaded bool, index int) {
 		encoded = appendRow(encoded[:0], columns, row)
-		do(encoded, t.names(row), loaded, place)
+		do(encoded, t.names(row), loaded, index)
 	})
 }
 
