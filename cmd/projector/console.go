@@ -108,7 +108,7 @@ func (c *consoleCommand) withReader(ctx context.Context, logger *slog.Logger, wo
 			}
 		}
 		tables, err := store.Open(ctx, store.Config{
-			DSN: dsn, Owner: ownerName(), LeaseTime: readTimeout, StatementTimeout: consoleStatement, Connections: consoleConnections,
+			DSN: dsn, Owner: ownerName(), FrozenAfter: readTimeout, StatementTimeout: consoleStatement, Connections: consoleConnections,
 		})
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ type readFlags struct {
 	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`
 }
 
-// readTimeout limits how long a frozen reader holds a snapshot or waits for a lock.
+// readTimeout is when Postgres has freed what a frozen reader holds, such as its snapshot.
 const readTimeout = 10 * time.Second
 
 // databaseTimeout limits the wait until the database answers for the first time. A private Postgres
@@ -34,7 +34,7 @@ func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(con
 	defer cancel(nil)
 	late := time.AfterFunc(databaseTimeout, func() { cancel(errNoAnswer) })
 	defer late.Stop()
-	err := f.withStore(ctx, store.Config{LeaseTime: readTimeout}, logger, func(ctx context.Context, database *store.Store) error {
+	err := f.withStore(ctx, store.Config{FrozenAfter: readTimeout}, logger, func(ctx context.Context, database *store.Store) error {
 		if err := database.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}

@@ -30,19 +30,24 @@ type Store struct {
 
 // Config configures a Store.
 type Config struct {
-	DSN    string
-	Schema string // of the derived tables; empty: the live schema
-	Owner  string // unique among the projectors of this database; at most 40 plain characters
-	// A member without a heartbeat for LeaseTime is evicted. So Postgres lets a statement wait
-	// for a lock half as long, and a transaction be idle for four fifths. 0: no such limits.
-	LeaseTime time.Duration
+	DSN       string
+	Schema    string        // of the derived tables; empty: the live schema
+	Owner     string        // unique among the projectors of this database; at most 40 plain characters
+	LeaseTime time.Duration // a member without a heartbeat for so long is evicted; 0: this process is no member
+
+	// FrozenAfter is when Postgres has freed what a frozen process holds. A statement may wait for a
+	// lock half as long, and a transaction be idle for four fifths. 0: LeaseTime, so that a member has
+	// released its rows before it is evicted; if that is 0, too, there are no such limits.
+	FrozenAfter time.Duration
 
 	// StatementTimeout bounds each statement. 0: calls that need a bound set a deadline; a rebuild
 	// has none.
 	StatementTimeout time.Duration
 	Connections      int32 // maximum; 0: as many as any program of payfold needs
 
-	ConnectTimeout time.Duration // 0: two seconds with a LeaseTime, because a projector soon tries again, otherwise 30
+	// ConnectTimeout bounds one attempt to connect. 0: two seconds with a FrozenAfter or LeaseTime,
+	// because a projector soon tries again and a reader is not to wait; otherwise 30.
+	ConnectTimeout time.Duration
 }
 
 // ApplicationName is the prefix of application_name of a projector's sessions; the owner
@@ -66,15 +71,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
 		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
 	}
-	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(c.LeaseTime > 0))
+	frozenAfter := cmp.Or(c.FrozenAfter, c.LeaseTime)
+	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(frozenAfter > 0))
 	for name, value := range map[string]string{
-		"application_name": ApplicationName + c.Owner,
-		"search_path":      Quoted(c.Schema),
-		"timezone":         "UTC",
-		// A projector that freezes within a transaction must release its rows before its lease
-		// expires.
-		"lock_timeout":                        Milliseconds(c.LeaseTime / 2),
-		"idle_in_transaction_session_timeout": Milliseconds(c.LeaseTime * 4 / 5),
+		"application_name":                    ApplicationName + c.Owner,
+		"search_path":                         Quoted(c.Schema),
+		"timezone":                            "UTC",
+		"lock_timeout":                        Milliseconds(frozenAfter / 2),
+		"idle_in_transaction_session_timeout": Milliseconds(frozenAfter * 4 / 5),
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
 		// A plan made for empty tables reads them whole when they are full.
 		"plan_cache_mode": "force_custom_plan",
@@ -105,8 +109,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
 }
 
-func connectTimeout(leased bool) time.Duration {
-	if leased {
+func connectTimeout(short bool) time.Duration {
+	if short {
 		return 2 * time.Second
 	}
 	return 30 * time.Second
