@@ -19,7 +19,7 @@ var takeLeasesSQL string
 
 // Membership is the members and their leases at one moment of the database's clock.
 type Membership struct {
-	Members []string       // sorted; this store's owner is one of them
+	Members []string       // in byte order, whatever the database's collation; this store's owner is one of them
 	Leases  map[int]string // partition → owner; without expired leases
 }
 
@@ -39,7 +39,7 @@ func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
 		on conflict (owner) do update set last_seen = excluded.last_seen`, s.Owner())
 	batch.Queue("update payfold.lease set expires_at = clock_timestamp() + $2::interval where owner = $1", s.Owner(), s.LeaseTime())
 	batch.Queue(evictMembersSQL, s.Owner(), store.ApplicationName, s.LeaseTime(), heartbeatInterval(s.LeaseTime()))
-	batch.Queue("select owner from payfold.member order by owner").Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(`select owner from payfold.member order by owner collate "C"`).Query(func(rows pgx.Rows) (err error) {
 		now.Members, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})

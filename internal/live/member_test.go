@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/world"
 )
 
 // others opens stores of other owners on the same database.
@@ -75,6 +76,34 @@ func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 	taken, err = live.TakeLeases(ctx, s, []int{0, 1})
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, taken)
+}
+
+// Where a database has the collation of a language, app1 comes before DB1.
+func TestMembersShareThePartitionsInEveryCollation(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stores := []*store.Store{w.OpenAs(ctx, t, "app1"), w.OpenAs(ctx, t, "DB1")}
+	for _, s := range stores {
+		t.Cleanup(s.Close)
+		require.NoError(t, s.Prepare(ctx, "log-1", 8, fixture.AnyMode))
+	}
+	// (Before PostgreSQL 15 a database has only collations of its machine; a column has others, too.)
+	_, err := w.DB.Exec(ctx, `alter table payfold.member alter owner type text collate "en-x-icu"`)
+	require.NoError(t, err)
+	for _, s := range stores {
+		_, err := live.Heartbeat(ctx, s)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, w.Number(ctx, t, "select count(*) from payfold.member where owner = 'app1' and owner < 'DB1'"))
+
+	for _, s := range stores {
+		share, _, err := live.New(w.Config(t, s, fixture.AnyMode)).HeartbeatOnce(ctx, 8)
+		require.NoError(t, err)
+		require.Len(t, share, 4)
+		now, err := live.Heartbeat(ctx, s)
+		require.NoError(t, err)
+		require.Equal(t, []string{"DB1", "app1"}, now.Members)
+	}
 }
 
 func TestASilentMemberIsEvictedAndItsSessionsEnd(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// quota is the number of partitions of one member, where place is its index in the sorted
-// list of members. Quotas differ by at most one, and their sum is partitions.
+// quota is the number of partitions of one member, where place is its index in the list of
+// members. Quotas differ by at most one, and their sum is partitions.
 func quota(partitions, members, place int) int {
 	share := partitions / members
 	if place < partitions%members {
@@ -22,7 +22,7 @@ type leaseChanges struct {
 }
 
 // leaseChangesOf compares the leases of a member with its quota. It is a pure function of
-// the heartbeat's result.
+// the heartbeat's result. The members may have any order that is the same for all of them.
 func leaseChangesOf(self string, partitions int, now Membership) leaseChanges {
 	var s leaseChanges
 	var free []int
@@ -34,8 +34,8 @@ func leaseChangesOf(self string, partitions int, now Membership) leaseChanges {
 			free = append(free, partition)
 		}
 	}
-	place, member := slices.BinarySearch(now.Members, self)
-	if !member {
+	place := slices.Index(now.Members, self)
+	if place < 0 {
 		s.surplus = s.held
 		return s
 	}

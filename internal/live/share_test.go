@@ -98,3 +98,13 @@ func TestAnEvictedMemberReleasesAllItsLeases(t *testing.T) {
 	require.Equal(t, []int{0, 2}, change.surplus)
 	require.Empty(t, change.free)
 }
+
+func TestTheMembersMayHaveAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, members := range [][]string{{"app1", "DB1"}, {"DB1", "app1"}} {
+		s := &leaseTable{partitions: 5, members: Membership{Members: members, Leases: map[int]string{}}}
+		s.heartbeat("app1")
+		s.heartbeat("DB1")
+		require.Equal(t, map[string]int{members[0]: 3, members[1]: 2}, s.shares())
+	}
+}
