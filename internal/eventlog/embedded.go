@@ -75,7 +75,10 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 	} else if !held {
 		return nil, ErrLocked
 	}
-	s := &Server{lock: lock, config: config, writerToken: access.NewToken(), answerToken: access.NewToken()}
+	s := &Server{
+		config: config, lock: lock, store: blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream),
+		writerToken: access.NewToken(), answerToken: access.NewToken(),
+	}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
 	}
@@ -83,11 +86,9 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 }
 
 func (s *Server) start(ctx context.Context) error {
-	root := logFolder(s.config.DataDir)
-	if err := os.MkdirAll(root, 0o700); err != nil {
+	if err := os.MkdirAll(s.store.Root(), 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
-	s.store = blockstore.New(root, accounts.Writer, s.config.Stream)
 	if s.config.SyncBlock != nil {
 		s.store.SyncBlock = s.config.SyncBlock
 	}

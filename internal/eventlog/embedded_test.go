@@ -101,6 +101,24 @@ func TestATakenAddressIsReportedAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "embedded NATS address: listen tcp "+other.Addr().String())
 }
 
+func TestAFolderOfTheLogThatIsNoneIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(place string) error{
+		"a file":                    func(place string) error { return os.WriteFile(place, nil, 0o600) },
+		"a link that leads nowhere": func(place string) error { return os.Symlink(filepath.Join(filepath.Dir(place), "gone"), place) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			require.NoError(t, put(logFolder(dir)))
+			for range 2 { // the first gives up the lock
+				_, err := tryStart(t, dir, "PAYMENTS")
+				require.ErrorContains(t, err, logFolder(dir))
+			}
+		})
+	}
+}
+
 func TestTheLogMayFillItsDisk(t *testing.T) {
 	t.Parallel()
 	s, l := embedded(t, t.TempDir())
