@@ -22,12 +22,13 @@ import (
 // Files gives access to the files of the embedded log, without a server.
 type Files struct {
 	store   *blockstore.Store
-	lock    *flock.Flock // nil if an ingest is running
+	lock    *flock.Flock // nil if an ingest is running, or there is no lock file
 	running bool
 }
 
-// OpenFiles opens the files of the log in a data directory. Until Close no ingest can
-// start there; one that is already running continues.
+// OpenFiles opens the files of the log in a data directory and changes nothing. Until Close no
+// ingest can start there; one that is already running continues. In a copy of a log that no
+// ingest has opened, there is no lock file, and so an ingest can start.
 func OpenFiles(dataDir, stream string) (*Files, error) {
 	if _, err := os.Stat(logFolder(dataDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no log in DATA_DIR %s", dataDir)
@@ -36,7 +37,7 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 	}
 	lock := flock.New(lockFile(dataDir), flock.SetFlag(os.O_RDONLY))
 	held, err := lock.TryRLock()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a restored log has no lock file yet
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // as of a copy
 		return nil, fmt.Errorf("lock the log: %w", err)
 	}
 	f := &Files{store: blockstore.New(logFolder(dataDir), accounts.Writer, stream), running: err == nil && !held}

@@ -148,8 +148,11 @@ func TestALogIsCheckedBesideItsServerAndAlone(t *testing.T) {
 	files, err := OpenFiles(dir, "PAYMENTS")
 	require.NoError(t, err)
 	require.False(t, files.Running())
-	require.NoError(t, files.Close())
 	require.NoFileExists(t, lockFile(dir), "a check changes nothing")
+	s, err = tryStart(t, dir, "PAYMENTS")
+	require.NoError(t, err, "and so it locks nothing here")
+	require.NoError(t, s.Close())
+	require.NoError(t, files.Close())
 }
 
 func TestACheckEndsWhenItIsTold(t *testing.T) {
