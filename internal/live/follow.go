@@ -214,8 +214,9 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 	return f.applyBatch(ctx, batch[middle:])
 }
 
-// applyTimeout bounds one transaction, so that a frozen database does not block the loop.
-const applyTimeout = 30 * time.Second
+// applyTimeout bounds one transaction, so that a frozen database does not block the loop. The
+// transaction may wait for a promotion first.
+const applyTimeout = store.HoldTimeout + 5*time.Second
 
 func (f *follower) write(ctx context.Context, batch []message) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)

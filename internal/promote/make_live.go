@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,6 +21,8 @@ type terms struct {
 	// AcceptLogLoss allows a candidate of another log, or of a log that ends before the
 	// live tables.
 	AcceptLogLoss bool
+	// Within is how long batches may wait for the promotion, without its commit.
+	Within time.Duration
 }
 
 // makeLive makes the store's schema the live one. The former live schema becomes
@@ -40,39 +43,16 @@ func makeLive(ctx context.Context, s *store.Store, p terms) error {
 		return err
 	}
 	committing := false
+	slow := fmt.Errorf("%w: live work would have waited longer than %s", ErrNotPromoted, p.Within)
 	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-		if err := store.HoldBatches(ctx, tx); err != nil {
-			return err
+		holding, cancel := context.WithTimeoutCause(ctx, p.Within, slow)
+		defer cancel()
+		err := exchange(holding, s, tx, p)
+		if err != nil && errors.Is(context.Cause(holding), slow) {
+			return fmt.Errorf("%w: %w", slow, err)
 		}
-		if err := check(ctx, s, p); err != nil {
-			return err
-		}
-		if err := catchUp(ctx, s, tx, p.CatchUp); err != nil {
-			return err
-		}
-		// A rebuild whose transaction is open meanwhile would write into both schemas.
-		if _, err := tx.Exec(ctx, "lock table "+store.Qualified(s.Schema(), "checkpoint")+" in exclusive mode"); err != nil {
-			return fmt.Errorf("wait for other work on schema %s: %w", s.Schema(), err)
-		}
-		if !p.AcceptLogLoss {
-			if err := checkBeginning(ctx, s, tx, p.First); err != nil {
-				return err
-			}
-			if err := checkPositions(ctx, s, tx); err != nil {
-				return err
-			}
-		}
-		if err := waitForSnapshots(ctx, s, tx.Conn().PgConn().PID()); err != nil {
-			return err
-		}
-		if err := copyRights(ctx, s, tx); err != nil {
-			return err
-		}
-		if err := swap(ctx, s, tx); err != nil {
-			return err
-		}
-		committing = true
-		return nil
+		committing = err == nil
+		return err
 	})
 	if err != nil && committing {
 		return becameLive(ctx, s, tables, err)
@@ -81,6 +61,38 @@ func makeLive(ctx context.Context, s *store.Store, p terms) error {
 		return fmt.Errorf("%w: %w", ErrNotPromoted, err)
 	}
 	return err
+}
+
+// exchange does everything for which batches wait, except the commit.
+func exchange(ctx context.Context, s *store.Store, tx pgx.Tx, p terms) error {
+	if err := store.HoldBatches(ctx, tx); err != nil {
+		return err
+	}
+	if err := check(ctx, s, p); err != nil {
+		return err
+	}
+	if err := catchUp(ctx, s, tx, p.CatchUp); err != nil {
+		return err
+	}
+	// A rebuild whose transaction is open meanwhile would write into both schemas.
+	if _, err := tx.Exec(ctx, "lock table "+store.Qualified(s.Schema(), "checkpoint")+" in exclusive mode"); err != nil {
+		return fmt.Errorf("wait for other work on schema %s: %w", s.Schema(), err)
+	}
+	if !p.AcceptLogLoss {
+		if err := checkBeginning(ctx, s, tx, p.First); err != nil {
+			return err
+		}
+		if err := checkPositions(ctx, s, tx); err != nil {
+			return err
+		}
+	}
+	if err := waitForSnapshots(ctx, s, tx.Conn().PgConn().PID()); err != nil {
+		return err
+	}
+	if err := copyRights(ctx, s, tx); err != nil {
+		return err
+	}
+	return swap(ctx, s, tx)
 }
 
 // catchUp brings the candidate up to the live positions, which no batch moves now.

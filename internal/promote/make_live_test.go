@@ -21,7 +21,7 @@ import (
 )
 
 func promotion(t *testing.T, next *store.Store) terms {
-	return terms{FoldID: fixture.AnyMode.FoldID(), CatchUp: func(ctx context.Context, head uint64) error {
+	return terms{FoldID: fixture.AnyMode.FoldID(), Within: store.HoldTimeout, CatchUp: func(ctx context.Context, head uint64) error {
 		fixture.Apply(ctx, t, next, head)
 		return nil
 	}}
@@ -150,6 +150,28 @@ func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
 	var timeout string
 	require.NoError(t, hasty.Pool().QueryRow(ctx, "show lock_timeout").Scan(&timeout))
 	require.Equal(t, "500ms", timeout)
+}
+
+// Each wait of a promotion has a limit of its own. All together have one, too, which is less
+// than a batch waits.
+func TestAPromotionGivesUpBeforeTheBatchesThatWaitForIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Apply(ctx, t, s, 3)
+	next := fixture.Candidate(ctx, t, s, 3)
+	other := fixture.Connect(ctx, t, s)
+	_, err := other.Exec(ctx, "begin; lock table portal_next.checkpoint in share mode")
+	require.NoError(t, err)
+	p := promotion(t, next)
+	p.Within = time.Second
+	err = makeLive(ctx, next, p)
+	require.ErrorIs(t, err, ErrNotPromoted)
+	require.ErrorContains(t, err, "live work would have waited longer than 1s")
+	require.False(t, store.TimedOut(err), "no single wait was too long: %v", err)
+	fixture.Apply(ctx, t, s, 4) // batches go on
+	_, err = other.Exec(ctx, "commit")
+	require.NoError(t, err)
+	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
 }
 
 // A promotion whose process freezes under its lock says nothing to Postgres any

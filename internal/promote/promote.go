@@ -80,7 +80,7 @@ func (p *Promotion) Run(ctx context.Context) error {
 }
 
 func (p *Promotion) terms(info eventlog.Info) terms {
-	return terms{FoldID: p.Rules.FoldID(), First: info.First, AcceptLogLoss: p.AcceptLogLoss, CatchUp: p.catchUp}
+	return terms{FoldID: p.Rules.FoldID(), First: info.First, AcceptLogLoss: p.AcceptLogLoss, CatchUp: p.catchUp, Within: store.HoldTimeout}
 }
 
 func (p *Promotion) catchUp(ctx context.Context, head uint64) error {

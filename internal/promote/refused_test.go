@@ -65,7 +65,7 @@ func TestPromoteIsRefusedWithItsReason(t *testing.T) {
 			require.NoError(t, err)
 			var oid uint32
 			require.NoError(t, s.Pool().QueryRow(ctx, "select 'portal'::regnamespace::oid").Scan(&oid))
-			err = makeLive(ctx, next, terms{FoldID: fixture.AnyMode.FoldID(), CatchUp: func(context.Context, uint64) error { return nil }})
+			err = makeLive(ctx, next, terms{FoldID: fixture.AnyMode.FoldID(), Within: store.HoldTimeout, CatchUp: func(context.Context, uint64) error { return nil }})
 			require.ErrorIs(t, err, ErrNotPromoted)
 			require.ErrorContains(t, err, reason)
 			require.EqualValues(t, oid, fixture.Number(ctx, t, s, "select 'portal'::regnamespace::oid::bigint"))

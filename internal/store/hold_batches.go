@@ -8,22 +8,25 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// These timeouts bound a transaction for which live batches wait. Their sum is less than
-// the time that a batch waits (live.applyTimeout). Where the process freezes, Postgres
-// ends its session, and so its lock, after twice the CatchUpTimeout.
+// These timeouts bound a transaction for which live batches wait. Where the process freezes,
+// Postgres ends its session, and so its lock, after twice the CatchUpTimeout.
 const (
-	// batchTimeout bounds the wait for batches under way and for readers of dropped tables.
-	batchTimeout = 5 * time.Second
+	// HoldTimeout bounds all of it, but for the commit. A batch waits longer (live.applyTimeout).
+	HoldTimeout = 25 * time.Second
+
+	// lockWaitTimeout bounds each wait for a lock: that of the batches under way, and those of
+	// readers of tables that are dropped. One statement may wait for several.
+	lockWaitTimeout = 5 * time.Second
 
 	// CatchUpTimeout bounds the fold of the last events.
 	CatchUpTimeout = 10 * time.Second
 )
 
-// HoldBatches makes all batches on the live tables wait until the transaction ends. It
-// waits for the batches under way; see TimedOut.
+// HoldBatches makes all batches on the live tables wait until the transaction ends, within
+// HoldTimeout. It waits for the batches under way; see TimedOut.
 func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
-		Milliseconds(batchTimeout), Milliseconds(2*CatchUpTimeout))
+		Milliseconds(lockWaitTimeout), Milliseconds(2*CatchUpTimeout))
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
