@@ -3,9 +3,6 @@ package endtoend
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -90,20 +86,6 @@ func (w *world) awaitCommit(t *testing.T) (session int64) {
 	return session
 }
 
-// databaseProxy returns a proxy to the database, and the connection string through it.
-func (w *world) databaseProxy(t *testing.T) (*network.Proxy, string) {
-	t.Helper()
-	config, err := pgx.ParseConfig(w.database)
-	require.NoError(t, err)
-	upstream := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	if strings.HasPrefix(config.Host, "/") {
-		upstream = config.Host + "/.s.PGSQL." + strconv.Itoa(int(config.Port))
-	}
-	proxy := network.NewProxy(t, upstream)
-	dsn := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: proxy.Address(), Path: config.Database}
-	return proxy, dsn.String()
-}
-
 // The network is cut while the database commits, and restored after the commit.
 func TestAPromotionThatLosesItsAnswerFindsTheResult(t *testing.T) {
 	t.Parallel()
@@ -111,7 +93,7 @@ func TestAPromotionThatLosesItsAnswerFindsTheResult(t *testing.T) {
 		t.Run(fmt.Sprint(command, " commits: ", commits), func(t *testing.T) {
 			t.Parallel()
 			w := setupCandidate(t)
-			proxy, dsn := w.databaseProxy(t)
+			proxy, dsn := testenv.ThroughProxy(t, w.database)
 			release, before := w.holdCommit(t), w.liveTables(t)
 			p := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+dsn), strings.Fields(command)...)
 			session := w.awaitCommit(t)

@@ -86,9 +86,11 @@ func (s *chunk) commit(ctx context.Context) error {
 
 // giveUp ends the chunk, of which nothing stays. Nobody writes or reads any more.
 func (s *chunk) giveUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), store.CleanUpTimeout)
+	defer cancel()
 	for _, tx := range []pgx.Tx{s.tx, s.reads} {
 		if tx != nil {
-			_ = tx.Rollback(context.Background())
+			_ = tx.Rollback(ctx)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	}
 	begun := max(at.Least(), info.First-1) // a log that was adopted does not begin at 1
 	s := folded{bulk: bulk, begin: begun, end: begun}
-	work, stop := withGrace(ctx, r.Grace)
+	work, stop := WithGrace(ctx, r.Grace)
 	defer stop()
 	fold := func(until uint64) error {
 		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, Most: size, Decode: r.decode(at)})
@@ -215,8 +215,8 @@ func (r *Rebuild) save(ctx context.Context, s *folded) error {
 	return nil
 }
 
-// withGrace returns a context that ends grace after ctx.
-func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// WithGrace returns a context that ends grace after ctx.
+func WithGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	if grace == 0 {
 		return ctx, func() {}
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/payfold/payfold/internal/promote"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/network"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -124,6 +127,37 @@ func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
 	again := w.Rebuild(t, into, 0)
 	require.NoError(t, again.Run(ctx, w.Head(ctx, t)))
 	w.RequireSame(ctx, t, "undisturbed", "portal_next")
+}
+
+// The network goes silent between two messages, and so no statement is there to be cancelled.
+func TestAnInterruptedRebuildEndsWhereTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, testenv.ShopEvent, 2_000, world.ShopSecret)
+	proxy, dsn := testenv.ThroughProxy(t, w.DSN)
+	into, err := store.Open(ctx, store.Config{DSN: dsn, Schema: "portal_next", Owner: "command"})
+	require.NoError(t, err)
+	defer into.Close()
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, into.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode))
+	interrupted, interrupt := context.WithCancel(ctx)
+	rebuild := w.Rebuild(t, into, 0)
+	rebuild.Progress = func(position, _ uint64) {
+		if position > 0 && interrupted.Err() == nil {
+			proxy.Disturb(t, network.Silence, network.ToServer, network.ToClient)
+			interrupt()
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- rebuild.Run(interrupted, info.Last) }()
+	defer proxy.Clear()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(wait.Timeout):
+		require.Fail(t, "it still waits for the database")
+	}
 }
 
 // What the database refuses of the tables that are built is found, also among

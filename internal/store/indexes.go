@@ -111,7 +111,9 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 		return nil, fmt.Errorf("wait for others that make indexes: %w", err)
 	}
 	unlock = func() {
-		_, _ = connection.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTimeout)
+		defer cancel()
+		_, _ = connection.Exec(ctx, "select pg_advisory_unlock($1, hashtext($2))", indexLock, schema)
 	}
 	if err := execWithRetry(ctx, connection, "lock table "+tables.Names()+" in share row exclusive mode"); err != nil {
 		unlock()

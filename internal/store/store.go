@@ -60,6 +60,10 @@ const ApplicationName = "payfold-projector "
 // as the default of pgxpool does: Postgres has few connections.
 const poolSize = 8
 
+// CleanUpTimeout bounds a call that cleans up when a command ends, because the network may be
+// silent. After it the connection is closed, and Postgres cleans up when it notices that.
+const CleanUpTimeout = 5 * time.Second
+
 // Open returns a store on the schema of the configuration. It does not connect: the first
 // call of a method does.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -95,6 +99,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < needed || c.Connections > 0 {
 		config.MaxConns = needed
 	}
+	config.PingTimeout = cmp.Or(config.PingTimeout, CleanUpTimeout) // of an idle connection before its use; Close waits for it, too
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

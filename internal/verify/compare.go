@@ -62,7 +62,11 @@ func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*snapshot, error)
 }
 
 // Close ends the snapshot.
-func (s *snapshot) Close() { _ = s.tx.Rollback(context.Background()) }
+func (s *snapshot) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), store.CleanUpTimeout)
+	defer cancel()
+	_ = s.tx.Rollback(ctx)
+}
 
 // positions returns the position of each of the log's partitions.
 func (s *snapshot) positions(ctx context.Context, partitions int) (identity.Positions, error) {

@@ -82,7 +82,7 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	if err := v.scratch.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
 		return Verdict{}, err
 	}
-	defer func() { _ = v.scratch.DropLocked(context.WithoutCancel(ctx)) }()
+	defer v.dropScratch(ctx)
 	if err := v.scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
 		return Verdict{}, err
 	}
@@ -91,6 +91,13 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	work.Go(func() error { return v.compare(ctx, info, positions, &verdict, work) })
 	err = work.Wait()
 	return verdict, err
+}
+
+// dropScratch drops what was folded, also where ctx has ended; then only within a short time.
+func (v *Verify) dropScratch(ctx context.Context) {
+	ctx, stop := rebuild.WithGrace(ctx, store.CleanUpTimeout)
+	defer stop()
+	_ = v.scratch.DropLocked(ctx)
 }
 
 // compare folds the log and compares the tables with the fold. The sums are checked beside, by a

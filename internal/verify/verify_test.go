@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/network"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 	"github.com/payfold/payfold/internal/verify"
 	"github.com/payfold/payfold/internal/webhook"
@@ -102,6 +105,41 @@ func TestTablesThatAreAFoldOfTheLogHold(t *testing.T) {
 	require.False(t, verdict.Holds(), "nor is it right")
 	require.EqualValues(t, info.Last, verdict.Unverifiable)
 	require.EqualValues(t, info.Last, verdict.Faults)
+}
+
+// The network goes silent after a statement, and so none is there to be cancelled.
+func TestAnInterruptedVerifyEndsWhereTheDatabaseIsSilent(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 200)
+	_, err := v.DB.Exec(ctx, "create table portal.not_ours (id int)")
+	require.NoError(t, err)
+	proxy, dsn := testenv.ThroughProxy(t, v.DSN)
+	tables, err := store.Open(ctx, store.Config{DSN: dsn, Owner: "verify"})
+	require.NoError(t, err)
+	defer tables.Close()
+	defer proxy.Clear()
+	interrupted, interrupt := context.WithCancel(ctx)
+	one := verify.Verify{
+		Log: v.log, Tables: tables, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {},
+		Fault: func(verify.Fault) {}, Difference: func(verify.Difference) {},
+		Definition: func(verify.DefinitionDifference) {
+			if interrupted.Err() == nil {
+				proxy.Disturb(t, network.Silence, network.ToServer, network.ToClient)
+				interrupt()
+			}
+		},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := one.Run(interrupted)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(wait.Timeout):
+		require.Fail(t, "it still waits for the database")
+	}
 }
 
 // One row of any table is changed in one column, missing or unexpected.
