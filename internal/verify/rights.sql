@@ -28,7 +28,7 @@ select format('owner of %s', r.name), 'changed', quote_ident(pg_get_userbyid(r.r
 from relation r, owner
 where r.relowner <> owner.oid
 union all
-select format('grant of %s on %s to %s', lower(privilege_type), name, case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end),
+select format('grant of %s on %s to %s', lower(privilege_type collate "C"), name, case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end),
   'extra', null, null
 from (select * from granted union all select 'tables to come', * from to_come) g
 where privilege_type not in ('SELECT', 'USAGE') or privilege_type = 'SELECT' and grantee = 0
