@@ -34,8 +34,8 @@ func (d *dying) step(do func() error) error {
 	return nil
 }
 
-func (d *dying) Look(ctx context.Context, user string) (known access, err error) {
-	err = d.step(func() (err error) { known, err = d.gitHub.Look(ctx, user); return err })
+func (d *dying) Look(ctx context.Context, user string, recorded *int64) (known access, err error) {
+	err = d.step(func() (err error) { known, err = d.gitHub.Look(ctx, user, recorded); return err })
 	return known, err
 }
 

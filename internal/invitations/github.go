@@ -44,9 +44,9 @@ type invitation struct {
 // expiresAfter is how long GitHub keeps an invitation open.
 const expiresAfter = 7 * 24 * time.Hour
 
-// Look returns the user's access. A permanent problem means that these credentials cannot
-// see the repository.
-func (g *GitHub) Look(ctx context.Context, user string) (access, error) {
+// Look returns the user's access, and the recorded invitation (nil: none) also where GitHub lists it under another name:
+// its user may have renamed the account. A permanent problem means that these credentials cannot see the repository.
+func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access, error) {
 	client := g.client()
 	collaborator, response, err := client.Repositories.IsCollaborator(ctx, g.owner, g.name, user)
 	if err != nil {
@@ -58,7 +58,7 @@ func (g *GitHub) Look(ctx context.Context, user string) (access, error) {
 	if collaborator {
 		return access{collaborator: true}, nil
 	}
-	pending, err := g.pending(ctx, client, user)
+	pending, err := g.pending(ctx, client, user, recorded)
 	return access{pending: pending}, err
 }
 
@@ -68,8 +68,8 @@ type listedInvitation struct {
 	Expired bool `json:"expired"`
 }
 
-// pending finds the user's invitation. It prefers an open one to an expired one.
-func (g *GitHub) pending(ctx context.Context, client *github.Client, user string) (found *invitation, err error) {
+// pending finds the user's invitation or the recorded one. It prefers an open one to an expired one, then the recorded one.
+func (g *GitHub) pending(ctx context.Context, client *github.Client, user string, recorded *int64) (found *invitation, err error) {
 	for page := 1; page != 0; {
 		request, err := client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/invitations?per_page=100&page=%d", g.owner, g.name, page), nil)
 		if err != nil {
@@ -81,12 +81,13 @@ func (g *GitHub) pending(ctx context.Context, client *github.Client, user string
 			return nil, problemOf(response, err, g.now())
 		}
 		for _, one := range list {
-			if !strings.EqualFold(one.GetInvitee().GetLogin(), user) {
+			isRecorded := recorded != nil && one.GetID() == *recorded
+			if !isRecorded && !strings.EqualFold(one.GetInvitee().GetLogin(), user) {
 				continue
 			}
 			candidate := &invitation{id: one.GetID(), createdAt: one.GetCreatedAt().UTC()}
 			candidate.expired = one.Expired || !candidate.createdAt.Add(expiresAfter).After(g.now())
-			if found == nil || found.expired {
+			if found == nil || found.expired && !candidate.expired || found.expired == candidate.expired && isRecorded {
 				found = candidate
 			}
 		}

@@ -284,6 +284,65 @@ func TestAfterAFailureOnlyRetryUsesANewNameOfThePurchase(t *testing.T) {
 	require.NotNil(t, w.github.Invitation("octo"))
 }
 
+// GitHub lists an invitation under the present name of its user.
+func TestAnInvitationStaysThatOfItsPurchaseWhenItsUserRenamesTheAccount(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "ada")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Rename("ada", "lovelace")
+	w.clock.Advance(watchInterval)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.refund(t, "pay1")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	require.Nil(t, w.github.Invitation("lovelace"))
+}
+
+// Another user may take the old name of a renamed account. A maintainer invites that user, too.
+func TestARefundWithdrawsTheRecordedInvitationRatherThanOneOfTheSameName(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "ada")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Rename("ada", "lovelace")
+	w.github.AddUser("ada")
+	w.github.InviteByHand("ada")
+	w.refund(t, "pay1")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	require.Nil(t, w.github.Invitation("lovelace"))
+	require.NotNil(t, w.github.Invitation("ada"))
+}
+
+func TestARetryUnderANewNameForgetsTheInvitationOfTheOldOne(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.buy(t, "u1", "pay1", "typo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Decline(t, "typo")
+	w.clock.Advance(watchInterval)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Declined)
+	w.clock.Advance(-2 * watchInterval) // the name with the earliest time of the provider is the payment's
+	w.buy(t, "u1", "pay1", "octo")
+	w.clock.Advance(2 * watchInterval)
+	w.github.AddCollaborator("octo")
+	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
+	require.NoError(t, err)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
+	require.Nil(t, w.invitation(t, "u1", "pay1").InvitationID)
+	w.refund(t, "pay1")
+	reconcile(t, r)
+	require.True(t, w.github.HasAccess("octo"), "payfold has only ever invited another user")
+}
+
 func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -15,7 +15,7 @@ import (
 
 // gitHub is what the reconciler needs of GitHub. Every error is a *problem.
 type gitHub interface {
-	Look(ctx context.Context, user string) (access, error)
+	Look(ctx context.Context, user string, recorded *int64) (access, error)
 	Invite(ctx context.Context, user string) (*invitation, error) // nil: the user has access already
 	Cancel(ctx context.Context, id int64) error
 	Remove(ctx context.Context, user string) error
@@ -139,7 +139,7 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 		}
 		return r.concluded(attempt, status, "not the name of a GitHub user")
 	}
-	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser)
+	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser, attempt.InvitationID)
 	if err != nil {
 		return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
 	}

@@ -1,7 +1,10 @@
 -- makes invitations pending again that would not be repeated automatically, for the GitHub
--- user that the purchase names now and without earlier faults. Withdrawn ones stay withdrawn.
+-- user that the purchase names now and without earlier faults. What was sent to another name is not of
+-- this one. Withdrawn ones stay withdrawn.
 update payfold.invitation i
 set status = 'pending', reason = 'asked for again', github_username = coalesce(p.github_username, i.github_username),
+    invitation_id = case when lower(coalesce(p.github_username, i.github_username)) = lower(i.github_username) then i.invitation_id end,
+    invited_at = case when lower(coalesce(p.github_username, i.github_username)) = lower(i.github_username) then i.invited_at end,
     repeats = 0, faults = 0, due_at = $2, changed_at = $2
 from portal.payment p
 where i.user_id = $1 and p.user_id = $1 and i.provider_payment_id = p.provider_payment_id and p.kind = 'pro' and p.reversed_at is null

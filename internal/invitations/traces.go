@@ -71,10 +71,10 @@ type tracedGitHub struct {
 	tracer *traces.Tracer
 }
 
-func (g tracedGitHub) Look(ctx context.Context, user string) (known access, err error) {
+func (g tracedGitHub) Look(ctx context.Context, user string, recorded *int64) (known access, err error) {
 	ctx, end := g.start(ctx, "GitHub look")
 	defer func() { end(err) }()
-	return g.gitHub.Look(ctx, user)
+	return g.gitHub.Look(ctx, user, recorded)
 }
 
 func (g tracedGitHub) Invite(ctx context.Context, user string) (made *invitation, err error) {

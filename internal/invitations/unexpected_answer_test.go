@@ -26,7 +26,7 @@ func answering(t *testing.T, handler http.HandlerFunc) *GitHub {
 func TestAWebPageInsteadOfA204IsNotAccess(t *testing.T) {
 	t.Parallel()
 	g := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in")) })
-	_, err := g.Look(t.Context(), "octo")
+	_, err := g.Look(t.Context(), "octo", nil)
 	var found *problem
 	require.ErrorAs(t, err, &found)
 	require.Equal(t, unclear, found.kind)
@@ -44,7 +44,7 @@ func TestOfAnEndlessAnswerOnlyTheBeginningIsRead(t *testing.T) {
 			}
 		}
 	})
-	_, err := g.Look(t.Context(), "octo")
+	_, err := g.Look(t.Context(), "octo", nil)
 	require.Error(t, err)
 	require.Less(t, written.Load(), int64(much))
 }
@@ -55,7 +55,7 @@ func TestAMessageIsMadeStorable(t *testing.T) {
 		w.Header().Set("Location", "/\xff"+strings.Repeat("x", 5000))
 		w.WriteHeader(http.StatusFound)
 	})
-	_, err := g.Look(t.Context(), "octo")
+	_, err := g.Look(t.Context(), "octo", nil)
 	var found *problem
 	require.ErrorAs(t, err, &found)
 	require.True(t, utf8.ValidString(found.message))

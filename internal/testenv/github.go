@@ -116,6 +116,21 @@ func (g *GitHub) RemoveUser(user string) { g.locked(func() { g.unknown[lower(use
 // AddUser adds a user that RemoveUser removed.
 func (g *GitHub) AddUser(user string) { g.locked(func() { delete(g.unknown, lower(user)) }) }
 
+// Rename renames a user's account. GitHub lists invitations and access under the new name, and the old name is free.
+func (g *GitHub) Rename(from, to string) {
+	g.locked(func() {
+		if one := g.invitationOf(from); one != nil {
+			one.Login = to
+		}
+		if g.collaborators[lower(from)] {
+			delete(g.collaborators, lower(from))
+			g.collaborators[lower(to)] = true
+		}
+		g.unknown[lower(from)] = true
+		delete(g.unknown, lower(to))
+	})
+}
+
 // AddCollaborator gives a user access without an invitation.
 func (g *GitHub) AddCollaborator(user string) {
 	g.locked(func() { g.collaborators[lower(user)] = true })
