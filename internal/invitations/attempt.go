@@ -14,11 +14,13 @@ import (
 // It is exclusive until the answer is recorded or the attempt expires.
 type Attempt struct {
 	Invitation
-	ID           int64      `db:"attempt_id"`
-	Purpose      string     `db:"purpose"`
-	UnknownSince *time.Time `db:"unknown_since"` // time of an earlier attempt that may have invited the user
-	InvitedByUs  bool       `db:"invited_by_us"` // for this purchase or another one
-	Shared       bool       `db:"shared"`        // another kept purchase names the same GitHub user
+	ID          int64     `db:"attempt_id"`
+	Purpose     string    `db:"purpose"`
+	NotOurs     bool      `db:"not_ours"`      // of the recorded invitation: somebody else made it, or it has ended
+	Unknown     bool      `db:"unknown"`       // an earlier attempt may have invited the user
+	MaySince    time.Time `db:"may_since"`     // payfold has sent nothing without a record to the user before
+	InvitedByUs bool      `db:"invited_by_us"` // for this purchase or another one, and that has not ended
+	Shared      bool      `db:"shared"`        // another kept purchase names the same GitHub user
 }
 
 // Purposes of an attempt.
@@ -73,10 +75,11 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 type Answer struct {
 	Outcome string
 	Message string
-	// Absent: the look found neither an invitation nor access. So earlier attempts of
-	// unknown outcome sent nothing.
-	Absent bool
-	Next   Invitation // the new state
+	// Ended: nothing is left of what earlier attempts sent to the GitHub user. Those of unknown outcome get this outcome.
+	// Empty: something may be left.
+	Ended   string
+	Next    Invitation // the new state
+	NotOurs *bool      // somebody else made the invitation; nil: as before
 }
 
 // errAttemptExpired: the attempt expired before its answer. Nothing was recorded; the next
@@ -94,24 +97,37 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 		if ended.RowsAffected() == 0 {
 			return errAttemptExpired
 		}
-		if answer.Absent {
-			_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = 'not_sent'
-				where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3`,
-				attempt.Repository, attempt.GitHubUser, attempt.ID)
-			if err != nil {
-				return fmt.Errorf("correct the outcome of earlier attempts: %w", err)
-			}
-		}
 		next := answer.Next
 		_, err = tx.Exec(ctx, `update payfold.invitation set status = $4, reason = $5, invitation_id = $6, invited_at = $7,
-			repeats = $8, faults = $9, changed_at = $11::timestamptz,
+			repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
 			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- a purchase that changed meanwhile is due at once
 			where user_id = $1 and repository = $2 and provider_payment_id = $3`,
 			next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
-			next.Repeats, next.Faults, next.DueAt, now, next.Revoked)
+			next.Repeats, next.Faults, next.DueAt, now, next.Revoked, answer.NotOurs)
 		if err != nil {
 			return fmt.Errorf("record the answer: %w", err)
 		}
-		return nil
+		if answer.Ended == "" {
+			return nil
+		}
+		return endEarlier(ctx, tx, attempt, answer.Ended)
 	})
+}
+
+// endEarlier records that nothing is left of what earlier attempts sent to the GitHub user: what the user has from now on
+// is not from it. An invitation that still waits for its user is the present one, or its own attempt finds that it ended.
+func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string) error {
+	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
+		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3`,
+		attempt.Repository, attempt.GitHubUser, attempt.ID, outcome)
+	if err != nil {
+		return fmt.Errorf("correct the outcome of earlier attempts: %w", err)
+	}
+	_, err = tx.Exec(ctx, `update payfold.invitation set not_ours = true
+		where repository = $1 and lower(github_username) = lower($2) and status <> 'invited' and invited_at is not null and not not_ours`,
+		attempt.Repository, attempt.GitHubUser)
+	if err != nil {
+		return fmt.Errorf("record that earlier invitations have ended: %w", err)
+	}
+	return nil
 }

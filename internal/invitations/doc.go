@@ -18,6 +18,11 @@
 // An attempt without a recorded answer may have invited. It counts for the quota, and
 // the look of the next attempt finds out.
 //
+// What somebody else gave is not taken. An invitation that is older than the purchases which
+// may have sent it is somebody else's; when it ends, payfold invites. Access counts as given
+// by payfold only where a record says that payfold invited, or may have, and not where a later
+// look found that this had ended.
+//
 //	                   201, or found pending
 //	         ┌────────────────────────────────────▶ invited ──▶ collaborator
 //	         │                                     │   │  accepted

@@ -34,6 +34,9 @@ type access struct {
 	pending      *invitation // not accepted yet; nil: none
 }
 
+// open reports whether the user has access or can still accept an invitation.
+func (a access) open() bool { return a.collaborator || a.pending != nil && !a.pending.expired }
+
 // invitation is an invitation at GitHub.
 type invitation struct {
 	id        int64

@@ -47,6 +47,8 @@ func (r *Reconciler) watch(attempt *Attempt, known access) result {
 		return r.concluded(attempt, Collaborator, "has access")
 	case known.pending != nil && !known.pending.expired:
 		return r.invited(attempt, known.pending, OutcomeNotSent, "still pending")
+	case attempt.NotOurs:
+		return r.concluded(attempt, Pending, "the invitation that somebody else made has ended")
 	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
 		return r.concluded(attempt, Declined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
 	case attempt.Repeats == 0: // expired: listed as such, or gone after the time it was open
@@ -60,44 +62,55 @@ func (r *Reconciler) watch(attempt *Attempt, known access) result {
 // clockSkew is how far the clocks of the provider and of GitHub may be apart.
 const clockSkew = 5 * time.Minute
 
-// cannotHaveSent reports whether a pending invitation is older than the purchase, and no record says
-// that it is the purchase's.
-func (a *Attempt) cannotHaveSent(pending *invitation) bool {
-	return pending != nil && a.InvitedAt == nil && a.UnknownSince == nil &&
-		!pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.ActivatedAt)
+const somebodyElseInvited = "somebody else invited before the purchase"
+
+// isSomebodyElses reports whether a pending invitation is older than all that payfold may have sent to the
+// user without a record, and no record says that payfold sent it.
+func (a *Attempt) isSomebodyElses(pending *invitation) bool {
+	return pending != nil && !a.InvitedByUs && !pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.MaySince)
 }
 
 // withdraw cancels the invitation of a refunded purchase, or removes the access.
 func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known access) result {
-	user, reason, err := *attempt.GitHubUser, "", error(nil)
+	user, reason, ended, err := *attempt.GitHubUser, "", "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
 		reason = "another purchase for the same GitHub user is kept"
-	case attempt.cannotHaveSent(known.pending):
-		reason = "somebody else invited before the purchase"
+	case attempt.isSomebodyElses(known.pending):
+		reason = somebodyElseInvited
 	case known.pending != nil:
+		ended = OutcomeSent
 		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
 	case !known.collaborator:
 		reason = "nothing to take back"
-	case !attempt.InvitedByUs && attempt.UnknownSince == nil: // an attempt of unknown outcome may have invited the user
+	case !attempt.InvitedByUs && !attempt.Unknown: // an attempt of unknown outcome may have invited the user
 		reason = "had access without an invitation of ours, and keeps it"
 	case !r.RemoveOnRevoke:
 		reason = "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set"
 	default:
+		ended = OutcomeSent
 		reason, err = "the access was taken back", r.gitHub.Remove(ctx, user)
 	}
 	if err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
-	return r.concluded(attempt, Withdrawn, reason)
+	done := r.concluded(attempt, Withdrawn, reason)
+	done.answer.Ended = ended
+	return done
 }
 
 // invited is the result where an invitation waits for its user.
 func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, message string) result {
 	done := r.concluded(attempt, Invited, message)
 	done.answer.Outcome = outcome
+	notOurs := outcome != OutcomeSent && attempt.isSomebodyElses(one)
+	done.answer.NotOurs = &notOurs
 	next := &done.answer.Next
 	next.Reason = nil
+	if notOurs {
+		reason := somebodyElseInvited
+		next.Reason = &reason
+	}
 	next.InvitationID = &one.id
 	next.InvitedAt = &one.createdAt
 	if one.createdAt.IsZero() {

@@ -155,7 +155,9 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 	if done.pause == nil {
 		r.consecutiveFailures = 0
 	}
-	done.answer.Absent = !known.collaborator && known.pending == nil
+	if !known.open() || attempt.isSomebodyElses(known.pending) { // GitHub makes one invitation for each user
+		done.answer.Ended = OutcomeNotSent
+	}
 	return done
 }
 

@@ -60,15 +60,16 @@ with quota as (
   returning attempt_id
 )
 select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,
-       n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at,
-       -- the newest attempt of unknown outcome for this GitHub user
-       (select max(a.reserved_at) from payfold.invitation_attempt a
-        where a.repository = n.repository and lower(a.github_username) = lower(n.github_username)
-          and a.purpose = 'invite' and a.outcome = 'unknown') as unknown_since,
+       n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at, n.not_ours,
+       u.since is not null as unknown,
+       -- payfold may have invited since then: for this purchase, for one whose record is lost, in an attempt of unknown outcome
+       least(n.activated_at, u.since, (select min(o.activated_at) from payfold.invitation o
+        where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
+          and o.status = 'pending' and o.invited_at is null)) as may_since,
        -- payfold invited this GitHub user, for this purchase or another one
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
-          and o.invited_at is not null) as invited_by_us,
+          and o.invited_at is not null and not o.not_ours) as invited_by_us,
        -- another kept purchase, of any user, names the same GitHub user
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
@@ -81,4 +82,9 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
         where kept.github_username is not null and lower(kept.github_username) = lower(n.github_username)
           and not exists (select from payfold.invitation o
             where o.user_id = kept.user_id and o.repository = n.repository and o.provider_payment_id = kept.provider_payment_id)) as shared
-from next n, reserved
+from next n, reserved, lateral (
+  select min(a.reserved_at) as since
+  from payfold.invitation_attempt a
+  where a.repository = n.repository and lower(a.github_username) = lower(n.github_username)
+    and a.purpose = 'invite' and a.outcome = 'unknown'
+) u

@@ -170,11 +170,10 @@ func (w *world) refund(t require.TestingT, payment string) { w.deliver(t, w.reve
 // invitation reads the invitation of a purchase.
 func (w *world) invitation(t *testing.T, user, payment string) Invitation {
 	t.Helper()
-	rows, err := w.db.Query(t.Context(), "select * from payfold.invitation where user_id = $1 and provider_payment_id = $2", user, payment)
+	found, err := list(t.Context(), w.db, "user_id = $1 and provider_payment_id = $2", oldestFirst, user, payment)
 	require.NoError(t, err)
-	one, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Invitation])
-	require.NoError(t, err)
-	return one
+	require.Len(t, found, 1)
+	return found[0]
 }
 
 func (w *world) requireStatus(t *testing.T, user, payment, status string) {
