@@ -32,5 +32,5 @@
 //	   │  └── limits, timeouts, 5xx: waits
 //	   └───── retry: from failed, declined, expired
 //
-//	any of them ── the purchase is refunded ──▶ withdrawn, for ever
+//	any of them ── the purchase is refunded ──▶ withdrawn ── it is kept after all ──▶ pending
 package invitations

@@ -249,7 +249,7 @@ func TestAPurchaseAfterARefundIsInvitedAgain(t *testing.T) {
 	require.NotNil(t, w.github.Invitation("octo"))
 }
 
-func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
+func TestARetryLeavesTheInvitationOfARefundedPurchaseWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
@@ -257,12 +257,11 @@ func TestWithdrawnIsFinalForItsPurchase(t *testing.T) {
 	reconcile(t, r)
 	w.refund(t, "pay1")
 	reconcile(t, r)
-	w.exec(t, "update portal.payment set reversed_at = null") // a rebuild under other rules
-	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	repositories, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, repositories)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Equal(t, 1, w.github.Sent("octo"))
 }
 
@@ -450,27 +449,6 @@ func TestWithoutCredentialsInvitationsStayPending(t *testing.T) {
 	one = w.invitation(t, "u1", "pay1")
 	require.Equal(t, Invited, one.Status)
 	require.Equal(t, testenv.GitHubRepository, one.Repository)
-}
-
-// A partial refund takes everything back until it is known what was paid. Then the purchase is kept,
-// and its buyer is invited, whether it was recorded before the refund or not.
-func TestAPurchaseThatIsKeptAfterAllIsInvited(t *testing.T) {
-	t.Parallel()
-	for _, recorded := range []bool{false, true} {
-		w := setup(t)
-		w.perDay = 0
-		w.deliver(t, w.purchase("u1", "pay1", "octo"))
-		if recorded {
-			reconcile(t, w.inviter(t))
-		}
-		w.deliver(t, w.event("refund.created", `"provider_payment_id":"pay1","amount":100`))
-		reconcile(t, w.inviter(t))
-		w.requireStatus(t, "u1", "pay1", Withdrawn)
-		w.deliver(t, w.event("checkout.completed", `"provider_payment_id":"pay1","amount":1000,"metadata":{"kind":"pro","user_id":"u1","github_username":"octo"}`))
-		w.perDay = 10
-		reconcile(t, w.inviter(t))
-		w.requireStatus(t, "u1", "pay1", Invited)
-	}
 }
 
 // A refund does not take back what was there before the purchase.

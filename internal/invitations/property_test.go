@@ -29,8 +29,12 @@ var replies = []testenv.Reply{
 // bought is one purchase.
 type bought struct {
 	user, gitHubUser string
-	refunded         bool
+	refunded         bool // wholly
+	partly, paid     bool // a part was refunded; it is known what was paid
 }
+
+// kept says whether the purchase is not refunded. A part counts as the whole until it is known what was paid.
+func (b bought) kept() bool { return !b.refunded && (b.paid || !b.partly) }
 
 // buyers is a few users who buy for a few GitHub users, in any combination.
 type buyers struct {
@@ -69,6 +73,20 @@ func (b *buyers) refund(t *rapid.T) {
 	b.refunds[b.purchases[i].gitHubUser]++
 }
 
+func (b *buyers) refundPart(t *rapid.T) {
+	i := b.any(t)
+	b.deliver(t, b.partialRefund(paymentOf(i)))
+	b.purchases[i].partly = true
+	b.refunds[b.purchases[i].gitHubUser]++
+}
+
+// pay delivers a second event of a purchase with what was paid.
+func (b *buyers) pay(t *rapid.T) {
+	i := b.any(t)
+	b.deliver(t, b.paid(b.purchases[i].user, paymentOf(i), b.purchases[i].gitHubUser))
+	b.purchases[i].paid = true
+}
+
 func (b *buyers) accept(t *rapid.T) {
 	name := gitHubUser(rapid.IntRange(0, gitHubUsers-1).Draw(t, "who accepts"))
 	if b.github.Invitation(name) != nil {
@@ -83,7 +101,7 @@ func (b *buyers) any(t *rapid.T) int {
 // keeps says whether a purchase for the GitHub user is not refunded.
 func (b *buyers) keeps(gitHubUser string) bool {
 	for _, one := range b.purchases {
-		if one.gitHubUser == gitHubUser && !one.refunded {
+		if one.gitHubUser == gitHubUser && one.kept() {
 			return true
 		}
 	}
@@ -107,7 +125,7 @@ func TestEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStaysInvited(t *testing.T
 		for range rapid.IntRange(1, 8).Draw(rt, "rounds") {
 			for range rapid.IntRange(1, 3).Draw(rt, "things") {
 				w.clock.Advance(time.Second)
-				switch rapid.IntRange(0, 6).Draw(rt, "what") {
+				switch rapid.IntRange(0, 9).Draw(rt, "what") {
 				case 0:
 					w.github.Script("", rapid.SampledFrom(replies).Draw(rt, "to anything"))
 				case 1:
@@ -116,6 +134,10 @@ func TestEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStaysInvited(t *testing.T
 					b.accept(rt)
 				case 3:
 					b.name(rt)
+				case 4:
+					b.refundPart(rt)
+				case 5:
+					b.pay(rt)
 				default:
 					b.buy(rt)
 				}
@@ -163,7 +185,7 @@ func (b *buyers) requireRows(t *rapid.T) {
 	for i, one := range b.purchases {
 		is := status[paymentOf(i)]
 		switch {
-		case one.refunded:
+		case !one.kept():
 			require.Contains(t, []string{"", Withdrawn}, is, "purchase %d", i)
 		case one.gitHubUser == "":
 			require.Equal(t, Pending, is, "purchase %d", i)

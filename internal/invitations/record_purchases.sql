@@ -3,6 +3,8 @@
 -- expired after the purchase, that outcome counts for this purchase, too.
 -- A purchase that was refunded in the last seven days may have an invitation at GitHub, which
 -- keeps it so long, whose record the database has lost in a fail-over. It is recorded as revoked.
+-- A withdrawn invitation whose purchase is kept after all is recorded anew. What was sent stays in
+-- its record, and its GitHub user, too.
 with ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation
@@ -18,5 +20,9 @@ where p.kind = 'pro' and p.user_id is not null and ($3::text[] is null or p.user
   and not exists (
     select from payfold.invitation i
     where i.user_id = p.user_id and (i.repository = $1 or $1 = '') and i.provider_payment_id = p.provider_payment_id
+      and (i.status <> 'withdrawn' or i.repository <> $1 or p.reversed_at is not null)
   )
-on conflict do nothing
+on conflict (user_id, repository, provider_payment_id) do update
+set github_username = case when invitation.invited_at is null then excluded.github_username else invitation.github_username end,
+    status = excluded.status, reason = excluded.reason, revoked = false, repeats = 0, faults = 0, due_at = $2, changed_at = $2
+where invitation.status = 'withdrawn' and not excluded.revoked

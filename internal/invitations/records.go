@@ -20,7 +20,7 @@ const (
 	Failed       = "failed"       // permanent failure
 	Expired      = "expired"      // two invitations expired
 	Declined     = "declined"     // the invitation is gone, and the user has no access
-	Withdrawn    = "withdrawn"    // the purchase was refunded; final
+	Withdrawn    = "withdrawn"    // the purchase was refunded
 )
 
 // Statuses are all of them. The caller must not change the list.
@@ -60,9 +60,6 @@ var followRenamed string
 //go:embed record_purchases.sql
 var recordPurchases string
 
-//go:embed forget_unsent.sql
-var forgetUnsent string
-
 //go:embed follow_purchases.sql
 var followPurchases string
 
@@ -78,8 +75,8 @@ type records struct{ tables *store.Store }
 
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
 // It records an invitation for each purchase without one that is kept or was refunded lately,
-// GitHub users that became known, payments with a new id, and refunds. A second scan changes
-// nothing. Invitations that were recorded without a repository are deleted when a repository is
+// anew for each that is kept after its invitation was withdrawn, GitHub users that became known,
+// payments with a new id, and refunds. A second scan changes nothing. Invitations that were recorded without a repository are deleted when a repository is
 // configured, and recorded again for it.
 func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
 	err := r.serialized(ctx, repository, func(tx pgx.Tx) error {
@@ -87,7 +84,7 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
-		for _, step := range []string{followRenamed, forgetUnsent, recordPurchases, followPurchases, withdrawUnsent} {
+		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
 			steps.Queue(step, repository, now, users)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
