@@ -78,8 +78,7 @@ func writeTogether(ctx context.Context, t *testing.T, s *store.Store, rules proj
 			case <-loaded[1]:
 				return true
 			default:
-				return fixture.Number(ctx, t, s, "select count(*) from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())") > 0 ||
-					fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0
+				return fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0
 			}
 		})
 	}))
