@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -310,13 +311,16 @@ func repository(t *testing.T) string {
 	return root
 }
 
+// otherRules is the change of the files that gives a projector rules of version next.
+var otherRules = map[string][2]string{
+	"internal/projections/rules.go": {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
+}
+
 // Projectors with new rules start beside old ones. The promotion stops the old ones, and a
 // promotion back stops the new ones.
 func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	t.Parallel()
-	binary := otherBuild(t, map[string][2]string{
-		"internal/projections/rules.go": {`const RulesVersion = "4"`, `const RulesVersion = "5"`},
-	}, nil)
+	binary := otherBuild(t, otherRules, nil)
 	w := setup(t)
 	newly := func(args ...string) *testenv.Program {
 		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, shortLease))
@@ -340,7 +344,7 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	w.requireRefused(t, "no such schema", "promote", "portal_next")
 	built := newly("rebuild")
 	require.Zero(t, built.Exit(t), built.Output())
-	w.requireRefused(t, `this command has "rules 3`, "promote", "portal_next")
+	w.requireRefused(t, `this command has "rules `+projections.RulesVersion, "promote", "portal_next")
 	w.requireRefused(t, "projector drop portal_next", "rebuild")
 	testenv.Promote(t, func() *testenv.Program { return newly("rebuild", "--promote") })
 	for _, p := range []*testenv.Program{first, second} {
@@ -350,13 +354,13 @@ func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	becomes(newReady, 200)
 	w.awaitShares(t, 1)
 	load.await(t, maxBetween)
-	require.Equal(t, "rules 4, mode any", mustQuery[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
+	require.Equal(t, "rules next, mode any", mustQuery[string](t, w.database, "select fold_id from payfold.schema_state where schema_name = 'portal'"))
 
 	// A migration that the old build does not know. Migrations only add.
 	execute(t, w.database, "create table payfold.of_a_newer_build (x int); update payfold.schema_version set version = version + 1")
 	back := newly("promote", "portal_prev")
 	require.Equal(t, 1, back.Exit(t), back.Output())
-	require.Contains(t, back.Output(), `folded under "rules 3`)
+	require.Contains(t, back.Output(), `folded under "rules `+projections.RulesVersion)
 	w.promote(t, "promote", "portal_prev")
 	becomes(oldReady, 200)
 	becomes(newReady, 503)

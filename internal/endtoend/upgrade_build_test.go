@@ -74,13 +74,10 @@ func thisBuild(t *testing.T) build {
 // withOtherRules is thisBuild, but for the version of the rules.
 func withOtherRules(t *testing.T) build {
 	t.Helper()
-	const next = "next"
-	projector := otherBuild(t, map[string][2]string{
-		"internal/projections/rules.go": {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "` + next + `"`},
-	}, nil)
+	projector := otherBuild(t, otherRules, nil)
 	dir := filepath.Dir(projector)
 	require.NoError(t, os.Symlink(testenv.Binary(t, "ingest"), filepath.Join(dir, "ingest")))
-	return build{dir, next}
+	return build{dir, "next"}
 }
 
 func (b build) start(t *testing.T, program string, env []string, args ...string) *testenv.Program {
