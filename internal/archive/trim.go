@@ -140,6 +140,9 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 				proven = info.Last
 			}
 		}
+		if err := t.Place.Sync(ctx, head.LogID); err != nil { // a power cut could take back the name of what was proven
+			return fmt.Errorf("make the archive durable: %w", err)
+		}
 		first, err := t.Log.Trim(ctx, point)
 		if err != nil {
 			return err

@@ -126,6 +126,24 @@ func TestWhatIsArchivedIsTrimmedExceptWhatIsToBeKept(t *testing.T) {
 	require.Contains(t, w.logged(), `msg="the log was trimmed"`)
 }
 
+// Another process may have linked a segment and not have synced its folder yet. A power cut would take the name back.
+func TestNothingIsTrimmedBeforeTheNamesOfItsSegmentsAreDurable(t *testing.T) {
+	t.Parallel()
+	w, log := trimmed(t, 100)
+	failure := errors.New("the disk does not answer")
+	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+		require.Equal(t, "sync names", change)
+		require.Empty(t, log.trims)
+		return failure
+	}}
+	trimmer := w.trimmerOf(place, log, archive.Keep{Messages: 1})
+	require.ErrorIs(t, trimmer.Step(t.Context()), failure)
+	require.Empty(t, log.trims)
+	place.Step = nil
+	require.NoError(t, trimmer.Step(t.Context()))
+	require.NotEmpty(t, log.trims)
+}
+
 // Whatever is wrong with the archive, or differs in the log, nothing is removed from the log.
 func TestNothingIsTrimmedThatTheArchiveDoesNotGiveBack(t *testing.T) {
 	t.Parallel()

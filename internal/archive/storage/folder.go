@@ -191,14 +191,21 @@ type openFile struct {
 
 func (f openFile) Size() int64 { return f.size }
 
+// Sync implements Place. It includes the name of the folder.
+func (f *Folder) Sync(_ context.Context, folder string) error {
+	if err := f.step("sync names"); err != nil {
+		return err
+	}
+	return errors.Join(durable.Sync(f.path(folder)), durable.Sync(f.Root))
+}
+
 // Remove implements Place.
 func (f *Folder) Remove(_ context.Context, name string) error {
 	if err := f.step("remove"); err != nil {
 		return err
 	}
-	// The object that replaces this one may be of a process that was killed before it synced.
 	dir := filepath.Dir(f.path(name))
-	if err := durable.Sync(dir); err != nil {
+	if err := durable.Sync(dir); err != nil { // the object that replaces this one may not be durable; see Sync
 		return err
 	}
 	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

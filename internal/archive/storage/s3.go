@@ -152,6 +152,9 @@ func (b *bucket) readError(name string, err error) error {
 	return fmt.Errorf("read %s%s: %w", b, name, err)
 }
 
+// Sync implements Place. The store answers only when an object is durable.
+func (b *bucket) Sync(context.Context, string) error { return nil }
+
 // Remove implements Place.
 func (b *bucket) Remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

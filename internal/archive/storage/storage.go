@@ -25,6 +25,8 @@ type Place interface {
 	// Open returns an error that is fs.ErrNotExist if there is no such object. ctx is also that
 	// of the reads.
 	Open(ctx context.Context, name string) (Object, error)
+	// Sync makes durable what List lists in a folder: another process may have created it, and not have ended yet.
+	Sync(ctx context.Context, folder string) error
 	// Remove removes an object; it is not an error if it is not there.
 	Remove(ctx context.Context, name string) error
 	// String names the place to people, without credentials.
