@@ -18,9 +18,10 @@ type Attempt struct {
 	Purpose     string    `db:"purpose"`
 	NotOurs     bool      `db:"not_ours"`      // of the recorded invitation: somebody else made it, or it has ended
 	Unknown     bool      `db:"unknown"`       // an earlier attempt may have invited the user
-	MaySince    time.Time `db:"may_since"`     // payfold has sent nothing without a record to the user before
+	MaySince    time.Time `db:"may_since"`     // the earliest time at which payfold may have invited the user without a record
 	InvitedByUs bool      `db:"invited_by_us"` // for this purchase or another one, and that has not ended
-	Shared      bool      `db:"shared"`        // another kept purchase names the same GitHub user
+	Sent        []int64   `db:"sent"`          // invitations of payfold's that may be open, to any GitHub user
+	Shared      bool      `db:"shared"`        // another kept purchase names the same GitHub user, or has the same invitation
 }
 
 // Purposes of an attempt.

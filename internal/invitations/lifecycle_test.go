@@ -300,6 +300,34 @@ func TestAnInvitationStaysThatOfItsPurchaseWhenItsUserRenamesTheAccount(t *testi
 	require.Nil(t, w.github.Invitation("lovelace"))
 }
 
+// Two purchases of one account, before and after it was renamed, have one invitation. It stays until both are refunded.
+func TestPurchasesUnderTheOldAndTheNewNameShareAnInvitation(t *testing.T) {
+	t.Parallel()
+	for _, later := range []time.Duration{2 * time.Minute, time.Hour} {
+		for _, accepts := range []bool{false, true} {
+			w := setup(t)
+			w.remove = true
+			w.buy(t, "u1", "pay1", "ada")
+			r := w.inviter(t)
+			reconcile(t, r)
+			w.github.Rename("ada", "lovelace")
+			w.clock.Advance(later)
+			w.buy(t, "u1", "pay2", "lovelace")
+			reconcile(t, r)
+			w.refund(t, "pay1")
+			reconcile(t, r)
+			require.NotNil(t, w.github.Invitation("lovelace"), "pay2 is kept")
+			if accepts {
+				w.github.Accept(t, "lovelace")
+			}
+			w.refund(t, "pay2")
+			reconcile(t, r)
+			require.Nil(t, w.github.Invitation("lovelace"))
+			require.False(t, w.github.HasAccess("lovelace"))
+		}
+	}
+}
+
 // Another user may take the old name of a renamed account. A maintainer invites that user, too.
 func TestARefundWithdrawsTheRecordedInvitationRatherThanOneOfTheSameName(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package invitations
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -67,7 +68,7 @@ const somebodyElseInvited = "somebody else invited before the purchase"
 // isSomebodyElses reports whether a pending invitation is older than all that payfold may have sent to the
 // user without a record, and no record says that payfold sent it.
 func (a *Attempt) isSomebodyElses(pending *invitation) bool {
-	return pending != nil && !a.InvitedByUs && !pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.MaySince)
+	return pending != nil && !a.InvitedByUs && !slices.Contains(a.Sent, pending.id) && !pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.MaySince)
 }
 
 // withdraw cancels the invitation of a refunded purchase, or removes the access.

@@ -70,9 +70,12 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
           and o.invited_at is not null and not o.not_ours) as invited_by_us,
-       -- another kept purchase, of any user, names the same GitHub user
+       -- what payfold has sent that may be open still; GitHub lists it under another name where the account was renamed
+       array(select o.invitation_id from payfold.invitation o
+        where o.repository = n.repository and o.status in ('pending', 'invited') and o.invitation_id is not null and not o.not_ours) as sent,
+       -- another kept purchase, of any user, names the same GitHub user or has the same invitation
        exists (select from payfold.invitation o
-        where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
+        where o.repository = n.repository and (lower(o.github_username) = lower(n.github_username) or o.invitation_id = n.invitation_id)
           and (o.user_id, o.provider_payment_id) <> (n.user_id, n.provider_payment_id)
           and not o.revoked and o.status <> 'withdrawn'
           and not exists (select from portal.payment p
