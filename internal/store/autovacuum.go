@@ -24,15 +24,9 @@ func StopAutovacuum(ctx context.Context, tx pgx.Tx) error {
 // StartAutovacuum ends what StopAutovacuum has done to the tables of a schema, which are those on
 // search_path.
 func StartAutovacuum(ctx context.Context, schema string, on *pgxpool.Conn) error {
-	rows, err := on.Query(ctx, `select relname from pg_class
-		where relnamespace = to_regnamespace($1) and relname = any($2) and 'autovacuum_enabled=false' = any(reloptions)`,
-		Quoted(schema), tables.NameList())
+	without, err := WithoutAutovacuum(ctx, on, schema)
 	if err != nil {
-		return fmt.Errorf("look for tables without autovacuum: %w", err)
-	}
-	without, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("look for tables without autovacuum: %w", err)
+		return err
 	}
 	for _, name := range without {
 		if err := execWithRetry(ctx, on, "alter table "+name+" reset (autovacuum_enabled)"); err != nil {
@@ -40,4 +34,20 @@ func StartAutovacuum(ctx context.Context, schema string, on *pgxpool.Conn) error
 		}
 	}
 	return nil
+}
+
+// WithoutAutovacuum lists the tables of a schema for which StopAutovacuum was called and not StartAutovacuum: a
+// rebuild has not made all of their indexes yet.
+func WithoutAutovacuum(ctx context.Context, q Querier, schema string) ([]string, error) {
+	rows, err := q.Query(ctx, `select relname from pg_class
+		where relnamespace = to_regnamespace($1) and relname = any($2) and 'autovacuum_enabled=false' = any(reloptions)`,
+		Quoted(schema), tables.NameList())
+	if err != nil {
+		return nil, fmt.Errorf("look for tables without autovacuum: %w", err)
+	}
+	without, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for tables without autovacuum: %w", err)
+	}
+	return without, nil
 }

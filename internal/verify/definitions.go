@@ -71,17 +71,22 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	return append(differentDefinitions(is, should, indexed(schema)), rights...), nil
+	indexed, err := indexed(ctx, tx, schema)
+	if err != nil {
+		return nil, err
+	}
+	return append(differentDefinitions(is, should, indexed), rights...), nil
 }
 
 // indexed reports whether the tables must have all indexes and keys: the live and the previous
-// ones, and tables as of a message that have reached it. The end of a candidate's rebuild makes
+// ones, and tables as of a message whose rebuild has ended. The end of a candidate's rebuild makes
 // those that find rows, and a promotion makes all that are missing.
-func indexed(schema store.Schema) bool {
-	if schema.UntilSeq != nil {
-		return schema.Position >= *schema.UntilSeq
+func indexed(ctx context.Context, tx pgx.Tx, schema store.Schema) (bool, error) {
+	if schema.UntilSeq == nil {
+		return schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema, nil
 	}
-	return schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema
+	unfinished, err := store.WithoutAutovacuum(ctx, tx, schema.Name)
+	return schema.Position >= *schema.UntilSeq && len(unfinished) == 0, err
 }
 
 // definitions returns the definition of every object of a schema, and the wrong rights.
