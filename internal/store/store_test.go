@@ -2,6 +2,7 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,17 @@ func TestTheConnectionsOfAProgramAreBounded(t *testing.T) {
 		s, err := Open(t.Context(), Config{DSN: "host=127.0.0.1" + asked})
 		require.NoError(t, err)
 		require.Equal(t, want, s.Pool().Config().MaxConns, asked)
+		s.Close()
+	}
+}
+
+// To close a pool waits for a ping under way, which a silent network does not answer.
+func TestAPingOfAnIdleConnectionIsBounded(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]time.Duration{"": CleanUpTimeout, " pool_ping_timeout=1s": time.Second} {
+		s, err := Open(t.Context(), Config{DSN: "host=127.0.0.1" + asked})
+		require.NoError(t, err)
+		require.Equal(t, want, s.Pool().Config().PingTimeout, asked)
 		s.Close()
 	}
 }
