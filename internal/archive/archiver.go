@@ -78,7 +78,7 @@ type Archiver struct {
 
 	head    Head      // of the log, at the last look
 	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
-	waiting time.Time // when the oldest message that is not archived was stored; zero if there is none
+	waiting time.Time // see look
 	behind  bool      // a warning was logged
 	said    string    // the last fault that was logged
 	damage  string    // what was logged of damaged segments
@@ -207,7 +207,8 @@ func (a *Archiver) sayDamage(ctx context.Context, faults []error) {
 	}
 }
 
-// look finds out since when messages wait.
+// look finds out since when messages wait: since the oldest one that is not archived was stored, but not longer than
+// it was seen if a clock was ahead then. A clock that is set later does not change it. It is zero if no message waits.
 func (a *Archiver) look(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
 	switch {
@@ -217,7 +218,7 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 		a.bytes, a.waiting = head.Bytes, time.Time{}
 	case a.waiting.IsZero():
 		return a.Source.ReadRecords(ctx, next, next, func(r Record) error {
-			a.waiting = r.StoredAt
+			a.waiting = time.Now().Add(-max(0, time.Since(r.StoredAt)))
 			return nil
 		})
 	}

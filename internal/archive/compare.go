@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -139,8 +140,32 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 	if err := asFault(opened.compare(ctx, source), wrong); err != nil {
 		return nil, err
 	}
+	if err := opened.checkLag(ctx, source, wrong); err != nil {
+		return nil, err
+	}
 	out.Compared, err = opened.Compare(ctx, source, wrong, nil)
 	return out, err
+}
+
+// maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
+const maxLag = 24 * time.Hour
+
+// checkLag tells if the archive lacks messages that an archiver would have archived long ago.
+func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
+	head, err := source.Head(ctx)
+	if err != nil {
+		return err
+	}
+	next := max(a.next(head), head.First)
+	if next > head.Last {
+		return nil
+	}
+	return source.ReadRecords(ctx, next, next, func(r Record) error {
+		if time.Since(r.StoredAt) > maxLag {
+			wrong(fmt.Errorf("it lacks seq %d to %d, the first of which was stored at %s", next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
+		}
+		return nil
+	})
 }
 
 // asFault passes on what is wrong with an archive, and returns any other error.
