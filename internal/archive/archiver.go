@@ -82,6 +82,7 @@ type Archiver struct {
 	behind  bool      // a warning was logged
 	said    string    // the last fault that was logged
 	damage  string    // what was logged of damaged segments
+	stay    bool      // it was logged that merged segments cannot be removed
 
 	noted noted // for State
 }

@@ -105,11 +105,12 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 	for kills := 0; ; kills++ {
 		w.path = filepath.Join(t.TempDir(), "archive")
 		last := new(atomic.Uint64)
-		steps, merging := 0, false
+		steps, merging, killed := 0, false, false
 		killing := &storage.Folder{Root: w.path, Step: func(name string) error {
 			removed = removed || name == "remove"
 			if merging {
 				if steps++; steps > kills {
+					killed = true
 					return errKilled
 				}
 			}
@@ -132,13 +133,38 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		last.Store(20)
 		require.NoError(t, w.archiverOf(place, upTo{w.source, last}, 0).Step(t.Context()))
 		opened = w.requireWhole(t, place)
-		if err == nil {
+		if !killed {
 			require.Greater(t, kills, 8)
 			require.True(t, removed)
 			require.Len(t, w.files(t), len(opened.Segments()))
 			return
 		}
 	}
+}
+
+// undeletable is a place that removes nothing.
+type undeletable struct{ storage.Place }
+
+func (undeletable) Remove(context.Context, string) error { return errors.New("access denied") }
+
+// Archiving goes on without the right to delete, also in a new process, and says once what stays.
+func TestWithoutTheRightToDeleteArchivingGoesOn(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	place := undeletable{w.place(t)}
+	for process := range 2 {
+		archiver := w.archiver(place)
+		for i := range 20 {
+			w.fill(t, process*20+i, process*20+i)
+			require.NoError(t, archiver.Step(t.Context()))
+		}
+		require.EqualValues(t, process*20+20, w.requireWhole(t, place).Last())
+		require.Equal(t, process+1, strings.Count(w.logged(), "cannot be removed, and stay"), w.logged())
+	}
+	require.Greater(t, len(w.files(t)), 40)
+
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()), "with the right they are removed")
+	require.Len(t, w.files(t), len(w.requireWhole(t, place).Segments()))
 }
 
 // Two archivers of one log, and readers beside them: no error, no gap, one log.

@@ -76,7 +76,8 @@ func toMerge(segments []*Info, full int64) (count int) {
 }
 
 // tidy removes the segments that lie within merged ones. A merged segment is read first, as the
-// place returns it: it must hold the same records as each part.
+// place returns it: it must hold the same records as each part. What cannot be removed stays, and
+// is tried again when the archive is opened the next time.
 func (a *Archiver) tidy(ctx context.Context) error {
 	if len(a.archive.faults) > 0 {
 		return nil
@@ -96,7 +97,8 @@ func (a *Archiver) tidy(ctx context.Context) error {
 		if end < 0 {
 			end = len(replaced)
 		}
-		if err := a.removeParts(ctx, merged, replaced[:end]); err != nil {
+		stay, err := a.removeParts(ctx, merged, replaced[:end])
+		if err != nil || stay {
 			return err
 		}
 		replaced = replaced[end:]
@@ -104,9 +106,9 @@ func (a *Archiver) tidy(ctx context.Context) error {
 	return nil
 }
 
-// removeParts removes the parts of a merged segment.
-func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string) (err error) {
-	infos := map[uint64]*Info{} // by the last sequence
+// removeParts removes the parts of a merged segment. stay is true if the place does not remove them.
+func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string) (stay bool, err error) {
+	infos := map[uint64][]*Info{} // by the last sequence; a part can lie within another one that stayed
 	for _, name := range parts {
 		info := a.archive.known[name]
 		if info == nil {
@@ -116,21 +118,21 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 				continue
 			}
 			if err != nil {
-				return err
+				return false, err
 			}
 		}
 		if info.Last <= merged.Last { // otherwise it holds more, and stays
-			infos[info.Last] = info
+			infos[info.Last] = append(infos[info.Last], info)
 		}
 	}
 	s, err := a.archive.openSegment(ctx, merged.Name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var wrong error
 	equal := map[string]bool{}
 	err = s.Check(ctx, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
-		if part := infos[seq]; part != nil {
+		for _, part := range infos[seq] {
 			equal[part.Name] = value == part.After
 			if value != part.After {
 				wrong = contradiction("segment %s holds other records than its part %s", merged.Name, part.Name)
@@ -140,22 +142,34 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	err = errors.Join(err, s.Close())
 	if damaged := new(DamagedError); errors.As(err, &damaged) {
 		a.Logger.ErrorContext(ctx, "a merged segment is damaged, and its parts stay; mend it with: ingest archive --heal", "error", err)
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if wrong != nil {
-		return wrong
+		return false, wrong
 	}
 	for _, name := range parts {
 		if !equal[name] {
 			continue
 		}
 		if err := a.Place.Remove(ctx, a.archive.logID+"/"+name); err != nil {
-			return fmt.Errorf("remove segment %s, which was merged: %w", name, err)
+			a.sayStay(ctx, name, err)
+			return true, ctx.Err()
 		}
+		a.stay = false
 		delete(a.archive.known, name)
 	}
-	return nil
+	return false, nil
+}
+
+// sayStay says once, until a segment is removed again, that merged ones are not removed. It is no
+// fault of archiving: they hold nothing that the merged segment does not hold.
+func (a *Archiver) sayStay(ctx context.Context, name string, err error) {
+	if a.stay || ctx.Err() != nil {
+		return
+	}
+	a.stay = true
+	a.Logger.WarnContext(ctx, "small segments that were merged cannot be removed, and stay; give ingest the right to delete", "archive", a.Place.String(), "segment", name, "error", err)
 }
