@@ -296,7 +296,8 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 
 // proveStore checks, after the first segment of this process, what no earlier check can see: two
 // logs may have begun in one place at the same time, and the place must refuse a second object of
-// a name.
+// a name. It proves nothing where another archiver has merged the segment and removed it just
+// before: the name was free. Then the next segment is tried.
 func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 	if a.proven {
 		return nil
@@ -319,6 +320,15 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 		a.proven = true
 		return nil
 	case err == nil:
+		if err := a.archive.Refresh(ctx); err != nil {
+			return err
+		}
+		if err := a.archive.Contradiction(); err != nil {
+			return err
+		}
+		if names := a.archive.names.holding(info.First); len(names) > 0 && names[0] != info.Name { // merged, whole or not
+			return a.tidy(ctx)
+		}
 		a.unsafe = errors.New("the store ignores the condition If-None-Match of a write, so that one archiver could overwrite segments of another")
 		return a.unsafe
 	default:

@@ -134,6 +134,56 @@ func TestAnObjectStoreThatOverwritesIsNotUsed(t *testing.T) {
 	require.EqualValues(t, 3, s.open(t, s.place(t)).Last())
 }
 
+// again is a place where something happens before an object is written a second time.
+type again struct {
+	storage.Place
+	written map[string]bool
+	happens func()
+}
+
+func (a *again) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	return a.Place.Create(ctx, name, func(to io.Writer) error {
+		err := write(to)
+		if happens := a.happens; a.written[name] && happens != nil {
+			a.happens = nil
+			happens()
+		}
+		a.written[name] = true
+		return err
+	})
+}
+
+// Another archiver merges and removes the segment that proves the store, so that its name is free.
+func TestAMergeOfAnotherArchiverProvesNothingOfTheStore(t *testing.T) {
+	s := setupStore(t)
+	other := s.archiver(s.place(t))
+	for i := range 7 {
+		s.fill(t, i, i)
+		require.NoError(t, other.Step(t.Context()))
+	}
+	s.fill(t, 7, 7)
+	merged := false
+	starting := s.archiver(&again{s.place(t), map[string]bool{}, func() {
+		s.fill(t, 8, 8)
+		require.NoError(t, other.Step(t.Context()))
+		require.Len(t, s.open(t, s.place(t)).Segments(), 1)
+		merged = true
+	}})
+	require.NoError(t, starting.Step(t.Context()))
+	require.True(t, merged)
+	names, err := s.place(t).List(t.Context(), s.id(t))
+	require.NoError(t, err)
+	require.Len(t, names, 1, "what was written again is removed")
+	s.requireWhole(t, s.place(t))
+
+	s.Misbehave(func(w http.ResponseWriter, r *http.Request, serve http.Handler) {
+		r.Header.Del("If-None-Match")
+		serve.ServeHTTP(w, r)
+	})
+	s.fill(t, 9, 9)
+	require.ErrorContains(t, starting.Step(t.Context()), "ignores the condition If-None-Match", "it is still to be proven")
+}
+
 // A slow store delays the archive alone: every request has an end.
 func TestARequestToAnObjectStoreEndsWithItsContext(t *testing.T) {
 	s := setupStore(t)
