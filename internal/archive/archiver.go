@@ -182,13 +182,16 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 		return err
 	}
 	a.metrics.faults.Set(float64(len(opened.faults)))
-	for _, fault := range opened.faults {
-		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
-			return fault
-		}
+	if err := opened.Contradiction(); err != nil {
+		return err
 	}
+	err = opened.compare(ctx, a.Source)
+	if damaged := new(DamagedError); errors.As(err, &damaged) { // the archive goes on behind it
+		opened.faults, err = append(opened.faults, damaged), nil
+	}
+	a.metrics.faults.Set(float64(len(opened.faults)))
 	a.sayDamage(ctx, opened.faults)
-	if err := opened.compare(ctx, a.Source); err != nil {
+	if err != nil {
 		return err
 	}
 	a.archive, a.bytes, a.waiting = opened, 0, time.Time{}

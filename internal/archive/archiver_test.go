@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -358,6 +359,40 @@ func TestADamagedArchiveIsReadAroundTheDamage(t *testing.T) {
 	require.ErrorAs(t, opened.Read(t.Context(), 1, 70, func(archive.Record) error { return nil }), &gap)
 	require.Equal(t, archive.GapError{From: segments[1].First, To: segments[1].Last}, *gap)
 	require.Len(t, opened.Faults(), 1)
+}
+
+// Damage in the newest frames is a fault, and no reason to stop. An older message is compared then.
+func TestTheArchiveGoesOnBehindDamageInItsNewestFrames(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 25)
+	place := w.place(t)
+	require.NoError(t, w.archiver(place).Step(t.Context()))
+	files := w.files(t)
+	newest := files[len(files)-1]
+	content, err := os.ReadFile(newest)
+	require.NoError(t, err)
+	magic := []byte{0x51, 0x2A, 0x4D, 0x18} // of the head of each frame
+	for at := bytes.LastIndex(content, magic); at > 0; at = bytes.LastIndex(content[:at], magic) {
+		content[at+40] ^= 1
+	}
+	require.NoError(t, os.WriteFile(newest, content, 0o600))
+
+	w.fill(t, 26, 60)
+	require.ErrorAs(t, w.archiverOf(place, otherBody{w.source}, 0).Step(t.Context()), new(*archive.ContradictionError), "another log")
+	require.EqualValues(t, 25, w.open(t, place).Last())
+
+	archiver := w.archiver(place)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- archiver.Run(ctx) }()
+	wait.Until(t, func() bool { return w.open(t, place).Last() == 60 })
+	wait.Until(t, func() bool { return archiver.State().LagMessages == 0 })
+	require.Equal(t, 1, archiver.State().Damaged)
+	stop()
+	require.NoError(t, <-ended)
+	require.Contains(t, w.logged(), "the archive is damaged")
+	require.Contains(t, w.logged(), filepath.Base(newest))
 }
 
 // failing is a place that fails while it is told to.

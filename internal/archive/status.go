@@ -1,9 +1,11 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -106,7 +108,7 @@ func (a *Archive) next(head Head) uint64 {
 }
 
 // compare compares the end of an archive with the log. It asks how far the log is after the
-// archive was read, because both grow meanwhile.
+// archive was read, because both grow meanwhile. A DamagedError says that nothing else is wrong.
 func (a *Archive) compare(ctx context.Context, source Source) error {
 	end := a.end()
 	head, err := source.Head(ctx)
@@ -131,17 +133,35 @@ func (a *Archive) compare(ctx context.Context, source Source) error {
 	case end.Last < head.First:
 		return nil
 	}
-	var archived fingerprint.Hash
-	if err := a.Read(ctx, end.Last, end.Last, func(r Record) error {
-		archived = fingerprint.Leaf(r.Message())
-		return nil
-	}); err != nil {
-		return err
-	}
-	return source.ReadRecords(ctx, end.Last, end.Last, func(r Record) error {
-		if fingerprint.Leaf(r.Message()) != archived {
-			return contradiction("seq %d of segment %s is another message in the log", r.Seq, end.Name)
+	return a.compareNewest(ctx, source, head)
+}
+
+// compareNewest compares the newest message that can be read with that of the log. Where a newer
+// one is damaged, and the older one is the same in the log, the error is the DamagedError.
+func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) error {
+	var damage error
+	for _, info := range slices.Backward(a.segments) {
+		for seq := info.Last; seq >= max(info.First, head.First); {
+			var archived fingerprint.Hash
+			err := a.Read(ctx, seq, seq, func(r Record) error {
+				archived = fingerprint.Leaf(r.Message())
+				return nil
+			})
+			if damaged := new(DamagedError); errors.As(err, &damaged) {
+				damage, seq = cmp.Or(damage, err), min(seq, damaged.From)-1
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			err = source.ReadRecords(ctx, seq, seq, func(r Record) error {
+				if fingerprint.Leaf(r.Message()) != archived {
+					return contradiction("seq %d of segment %s is another message in the log", r.Seq, info.Name)
+				}
+				return nil
+			})
+			return cmp.Or(err, damage)
 		}
-		return nil
-	})
+	}
+	return damage
 }
