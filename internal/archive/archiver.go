@@ -288,7 +288,7 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 		})
 	})
 	if errors.Is(err, storage.ErrExists) {
-		return a.lost(ctx, next)
+		return a.lost(ctx, from, head)
 	}
 	if err != nil {
 		return fmt.Errorf("write the segment from seq %d: %w", next, err)
@@ -399,16 +399,45 @@ func (a *Archiver) add(info *Info) {
 	a.archive.segments = append(a.archive.segments, info)
 }
 
-// lost goes on behind the segment of another archiver.
-func (a *Archiver) lost(ctx context.Context, next uint64) error {
+// lost goes on behind the segment of another archiver, or beside a damaged one.
+func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) error {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return err
 	}
 	if err := a.archive.Contradiction(); err != nil {
 		return err
 	}
-	if a.archive.Last() < next {
-		return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(next))}, a.archive.faults...)...)
+	if a.archive.Last() >= from.First {
+		return nil
 	}
+	_, err := a.archive.open(ctx, segment.PartName(from.First))
+	if damaged := new(DamagedError); errors.As(err, &damaged) && a.archive.next(head) == from.First {
+		return a.beside(ctx, from, head)
+	}
+	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
+}
+
+// beside writes the next segment where a damaged one has its name: with the name of a merged one,
+// which readers prefer. The damaged one stays for Heal.
+func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) error {
+	last, bytes := from.First, 0
+	var record []byte
+	err := a.Source.ReadRecords(ctx, from.First, head.Last, func(r Record) (err error) {
+		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
+			return err
+		}
+		if last, bytes = r.Seq, bytes+len(record); int64(bytes) >= a.SegmentBytes {
+			return errFull
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFull) {
+		return err
+	}
+	info, err := a.replace(ctx, from, last)
+	if err != nil {
+		return fmt.Errorf("write the segment from seq %d beside a damaged one: %w", from.First, err)
+	}
+	a.add(info)
 	return nil
 }

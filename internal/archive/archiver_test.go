@@ -395,6 +395,42 @@ func TestTheArchiveGoesOnBehindDamageInItsNewestFrames(t *testing.T) {
 	require.Contains(t, w.logged(), filepath.Base(newest))
 }
 
+// A damaged segment keeps its name, which the next segment would have. So that one gets another name.
+func TestTheArchiveGoesOnBesideADamagedNewestSegment(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"its header", "its footer", "its end", "all of it"} {
+		for _, events := range []int{1, 25} { // the only segment, and the third
+			w := setup(t)
+			w.fill(t, 1, events)
+			place := w.place(t)
+			require.NoError(t, w.archiver(place).Step(t.Context()))
+			for round := range 3 { // what is written beside it is damaged, too
+				files := w.files(t)
+				breakSegment(t, how, files[len(files)-1])
+				archiver := w.archiver(place)
+				for i := 100 * (round + 1); i < 100*(round+1)+12; i++ {
+					w.fill(t, i, i)
+					require.NoError(t, archiver.Step(t.Context()), "%s, round %d", how, round)
+				}
+				opened := w.open(t, place)
+				require.EqualValues(t, events+12*(round+1), opened.Last(), "%s, round %d", how, round)
+				next := uint64(1)
+				require.NoError(t, opened.Read(t.Context(), 1, opened.Last(), func(r archive.Record) error {
+					require.Equal(t, next, r.Seq)
+					next++
+					return nil
+				}))
+			}
+			require.Contains(t, w.logged(), "the archive is damaged")
+			_, left, err := w.heal(t.Context(), place, w.source)
+			require.NoError(t, err)
+			require.Empty(t, left)
+			require.NoError(t, w.archiver(place).Step(t.Context()))
+			require.Len(t, w.files(t), len(w.requireWhole(t, place).Segments()), "the damaged ones are removed")
+		}
+	}
+}
+
 // failing is a place that fails while it is told to.
 type failing struct {
 	storage.Place
