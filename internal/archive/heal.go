@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,8 +31,8 @@ type HealResult struct {
 }
 
 // Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
-// A damaged segment is removed after what replaces it was read back. What the log no longer has
-// stays as it is. It fails with a ContradictionError if log and archive differ; then nothing of
+// A damaged segment is removed after what replaces it was read back, unless it may hold more. What
+// the log no longer has stays as it is. It fails with a ContradictionError if log and archive differ; then nothing of
 // that gap is changed. After any error, also a kill, Heal can be run again. An archiver of the
 // log may be running.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
@@ -60,6 +61,11 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		return out, err
 	}
 	for _, g := range a.archive.gaps(whole, head) {
+		if g.open {
+			if err := a.readRemains(ctx, &g, head); err != nil {
+				return out, fmt.Errorf("heal from seq %d on: %w", g.first, err)
+			}
+		}
 		if g.first < head.First || g.last > head.Last {
 			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", g.first, g.last, head.First, head.Last))
 			continue
@@ -70,8 +76,8 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		}
 		out.Healed = append(out.Healed, done)
 	}
-	done, err := a.removeReplaced(ctx, head)
-	out.Healed = append(out.Healed, done...)
+	done, left, err := a.removeReplaced(ctx, head)
+	out.Healed, out.Left = append(out.Healed, done...), append(out.Left, left...)
 	return out, err
 }
 
@@ -99,10 +105,10 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 }
 
 // removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
-// replaced them, or they reach beyond one gap.
-func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, err error) {
+// replaced them, or they reach beyond one gap. One that may hold more is left, and named.
+func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, left []string, err error) {
 	if err := a.archive.Refresh(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, c := range a.archive.names {
 		within := a.archive.covers(c)
@@ -111,18 +117,29 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 		}
 		_, err := a.archive.open(ctx, c.name)
 		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			reason, err := a.holdsMore(ctx, c)
+			if err != nil {
+				return removed, left, err
+			}
+			if reason != "" {
+				left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
+				continue
+			}
 			done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
 			for _, info := range within {
 				done.Segments = append(done.Segments, info.Name)
 			}
 			removed = append(removed, done)
-			err = a.Place.Remove(ctx, head.LogID+"/"+c.name)
+			if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
+				return removed, left, err
+			}
+			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, err
+			return removed, left, err
 		}
 	}
-	return removed, nil
+	return removed, left, nil
 }
 
 // covers returns the other segments that together hold what a segment's name says; none if there
@@ -143,6 +160,10 @@ type gap struct {
 	first, last   uint64
 	before, after *Info // nil at the archive's beginning or end
 	damaged       []string
+
+	open    bool                       // nothing says where it ends; what follows is read then
+	unclear []string                   // those of damaged that may hold more than can be said
+	remains map[string]map[uint64]Hash // by the damaged segment's name, its records
 }
 
 // gaps returns what no whole segment holds, in order.
@@ -153,10 +174,10 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	}
 	var before *Info
 	next := origin
-	add := func(last uint64, after *Info) {
-		g := gap{first: next, last: last, before: before, after: after}
+	add := func(last uint64, after *Info, open bool) {
+		g := gap{first: next, last: last, before: before, after: after, open: open}
 		for _, candidate := range c {
-			if candidate.first >= g.first && max(candidate.first, candidate.last) <= g.last {
+			if candidate.first >= g.first && (open || max(candidate.first, candidate.last) <= g.last) {
 				g.damaged = append(g.damaged, candidate.name)
 			}
 		}
@@ -164,7 +185,7 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	}
 	for _, info := range whole {
 		if info.First > next {
-			add(info.First-1, info)
+			add(info.First-1, info, false)
 		}
 		if info.Last >= next {
 			before, next = info, info.Last+1
@@ -172,10 +193,11 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	}
 	if c.reaches(next) { // damaged segments without a whole one behind them
 		last := a.Last()
-		if last < next || c.reaches(last+1) { // no footer says how far they reach
+		open := last < next || c.reaches(last+1) // no footer says how far they reach
+		if open {
 			last = head.Last
 		}
-		add(last, nil)
+		add(last, nil, open)
 	}
 	return out
 }
@@ -202,8 +224,8 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
 		}
 	}
 	for _, name := range g.damaged {
-		if slices.Contains(done.Segments, name) {
-			continue // an earlier run wrote it
+		if slices.Contains(done.Segments, name) || slices.Contains(g.unclear, name) {
+			continue // an earlier run wrote it, or removeReplaced names it
 		}
 		if err := a.Place.Remove(ctx, head.LogID+"/"+name); err != nil {
 			return done, fmt.Errorf("remove segment %s, which was replaced: %w", name, err)
@@ -215,7 +237,7 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
 
 // pieces returns the last sequences of the segments into which a gap is divided. It fails with
 // a ContradictionError if the log's messages are not those of a segment within the gap whose
-// footer can be read, or do not lead to the segment behind it.
+// footer can be read, or those that can be read of another one, or do not lead to the segment behind it.
 func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts []uint64, err error) {
 	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
 	for _, info := range a.archive.segments {
@@ -230,6 +252,11 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts
 		chain.Add(record)
 		if info := ends[r.Seq]; info != nil && chain.Value != info.After {
 			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", g.first, r.Seq, info.Name)
+		}
+		for name, records := range g.remains {
+			if archived, ok := records[r.Seq]; ok && archived != sha256.Sum256(record) {
+				return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, name)
+			}
 		}
 		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == g.last {
 			lasts, bytes = append(lasts, r.Seq), 0

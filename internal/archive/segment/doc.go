@@ -5,5 +5,6 @@
 //	format.go    header, frames and footer
 //	writer.go    writes a segment
 //	segment.go   opens one; frames.go reads it ahead of who is given the records
+//	remains.go   what can be read of one without a whole header and footer
 //	names.go     what its name says
 package segment

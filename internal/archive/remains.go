@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/payfold/payfold/internal/archive/segment"
+)
+
+// readRemains finds out how far the damaged segments of an open gap reach, and which records can
+// still be read there. It fails with a ContradictionError if the log has another message before
+// the gap than the archive.
+func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
+	if b := g.before; b != nil && head.First <= b.Last && b.Last <= head.Last {
+		if err := a.archive.sameRecord(ctx, b.Last, a.Source); err != nil {
+			return err
+		}
+	}
+	g.remains = map[string]map[uint64]Hash{}
+	for _, c := range a.archive.names {
+		if c.first < g.first {
+			continue
+		}
+		g.last = max(g.last, c.first, c.last)
+		info, err := a.archive.open(ctx, c.name)
+		if err == nil {
+			g.last = max(g.last, info.Last)
+			continue
+		}
+		if damaged := new(DamagedError); !errors.As(err, &damaged) {
+			return err
+		}
+		remains, err := a.archive.remainsOf(ctx, c.name)
+		if err != nil {
+			return err
+		}
+		g.last = max(g.last, remains.Last)
+		g.remains[c.name] = remains.Records
+		if remains.Unclear {
+			g.unclear = append(g.unclear, c.name)
+		}
+	}
+	return nil
+}
+
+// holdsMore returns why a damaged segment without a whole footer may hold what no other one does;
+// empty if it does not. It fails with a ContradictionError if it holds other records.
+func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, err error) {
+	remains, err := a.archive.remainsOf(ctx, c.name)
+	if err != nil {
+		return "", err
+	}
+	c.last = max(c.first, c.last, remains.Last)
+	within := a.archive.covers(c)
+	if len(within) == 0 {
+		return fmt.Sprintf("reaches to seq %d, which is in no other one", c.last), nil
+	}
+	if len(remains.Records) > 0 {
+		var record []byte
+		err := a.archive.Read(ctx, c.first, c.last, func(r Record) (err error) {
+			if record, err = segment.AppendRecord(record[:0], &r); err != nil {
+				return err
+			}
+			if other, ok := remains.Records[r.Seq]; ok && other != sha256.Sum256(record) {
+				return contradiction("seq %d of segment %s, which is damaged, is another message in other segments", r.Seq, c.name)
+			}
+			return nil
+		})
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			return "so is another one that holds the same", nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if remains.Unclear {
+		return "not all of it can be read: it may hold more than others do", nil
+	}
+	return "", nil
+}
+
+// remainsOf reads a segment without a whole header and footer.
+func (a *Archive) remainsOf(ctx context.Context, name string) (out *segment.Remains, err error) {
+	object, err := a.place.Open(ctx, a.logID+"/"+name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, object.Close()) }()
+	return segment.ReadRemains(name, object)
+}
+
+// sameRecord returns a ContradictionError if a record is another one in the log.
+func (a *Archive) sameRecord(ctx context.Context, seq uint64, source Source) error {
+	var archived, live []byte
+	take := func(to *[]byte) func(Record) error {
+		return func(r Record) (err error) {
+			*to, err = segment.AppendRecord(nil, &r)
+			return err
+		}
+	}
+	if err := a.Read(ctx, seq, seq, take(&archived)); err != nil {
+		return err
+	}
+	if err := source.ReadRecords(ctx, seq, seq, take(&live)); err != nil {
+		return err
+	}
+	if !bytes.Equal(archived, live) {
+		return contradiction("seq %d is another message in the log", seq)
+	}
+	return nil
+}

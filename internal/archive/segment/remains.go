@@ -1,0 +1,109 @@
+package segment
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+)
+
+// Remains is what can still be read of a segment without a whole header and footer.
+type Remains struct {
+	Last    uint64          // the greatest sequence that the heads of its frames name; 0 if there is none
+	Records map[uint64]Hash // SHA-256 of the bytes of each record in a whole frame
+	Unclear bool            // it has bytes of which nobody can say which records they are
+}
+
+var frameHead = appendSkippable(nil, frameMagic, entryLength)
+
+// ReadRemains finds the frames of a segment by themselves. It needs memory for all of its bytes.
+func ReadRemains(name string, object storage.Object) (*Remains, error) {
+	data := make([]byte, object.Size())
+	if err := readAt(object, data, 0); err != nil {
+		return nil, fmt.Errorf("segment %s: %w", name, err)
+	}
+	next, _, _ := ParseName(name) // the sequence that follows, if nothing before is lost
+	r := &Remains{Records: map[uint64]Hash{}}
+	clear := headerLength // up to here every byte is that of a header or a frame
+	for at := min(len(data), headerLength); ; {
+		found := bytes.Index(data[at:], frameHead)
+		if found < 0 {
+			break
+		}
+		begin := at + found
+		at = begin + skippable
+		if len(data)-at < entryLength {
+			break
+		}
+		e := parseEntry(data[at:])
+		end := at + entryLength + int(e.compressed)
+		whole := e.first >= next && end <= len(data) && r.add(e, data[at+entryLength:end])
+		const least = recordLength + recordFixed // of a record
+		if !whole && (e.first != next || e.records == 0 || e.size > maxFrame || uint64(e.records)*least > uint64(e.size)) {
+			continue // the head is damaged, too
+		}
+		r.skip(data, clear, begin)
+		r.Last, next = e.last(), e.last()+1
+		if clear = end; whole {
+			at = end
+		}
+	}
+	if !isFooter(data, clear) {
+		r.skip(data, clear, len(data))
+	}
+	return r, nil
+}
+
+// skip takes bytes in which no frame begins. Zeros are what a file system leaves of bytes that
+// were never written.
+func (r *Remains) skip(data []byte, from, to int) {
+	if from < to && len(bytes.Trim(data[from:to], "\x00")) > 0 {
+		r.Unclear = true
+	}
+}
+
+// add takes the records of a frame if it is whole.
+func (r *Remains) add(e entry, compressed []byte) bool {
+	if e.records == 0 || e.size > maxFrame || crc32.Checksum(compressed, castagnoli) != e.checksum {
+		return false
+	}
+	d, err := newDecoder()
+	if err != nil {
+		return false
+	}
+	defer d.release()
+	d.buffer, err = d.DecodeAll(compressed, d.buffer[:0])
+	if err != nil || len(d.buffer) != int(e.size) {
+		return false
+	}
+	hashes, records := make([]Hash, 0, min(e.records, e.size/(recordLength+recordFixed))), d.buffer
+	for range e.records {
+		record, size, err := parseRecord(records, nil)
+		if err != nil || record.Seq != e.first+uint64(len(hashes)) {
+			return false
+		}
+		hashes = append(hashes, sha256.Sum256(records[:size]))
+		records = records[size:]
+	}
+	for i, hash := range hashes {
+		r.Records[e.first+uint64(i)] = hash
+	}
+	return len(records) == 0
+}
+
+// isFooter reports whether the footer begins there. Any one part of it may be damaged, or its end
+// missing.
+func isFooter(data []byte, at int) bool {
+	rest := len(data) - at
+	if rest < skippable+entryLength {
+		return true // too little for a frame
+	}
+	length := int64(le.Uint32(data[at+4:]))
+	if length == int64(rest-skippable) || le.Uint32(data[at:]) == footerMagic && length >= footerFixed-skippable {
+		return true
+	}
+	size, err := footerSize(data)
+	return err == nil && size == int64(rest)
+}
