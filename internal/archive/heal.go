@@ -32,9 +32,9 @@ type HealResult struct {
 
 // Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
 // A damaged segment is removed after what replaces it was read back, unless it may hold more. What
-// the log no longer has stays as it is. It fails with a ContradictionError if log and archive differ; then nothing of
-// that gap is changed. After any error, also a kill, Heal can be run again. An archiver of the
-// log may be running.
+// the log no longer has stays as it is. It fails with a ContradictionError if log and archive
+// differ; then nothing of that gap is changed. After any error, also a kill, Heal can be run again.
+// An archiver of the log may be running.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
 	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames
@@ -226,6 +226,11 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
 	for _, name := range g.damaged {
 		if slices.Contains(done.Segments, name) || slices.Contains(g.unclear, name) {
 			continue // an earlier run wrote it, or removeReplaced names it
+		}
+		if reach, err := a.archive.reachOf(ctx, name); err != nil {
+			return done, err
+		} else if reach > g.last {
+			continue // another gap needs it, or removeReplaced names it
 		}
 		if err := a.Place.Remove(ctx, head.LogID+"/"+name); err != nil {
 			return done, fmt.Errorf("remove segment %s, which was replaced: %w", name, err)

@@ -443,3 +443,31 @@ func TestADamagedSegmentThatMayHoldMoreStaysBesideWhatReplacesIt(t *testing.T) {
 		w.requireWhole(t, w.place(t))
 	}
 }
+
+// An archiver that was frozen can have written a segment within the range of another one.
+func TestADamagedSegmentThatReachesBeyondTheNextOneStays(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"its footer", "a frame"} {
+		w := setup(t)
+		w.fill(t, 1, 9)
+		last := new(atomic.Uint64)
+		for _, end := range []uint64{2, 4, 6} {
+			last.Store(end)
+			require.NoError(t, w.archiverOf(w.place(t), upTo{w.source, last}, 0).Step(t.Context()))
+		}
+		paths := w.files(t)
+		require.Len(t, paths, 3)
+		next, err := os.ReadFile(paths[2])
+		require.NoError(t, errors.Join(err, os.Remove(paths[1]), os.Remove(paths[2])))
+		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+		require.NoError(t, os.WriteFile(paths[2], next, 0o600))
+		require.EqualValues(t, 9, w.open(t, w.place(t)).Last())
+		breakSegment(t, how, paths[1])
+		last.Store(8)
+		_, left, err := w.heal(t.Context(), w.place(t), upTo{w.source, last})
+		require.NoError(t, err)
+		require.Len(t, left, 1, how)
+		require.Regexp(t, "to (seq )?9", left[0])
+		require.FileExists(t, paths[1])
+	}
+}

@@ -82,6 +82,22 @@ func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, e
 	return "", nil
 }
 
+// reachOf returns how far a damaged segment reaches, as far as anything says it; 0 if nothing does.
+func (a *Archive) reachOf(ctx context.Context, name string) (uint64, error) {
+	info, err := a.open(ctx, name)
+	if err == nil {
+		return info.Last, nil
+	}
+	if damaged := new(DamagedError); !errors.As(err, &damaged) {
+		return 0, err
+	}
+	remains, err := a.remainsOf(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return remains.Last, nil
+}
+
 // remainsOf reads a segment without a whole header and footer.
 func (a *Archive) remainsOf(ctx context.Context, name string) (out *segment.Remains, err error) {
 	object, err := a.place.Open(ctx, a.logID+"/"+name)
