@@ -31,8 +31,9 @@ type HealResult struct {
 }
 
 // Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
+// What the log no longer has is made from the parts of a merged segment where they are still there.
 // A damaged segment is removed after what replaces it was read back, unless it may hold more. What
-// the log no longer has stays as it is. It fails with a ContradictionError if log and archive
+// neither has stays as it is. It fails with a ContradictionError if log and archive
 // differ; then nothing of that gap is changed. After any error, also a kill, Heal can be run again.
 // An archiver of the log may be running.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
@@ -67,6 +68,14 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 			}
 		}
 		if g.first < head.First || g.last > head.Last {
+			done, err := a.healFromParts(ctx, g, head)
+			if err != nil {
+				return out, fmt.Errorf("heal seq %d to %d from the parts of a merged segment: %w", g.first, g.last, err)
+			}
+			if done != nil {
+				out.Healed = append(out.Healed, *done)
+				continue
+			}
 			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", g.first, g.last, head.First, head.Last))
 			continue
 		}

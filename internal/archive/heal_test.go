@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -470,4 +471,77 @@ func TestADamagedSegmentThatReachesBeyondTheNextOneStays(t *testing.T) {
 		require.Regexp(t, "to (seq )?9", left[0])
 		require.FileExists(t, paths[1])
 	}
+}
+
+// damagingMerges damages what is merged, as a disk does: after it was written.
+type damagingMerges struct {
+	storage.Place
+	t    *testing.T
+	root string
+}
+
+func (d damagingMerges) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := d.Place.Create(ctx, name, write)
+	if err == nil && strings.Contains(filepath.Base(name), "-") {
+		damage(d.t, filepath.Join(d.root, name), 200)
+	}
+	return err
+}
+
+func TestTheWholePartsOfADamagedMergedSegmentReplaceIt(t *testing.T) {
+	t.Parallel()
+	whole := setup(t)
+	archiver := whole.archiver(damagingMerges{whole.place(t), t, whole.path})
+	for i := 1; i <= 8; i++ {
+		whole.fill(t, i, i)
+		require.NoError(t, archiver.Step(t.Context()))
+	}
+	require.Len(t, whole.files(t), 9)
+	whole.fill(t, 9, 9)
+	trimmed := from{whole.source, 9}
+
+	t.Run("all are whole", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		healed, left, err := w.heal(t.Context(), w.place(t), trimmed)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.Len(t, healed, 1)
+		require.Contains(t, healed[0].Removed, filepath.Base(paths[0]))
+		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+		w.requireWhole(t, w.place(t))
+	})
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		for kills := 0; ; kills++ {
+			w, _ := whole.copyArchive(t)
+			steps := 0
+			_, _, err := w.heal(t.Context(), &storage.Folder{Root: w.path, Step: func(string) error {
+				if steps++; steps > kills {
+					return errKilled
+				}
+				return nil
+			}}, trimmed)
+			_, left, again := w.heal(t.Context(), w.place(t), trimmed)
+			require.NoError(t, again, "killed before step %d", kills)
+			require.Empty(t, left)
+			require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+			w.requireWhole(t, w.place(t))
+			if err == nil {
+				require.Greater(t, kills, 5)
+				return
+			}
+			require.ErrorIs(t, err, errKilled)
+		}
+	})
+	t.Run("one is damaged, too", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		breakSegment(t, "a frame", paths[4])
+		healed, left, err := w.heal(t.Context(), w.place(t), trimmed)
+		require.NoError(t, err)
+		require.Empty(t, healed)
+		require.Len(t, left, 1)
+		require.Equal(t, paths, w.files(t))
+	})
 }
