@@ -359,6 +359,8 @@ func TestADamagedSegmentThatReachesBeyondTheLogStays(t *testing.T) {
 					require.Contains(t, left[0], fmt.Sprint("to ", newest.Last))
 					require.Equal(t, paths, w.files(t))
 				}
+				require.Error(t, w.archiverOf(w.place(t), upTo{w.source, last}, 0).Step(t.Context()))
+				require.Equal(t, paths, w.files(t))
 				_, left, err := w.heal(t.Context(), w.place(t), w.source) // the log is whole again
 				require.NoError(t, err)
 				require.Empty(t, left)
