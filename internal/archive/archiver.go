@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -418,13 +419,33 @@ func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) erro
 }
 
 // beside writes the next segment where a damaged one has its name: with the name of a merged one,
-// which readers prefer. The damaged one stays for Heal.
+// which readers prefer. The damaged one stays for Heal. It fails where that holds other messages than the
+// log, or later ones: the log was set back.
 func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) error {
+	for _, c := range a.archive.names {
+		if c.first < from.First {
+			continue
+		}
+		reach, err := a.archive.reachOf(ctx, c.name)
+		if err != nil {
+			return err
+		}
+		if reach = max(reach, c.first, c.last); reach > head.Last {
+			return fmt.Errorf("segment %s is damaged and reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
+		}
+	}
+	remains, err := a.archive.remainsOf(ctx, segment.PartName(from.First))
+	if err != nil {
+		return err
+	}
 	last, bytes := from.First, 0
 	var record []byte
-	err := a.Source.ReadRecords(ctx, from.First, head.Last, func(r Record) (err error) {
+	err = a.Source.ReadRecords(ctx, from.First, head.Last, func(r Record) (err error) {
 		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
+		}
+		if archived, ok := remains.Records[r.Seq]; ok && archived != sha256.Sum256(record) {
+			return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, segment.PartName(from.First))
 		}
 		if last, bytes = r.Seq, bytes+len(record); int64(bytes) >= a.SegmentBytes {
 			return errFull
