@@ -29,9 +29,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			l.state.Store(nil) // the stream is gone; a new one may have other settings
 		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
-			if reason := l.health(); reason != nil {
-				l.committer.Fail(reason)
-			}
+			err = l.timedOut(err)
 		}
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}

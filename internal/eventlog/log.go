@@ -73,9 +73,10 @@ type Log struct {
 	trim      func(seq uint64) (firsts []uint64, err error)
 	trimPoint func(seq uint64) (first uint64, err error)
 
-	// health returns why the server stores nothing any more. It is nil if the server is not
-	// embedded in this process.
-	health func() error
+	// health returns why the server stores nothing any more. It does not return while a write
+	// to the server's disk hangs. It is nil if the server is not embedded in this process.
+	health      func() error
+	healthCheck healthCheck // asks it
 
 	state         atomic.Pointer[streamState] // of the stream; nil while unknown
 	stateRequests singleflight.Group          // for it
