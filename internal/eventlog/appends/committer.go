@@ -56,7 +56,8 @@ type backend interface {
 
 // entry is one append in progress, or one reader's question whether a sequence is durable.
 type entry struct {
-	message   *wire.Message // nil for a question
+	message   *wire.Message // nil for a question, and after a positive answer
+	question  bool          // of a reader
 	number    uint64        // set and used by the backend
 	committer *Committer
 	result    chan struct{} // closed when the fields below are final
@@ -67,7 +68,7 @@ type entry struct {
 }
 
 // appends reports whether the entry is an append, not a reader's question.
-func (e *entry) appends() bool { return e.message != nil }
+func (e *entry) appends() bool { return !e.question }
 
 var (
 	errClosed = errors.New("the log is closed")
@@ -110,7 +111,7 @@ func (c *Committer) Confirm(ctx context.Context, seq uint64) (uint64, error) {
 	durable := c.durable
 	c.mu.Unlock()
 	if seq > durable {
-		e := &entry{committer: c, result: make(chan struct{})}
+		e := &entry{question: true, committer: c, result: make(chan struct{})}
 		e.answer(seq, false, nil)
 		if err := c.await(ctx, e); err != nil {
 			return 0, err
@@ -131,8 +132,17 @@ func (c *Committer) await(ctx context.Context, e *entry) error {
 	case <-c.ended:
 		return errClosed
 	case <-ctx.Done():
+		c.drop(e)
 		return ctx.Err()
 	}
+}
+
+// drop removes an entry that nobody waits for any more from those that wait for a flush. A
+// flush that hangs would let them become ever more.
+func (c *Committer) drop(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = slices.DeleteFunc(c.waiting, func(other *entry) bool { return other == e })
 }
 
 // answer records the server's answer for e.
@@ -142,6 +152,7 @@ func (e *entry) answer(seq uint64, duplicate bool, err error) {
 		close(e.result)
 		return
 	}
+	e.message = nil // a flush that hangs must not keep the bodies of deliveries that gave up
 	e.committer.wait(e)
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -283,5 +285,51 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		<-asked
 		_, err = c.Confirm(t.Context(), 7)
 		require.ErrorIs(t, err, errDisk)
+	})
+}
+
+// Deliveries that gave up must not take memory until a disk that hangs is back.
+func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{flushed: make(chan error)}
+		c := NewCommitter(s)
+		var ended sync.WaitGroup
+		start := func(ctx context.Context) {
+			ended.Go(func() { _, _ = c.Append(ctx, &wire.Message{Body: make([]byte, 1000)}) })
+			synctest.Wait()
+		}
+		for i := range 10 { // the first one is in the flush that hangs
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			start(ctx)
+			e := s.entries[i]
+			require.NotEmpty(t, e.message.Body, "the server may not have it yet")
+			e.answer(uint64(i+1), false, nil)
+			synctest.Wait()
+			require.True(t, s.busy)
+			require.Nil(t, e.message, "the server has it")
+			ended.Wait()
+			require.Empty(t, c.waiting)
+			cancel()
+		}
+		for range 10 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := c.Confirm(ctx, 100)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Empty(t, c.waiting, "readers' questions neither")
+			cancel()
+		}
+
+		start(t.Context())
+		s.entries[10].answer(11, false, nil)
+		s.flushed <- nil
+		synctest.Wait()
+		require.True(t, s.busy, "for the delivery that waits")
+		s.flushed <- nil
+		ended.Wait()
+		durable, err := c.Confirm(t.Context(), 11)
+		require.NoError(t, err)
+		require.EqualValues(t, 11, durable)
+		c.Close()
 	})
 }
