@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,9 +115,18 @@ func (d *Direct) publish(e *entry) error {
 func (d *Direct) forget(e *entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e.number < uint64(len(d.pending)) && d.pending[e.number] == e {
-		d.pending[e.number] = abandoned
+	if e.number >= uint64(len(d.pending)) || d.pending[e.number] != e {
+		return
 	}
+	// A server that reads nothing any more must not make the queue keep ever more bodies. What
+	// was not taken to be written gets no answer, so its number is free.
+	if at := slices.Index(d.queue, e); at >= 0 {
+		d.queue = slices.Delete(d.queue, at, at+1)
+		d.pending[e.number] = nil
+		d.free = append(d.free, e.number)
+		return
+	}
+	d.pending[e.number] = abandoned
 }
 
 // take returns the entry with that number, if it still waits for its answer. The server

@@ -60,7 +60,25 @@ func TestAPingOfTheServerHoldsUpNoAnswer(t *testing.T) {
 	require.Error(t, <-ended)
 }
 
-// unanswered returns entries that were published, and that nobody writes.
+// A server that reads nothing any more must not make ingest keep what nobody waits for.
+func TestWhatWasNotWrittenIsDroppedWhenItsDeliveryGivesUp(t *testing.T) {
+	t.Parallel()
+	d, _ := unanswered(1)
+	kept := newEntry()
+	require.NoError(t, d.publish(kept))
+	for range 10 {
+		e := newEntry()
+		require.NoError(t, d.publish(e))
+		d.forget(e)
+		require.Equal(t, []*entry{kept}, d.queue)
+		require.Nil(t, d.take(e.number))
+	}
+	require.Len(t, d.pending, 3, "its number is free at once")
+	d.forget(kept)
+	require.Empty(t, d.queue)
+}
+
+// unanswered returns entries that were written, and that nobody answers.
 func unanswered(count int) (*Direct, []*entry) {
 	d := &Direct{wake: make(chan struct{}, 1), conn: &directConn{Conn: silent{}, max: 1000}}
 	entries := make([]*entry, count)
@@ -68,6 +86,7 @@ func unanswered(count int) (*Direct, []*entry) {
 		entries[i] = newEntry()
 		_ = d.publish(entries[i])
 	}
+	d.queue = nil
 	return d, entries
 }
 
