@@ -29,15 +29,12 @@ func TestVerifyFindsAChangedByteOfTheLogsFile(t *testing.T) {
 	require.Len(t, blocks, 1)
 	text, err := os.ReadFile(blocks[0])
 	require.NoError(t, err)
-	text[len(text)/2] ^= 1
-	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+	flipBit(t, blocks[0], len(text)/2)
 	require.Contains(t, w.requireStartRefused(t), "no record of the server begins here, or its checksum does not match")
-	text[len(text)/2] ^= 1
-	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+	flipBit(t, blocks[0], len(text)/2)
 
 	w.startIngest(t)
-	text[bytes.LastIndex(text[:len(text)/2], []byte("NATS/1.0"))-4] ^= 1 // the lowest byte of the header's length
-	require.NoError(t, os.WriteFile(blocks[0], text, 0o600))
+	flipBit(t, blocks[0], bytes.LastIndex(text[:len(text)/2], []byte("NATS/1.0"))-4) // the lowest byte of the header's length
 	require.Contains(t, w.verify(t, 1, "--archive-url=none"), "the length of a message's header is damaged: seq ")
 	status, output := w.check(t)
 	require.Equal(t, 3, status, output)
