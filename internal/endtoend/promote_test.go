@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -93,7 +94,7 @@ func TestAPromotionThatLosesItsAnswerFindsTheResult(t *testing.T) {
 		t.Run(fmt.Sprint(command, " commits: ", commits), func(t *testing.T) {
 			t.Parallel()
 			w := setupCandidate(t)
-			proxy, dsn := testenv.ThroughProxy(t, w.database)
+			proxy, dsn := network.ToDatabase(t, w.database)
 			release, before := w.holdCommit(t), w.liveTables(t)
 			p := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+dsn), strings.Fields(command)...)
 			session := w.awaitCommit(t)

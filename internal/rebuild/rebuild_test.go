@@ -134,7 +134,7 @@ func TestAnInterruptedRebuildEndsWhereTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	w.Log.Fill(t, testenv.ShopEvent, 2_000, world.ShopSecret)
-	proxy, dsn := testenv.ThroughProxy(t, w.DSN)
+	proxy, dsn := network.ToDatabase(t, w.DSN)
 	into, err := store.Open(ctx, store.Config{DSN: dsn, Schema: "portal_next", Owner: "command"})
 	require.NoError(t, err)
 	defer into.Close()

@@ -3,11 +3,7 @@ package testenv
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -15,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/localpg"
-	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -81,20 +76,6 @@ func Database(t testing.TB) string {
 	require.NoError(t, err)
 	return fmt.Sprintf("host=%s port=%d user=%s password=%s dbname=%s options='-c search_path=portal'",
 		config.Host, config.Port, config.User, config.Password, name)
-}
-
-// ThroughProxy returns a proxy to a database, and the connection string through it.
-func ThroughProxy(t testing.TB, dsn string) (*network.Proxy, string) {
-	t.Helper()
-	config, err := pgx.ParseConfig(dsn)
-	require.NoError(t, err)
-	upstream := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	if strings.HasPrefix(config.Host, "/") {
-		upstream = config.Host + "/.s.PGSQL." + strconv.Itoa(int(config.Port))
-	}
-	proxy := network.NewProxy(t, upstream)
-	through := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: proxy.Address(), Path: config.Database}
-	return proxy, through.String()
 }
 
 func execute(t testing.TB, sql string) {

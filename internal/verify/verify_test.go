@@ -113,7 +113,7 @@ func TestAnInterruptedVerifyEndsWhereTheDatabaseIsSilent(t *testing.T) {
 	ctx, v := setupVerifiedOf(t, 200)
 	_, err := v.DB.Exec(ctx, "create table portal.not_ours (id int)")
 	require.NoError(t, err)
-	proxy, dsn := testenv.ThroughProxy(t, v.DSN)
+	proxy, dsn := network.ToDatabase(t, v.DSN)
 	tables, err := store.Open(ctx, store.Config{DSN: dsn, Owner: "verify"})
 	require.NoError(t, err)
 	defer tables.Close()
