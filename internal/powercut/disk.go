@@ -63,6 +63,13 @@ func (d *Disk) IgnoreSyncs(suffix string) {
 	d.ignored = suffix
 }
 
+// Hang makes every operation wait until goOn is called. Until then even a killed process that
+// waits for one does not end, and no other method may be called.
+func (d *Disk) Hang() (goOn func()) {
+	d.mu.Lock()
+	return d.mu.Unlock
+}
+
 // inspect runs an operation that changes nothing.
 func (d *Disk) inspect(f func() syscall.Errno) syscall.Errno {
 	d.mu.Lock()

@@ -13,23 +13,32 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
+// startUnderLoad returns a machine whose ingest has confirmed some events of a load, which goes on until stop is
+// called.
+func startUnderLoad(t *testing.T) (m *machine, stop func()) {
+	t.Helper()
+	m = newMachine(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
+	m.createLog()
+	require.NoError(t, m.start(nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	load := make(chan error, 1)
+	go func() { load <- m.load(ctx) }()
+	wait.Until(t, func() bool { return m.confirmations() > 100 })
+	return m, func() {
+		cancel()
+		require.NoError(t, <-load)
+	}
+}
+
 // requireEndOnFailure runs ingest under load on a disk that begins to fail. It requires that
 // ingest ends, and that the disk has every confirmed event after the repair.
 func requireEndOnFailure(t *testing.T, fail func(m *machine), repair func(m *machine)) {
 	t.Helper()
 	var total counts
-	m := newMachine(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
-	m.createLog()
-	require.NoError(t, m.start(nil))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	load := make(chan error, 1)
-	go func() { load <- m.load(ctx) }()
-	wait.Until(t, func() bool { return m.confirmations() > 100 })
+	m, stop := startUnderLoad(t)
 	fail(m)
 	require.Equal(t, 1, m.ingest.Exit(t), "only a new process can find out what is durable")
-	cancel()
-	require.NoError(t, <-load)
+	stop()
 	require.Contains(t, m.ingest.Output(), "ingest: the log cannot store any more")
 	repair(m)
 	require.NoError(t, m.restartAndCheck(&total))
