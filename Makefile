@@ -92,7 +92,7 @@ bench: ## decoding a body beside encoding/json, folding with short and long hist
 	go test -run '^$$' -bench Fold -benchtime 1x -count 3 ./internal/rowcache && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
-	go test -run '^$$' -bench Visible -benchtime 1000x -count 3 ./internal/endtoend && \
+	EVENTS=$(EVENTS) go test -run '^$$' -bench Visible -benchtime 1000x -count 3 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkRebuild$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench 'BenchmarkReaders$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
 	BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkBacklog$$' -benchtime 1x -timeout 0 ./internal/endtoend && \
