@@ -51,6 +51,7 @@ var nastyBodies = []string{
 	around(`{"order":{"id":"a"},"order":null}`), around(`{"items":[{"units":1,"units":2},{"units":3}],"items":[7,{"units":4}]}`), around(`{"items":[{"units":1}],"items":{}}`),
 	around(`{"items":[[{"units":1}]]}`), around(`{"items":[{"units":1},{"units":2 }`), around(`{"items":[{"units":1} {"units":2}]}`), around(`{"items":[]}`), around(`{"items":[}`),
 	around(`{"metadata":[],"subscription":{"metadata":{"kind":"pro"}}}`), around(`{"metadata":{},"subscription":{"metadata":{"kind":"pro"}}}`),
+	around(`{"metadata":{"github":"github.com/%00"}}`), around(`{"metadata":{"github":" @github.com//oct\u006f?x "}}`),
 	around(`{"amount":true,"currency":"EUR","amount_paid":null}`), around(`{"current_period_start":"2026-01-02T03:04:05+23:59","canceled_at":253402300800000}`),
 	around(strings.Repeat(`[`, 99) + strings.Repeat(`]`, 99)), around(strings.Repeat(`[`, 100)), around(strings.Repeat(`{"order":`, 99) + `1` + strings.Repeat(`}`, 99)),
 	`"` + strings.Repeat("[", 200), strings.Repeat("]", 200) + strings.Repeat("[", 200), strings.Repeat("x[]", 200), `\"` + strings.Repeat("[", 101),

@@ -22,6 +22,7 @@ func FuzzCleanID(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"e","eventType":"subscription.paid","created_at":1,"object":{"id":"s","items":[{"units":2}],"metadata":{"credits":"7"}}}`))
 	f.Add([]byte(`{"id":"e","eventType":"t","object":{"customer":{"id":"\ud800"},"order":{"id":1e400}}}`))
+	f.Add([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"github":"github.com/%00%ff"}}}`))
 	for _, body := range nastyBodies {
 		f.Add([]byte(body))
 	}
@@ -40,13 +41,13 @@ func FuzzDecode(f *testing.F) {
 		require.True(t, json.Valid(body))
 		for _, text := range []string{
 			event.ID, event.Type, event.Kind, event.UserID, event.SubscriptionID, event.Transaction, event.Order,
-			event.ProductKey, event.Product, event.GitHubUser, event.Mode, event.Currency,
+			event.ProductKey, event.Product, event.GitHubUser, event.Mode, event.Status, event.Currency,
 		} {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
 			require.LessOrEqual(t, len(text), MaxText)
 		}
-		for _, moment := range []int{event.PeriodStart.Year(), event.PeriodEnd.Year(), event.OccurredAt.Year()} {
+		for _, moment := range []int{event.PeriodStart.Year(), event.PeriodEnd.Year(), event.CanceledAt.Year(), event.OccurredAt.Year()} {
 			require.True(t, moment >= 1 && moment <= 9999)
 		}
 	})

@@ -183,8 +183,20 @@ func TestTheGitHubUserIsTakenFromAnAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"octo": "octo", "@octo": "octo", " octo ": "octo", "github.com/octo": "octo",
 		"https://github.com/octo/": "octo", "https://www.github.com/octo/repo?tab=x": "octo",
+		"github.com/octo?tab=x": "octo", "github.com/octo#x": "octo", "github.com//octo/": "octo", "@https://github.com/octo": "octo",
+		"github.com/": "", "https://github.com/?octo": "",
 	} {
-		require.Equal(t, want, githubUser(text))
+		require.Equal(t, want, githubUser(text), text)
+	}
+}
+
+func TestNoEscapeInAnAddressBecomesAPartOfAGitHubUser(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"github.com/%00": "%00", "https://github.com/octo%ff/x": "octo%ff", "github.com/%2e%2e": "%2e%2e", "github.com/%zz": "%zz",
+		"github.com/oc\x7fto": "oc\x7fto", "ht tp://github.com/ü ": "ü",
+	} {
+		require.Equal(t, want, githubUser(text), text)
 	}
 }
 

@@ -2,7 +2,6 @@ package events
 
 import (
 	"bytes"
-	"net/url"
 	"strings"
 )
 
@@ -50,19 +49,17 @@ func (t *texts) copy(text []byte) string {
 	return t.buffer.String()[begin:]
 }
 
-// githubUser removes a leading @, or takes the login from the address of a profile page.
+// githubUser removes a leading @, or takes the login from the address of a profile page. Escapes stay as they are: no
+// login needs one, and what one stands for may be nothing that a table can store.
 func githubUser(name string) string {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "@")
-	if !strings.Contains(name, "github.com/") {
+	_, path, isAddress := strings.Cut(name, "github.com/")
+	if !isAddress {
 		return name
 	}
-	if !strings.Contains(name, "://") {
-		name = "https://" + name
+	path = strings.TrimLeft(path, "/")
+	if end := strings.IndexAny(path, "/?#"); end >= 0 {
+		path = path[:end]
 	}
-	address, err := url.Parse(name)
-	if err != nil {
-		return ""
-	}
-	login, _, _ := strings.Cut(strings.Trim(address.Path, "/"), "/")
-	return login
+	return path
 }

@@ -395,6 +395,14 @@ func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 	var failed int
 	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from payfold.invitation where status = 'failed'").Scan(&failed))
 	require.Equal(t, 11, failed)
+	for i, address := range []string{"github.com/%00", "https://github.com/%ff", "github.com/%zz", "github.com/oct%6f"} {
+		user, payment := fmt.Sprint("by address ", i), fmt.Sprint("address ", i)
+		w.buy(t, user, payment, address)
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, user, payment, Failed)
+		require.Equal(t, "not the name of a GitHub user", *w.invitation(t, user, payment).Reason)
+	}
+	require.Empty(t, w.github.Requests(""))
 	w.exec(t, "update portal.payment set reversed_at = now()")
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))

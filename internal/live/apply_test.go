@@ -180,6 +180,8 @@ func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 		`{"id":"e9","eventType":"checkout.completed","object":{"order":"p8","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
 		`{"id":"e10","eventType":"checkout.completed","object":{"order":"o10","metadata":{"kind":"one_time","user_id":"u8","credits":5}}}`,
 		fixture.Pack("e11", "o10", "u8", 3),
+		fixture.Pro("e12", "p12", "u12", "github.com/%00"),
+		fixture.Pro("e13", "p13", "u13", "https://github.com/%ff"),
 	}
 	batch := make([]events.Event, len(bodies))
 	for i, body := range bodies {
@@ -195,7 +197,7 @@ func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 	require.Equal(t, []string{
 		"ignored ", "rejected invalid_text", "rejected invalid_text", "rejected out_of_range", "rejected out_of_range",
 		"rejected out_of_range", "applied ", "applied ", "applied ", "duplicate_payment ", "applied ", "duplicate_payment ",
-		"rejected invalid_text",
+		"applied ", "applied ", "rejected invalid_text",
 	}, got)
 	require.Equal(t, int64(4), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
 }
