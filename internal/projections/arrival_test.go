@@ -83,6 +83,11 @@ func (w *world) others(payment int) {
 			}
 		}
 	}
+	for _, status := range []string{"trialing", statusUnknown, statusMerged} { // the last two are also words of payfold
+		for _, metadata := range []string{`"metadata":{"user_id":"u1"}`, ``} {
+			w.add("subscription.update", joined(`"id":"s1","status":"`+status+`"`, metadata))
+		}
+	}
 	for _, reversal := range []string{"refund.created", "dispute.created"} {
 		for _, names := range []string{"t", "o", "to"} {
 			for _, paid := range []string{`,"amount_paid":1000`, ``} {
@@ -191,7 +196,7 @@ func ending(s *State) string {
 	}
 	for _, row := range s.Subscriptions.Rows() {
 		switch {
-		case row.Status == statusMerged:
+		case row.merged():
 		case row.Kind != "" && row.Kind != KindSubscription: // it is not shown
 			say("state %s of %s", row.SubscriptionID, row.UserID)
 		default:

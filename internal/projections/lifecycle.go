@@ -55,11 +55,14 @@ func (r Rules) bind(s *State, f *facts) {
 	r.link(s, f, &p)
 }
 
-// statusOf returns the status of a subscription. It is the event's type; only an update has a
-// field for it.
+// statusOf returns the status of a subscription; empty if the event gives none. It is the event's type; only an update
+// has a field for it, whose text may be any. An update that says "unknown" gives none.
 func statusOf(f *facts) string {
-	if f.Type == "subscription.update" {
-		return f.Status
+	switch {
+	case f.Type != "subscription.update":
+		return strings.TrimPrefix(f.Type, "subscription.")
+	case f.Status == statusUnknown:
+		return ""
 	}
-	return strings.TrimPrefix(f.Type, "subscription.")
+	return f.Status
 }

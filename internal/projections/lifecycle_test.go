@@ -30,6 +30,37 @@ func TestTheEventTypeIsTheStatus(t *testing.T) {
 	require.Equal(t, "past_due", statusAfter(t, ofType("subscription.past_due", "e1", ofS1), ofType("subscription.update", "e2", ofS1)))
 }
 
+// The status of an update is the provider's text. Two of the words are also payfold's own.
+func TestASubscriptionKeepsItsUserWhateverItsStatusSays(t *testing.T) {
+	t.Parallel()
+	started := at(1, checkout("e1", `"order":{"id":"o1"},"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1","credits":9}`))
+	late, renewed := at(3, ofType("subscription.past_due", "e3", `"id":"s1"`)), at(4, paid("e4", `"id":"s1","last_transaction_id":"t1"`))
+	for _, status := range []string{statusMerged, statusUnknown, "Merged", "implicit:u1", "Ünbekannt \u0001"} {
+		s := fold(t, started, at(2, ofType("subscription.update", "e2", `"id":"s1","status":"`+status+`"`)), late, renewed)
+		require.Equal(t, []string{"e4 gives u1 9 subscription for t1"}, grants(s), status)
+		row, _ := s.Subscriptions.Get("s1")
+		require.Equal(t, []any{"u1", minuteOf(1), "active"}, []any{row.UserID, row.StartedAt, row.Status}, status)
+	}
+}
+
+func TestAnUpdateThatSaysUnknownSaysNoStatus(t *testing.T) {
+	t.Parallel()
+	unknown := at(2, ofType("subscription.update", "e2", ofS1+`,"status":"unknown"`))
+	require.Equal(t, "unknown", statusAfter(t, unknown))
+	require.Equal(t, "active", statusAfter(t, unknown, at(1, ofType("subscription.active", "e1", ofS1))))
+	require.Equal(t, "active", statusAfter(t, at(1, ofType("subscription.active", "e1", ofS1)), unknown))
+}
+
+func TestASubscriptionThatTheProviderCallsMergedIsShownSo(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{`"id":"s1",`, ""} {
+		s := fold(t, at(1, ofType("subscription.active", "e1", id+`"metadata":{"user_id":"u1"}`)),
+			at(2, ofType("subscription.update", "e2", id+`"status":"merged","metadata":{"user_id":"u1"}`)))
+		shown, _ := s.Current.Get("u1")
+		require.Equal(t, "merged", shown.Status)
+	}
+}
+
 func TestTheProvidersTimeDecidesTheStatus(t *testing.T) {
 	t.Parallel()
 	pastDue, active := at(2, ofType("subscription.past_due", "e2", ofS1)), at(1, ofType("subscription.active", "e1", ofS1))

@@ -98,7 +98,7 @@ func (s *State) releaseImplicit(before *Payment, now string) {
 		return
 	}
 	state := s.Subscriptions.change(key)
-	if state.Holders--; state.Holders <= 0 {
+	if state.Holders--; state.merged() {
 		state.Status = statusMerged // it keeps its user, so that it is found when it is needed again
 	}
 	s.chooseSubscription(before.UserID)

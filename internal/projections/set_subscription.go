@@ -28,7 +28,7 @@ type change struct {
 // payment.
 func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcome {
 	state := s.Subscriptions.change(key)
-	formerUser, known := state.UserID, state.SubscriptionID != "" && state.Status != statusMerged
+	formerUser, known := state.UserID, state.SubscriptionID != "" && !state.merged()
 	if !known {
 		*state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}

@@ -40,12 +40,14 @@ type SubscriptionState struct {
 const (
 	statusActive   = "active"
 	statusCanceled = "canceled"
-	// statusUnknown: no event has given a status yet. The subscription is not live.
+	// statusUnknown: no event has given a status yet (see statusOf). The subscription is not live.
 	statusUnknown = "unknown"
-	// statusMerged: all payments of an implicit subscription belong to another one now. It is
-	// not shown.
+	// statusMerged is shown for what merged reports. A provider may say it of any subscription.
 	statusMerged = "merged"
 )
+
+// merged reports whether all payments of an implicit subscription belong to another one now. It is not shown then.
+func (s *SubscriptionState) merged() bool { return s.implicit() && s.Holders <= 0 }
 
 // shownKind merges two kinds. If one event says that it is a subscription, it is one.
 func shownKind(a, b Kind) Kind {
