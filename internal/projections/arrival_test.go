@@ -67,6 +67,7 @@ func (w *world) claims(payment int, sales ...string) {
 							w.add("checkout.completed", joined(subscription, named(payment, names, amount), metadata))
 						}
 						w.add("subscription.paid", joined(`"id":"s1"`, named(payment, names, amount), metadata))
+						w.add("subscription.paid", joined(named(payment, names, amount), metadata))
 					}
 				}
 			}
@@ -137,7 +138,7 @@ func taking(payment int, names, more string) string {
 
 func (w *world) add(eventType, object string) {
 	i := len(w.has)
-	body := at(i*37%1009, ofType(eventType, fmt.Sprintf("e%d", i), object)) // the provider's times are in no order
+	body := at(i*37%10007, ofType(eventType, fmt.Sprintf("e%d", i), object)) // the provider's times are in no order
 	e := events.Decode(events.Message{Body: []byte(body), ReceivedAt: receivedAt})
 	if e.InvalidText || e.Unreadable {
 		panic(body)
@@ -200,7 +201,12 @@ func ending(s *State) string {
 		case row.Kind != "" && row.Kind != KindSubscription: // it is not shown
 			say("state %s of %s", row.SubscriptionID, row.UserID)
 		default:
-			say("state %s %s of %s", row.SubscriptionID, row.Status, row.UserID)
+			since := shown(row.StartedAt)
+			isOfAnother := func(p Payment) bool { return !p.FirstAt.IsZero() && p.subscription() != row.SubscriptionID }
+			if row.implicit() && slices.ContainsFunc(s.Payments.Rows(), isOfAnother) {
+				since = "" // such a payment may have been its first one, before more was known
+			}
+			say("state %s %s of %s since %s", row.SubscriptionID, row.Status, row.UserID, since)
 		}
 	}
 	for _, row := range s.Current.Rows() {

@@ -117,6 +117,17 @@ func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing
 	}
 }
 
+func TestAnImplicitSubscriptionStartsWithItsEarliestEvent(t *testing.T) {
+	t.Parallel()
+	first := at(1, checkout("e1", `"provider_payment_id":"t1","metadata":{"kind":"subscription","user_id":"u1"}`))
+	again := at(3, checkout("e2", `"provider_payment_id":"t1","metadata":{"kind":"subscription","user_id":"u1"}`))
+	canceled := at(4, ofType("subscription.canceled", "e3", `"metadata":{"user_id":"u1"}`))
+	for _, log := range [][]string{{first, again, canceled}, {again, first, canceled}, {canceled, again, first}, {again, canceled, first}} {
+		row, _ := fold(t, log...).Subscriptions.Get(ImplicitSubscription("u1"))
+		require.Equal(t, []any{minuteOf(1), "canceled"}, []any{row.StartedAt, row.Status})
+	}
+}
+
 func TestANewPaymentRevivesACanceledImplicitSubscription(t *testing.T) {
 	t.Parallel()
 	buy := func(minute int, id string) string {

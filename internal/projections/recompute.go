@@ -68,7 +68,7 @@ func (p *Payment) inherit(s *State) {
 func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	key := p.subscription()
 	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() {
-		r.setSubscription(s, f, p.SubscriptionID, &change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true})
+		r.setSubscription(s, f, p.SubscriptionID, p.ownerAndStart())
 	}
 	if key == "" || p.LastAt.IsZero() {
 		return
@@ -79,12 +79,20 @@ func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	case before.subscription() != key:
 		holders = 1
 	case !p.LastAt.After(before.LastAt) && p.PeriodEnd.Equal(before.PeriodEnd) && p.ProductKey == before.ProductKey:
+		if p.FirstAt.Before(before.FirstAt) {
+			r.setSubscription(s, f, key, p.ownerAndStart())
+		}
 		return
 	}
 	r.setSubscription(s, f, key, &change{
 		status: statusActive, at: p.LastAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), productKey: p.ProductKey,
 		paymentID: p.ProviderPaymentID, periodStart: p.PeriodStart, periodEnd: p.PeriodEnd, holders: holders,
 	})
+}
+
+// ownerAndStart is a change of a subscription that says nothing else.
+func (p *Payment) ownerAndStart() *change {
+	return &change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true}
 }
 
 // releaseImplicit takes a payment away from its implicit subscription if it belongs to another
