@@ -91,7 +91,8 @@ func (p *Payment) merge(q *Payment) {
 		p.Kind = q.Kind
 		p.setRank(kindRank, q.rank(kindRank))
 	}
-	if q.ProductKey != "" && moreThan(p.ProductKey == "", q.rank(productRank)-p.rank(productRank), cmp.Compare(p.ProductKey, q.ProductKey)) {
+	productOrder := cmp.Or(cmp.Compare(q.rank(productRank), p.rank(productRank)), cmp.Compare(p.ProductKey, q.ProductKey))
+	if q.ProductKey != "" && (p.ProductKey == "" || productOrder > 0) {
 		p.ProductKey = q.ProductKey
 		p.setRank(productRank, q.rank(productRank))
 	}
@@ -116,21 +117,12 @@ func (p *Payment) merge(q *Payment) {
 	}
 }
 
-// moreThan is true if first is. Otherwise the difference of the ranks decides, otherwise the
-// first of then that is not 0.
-func moreThan[R cmp.Ordered](first bool, ranks R, then ...int) bool {
-	var zero R
-	if first || ranks != zero {
-		return first || ranks > zero
-	}
-	return cmp.Or(then...) > 0
-}
-
 func (p *Payment) mergeAmount(q *Payment) {
 	if q.Amount == nil {
 		return
 	}
-	if p.Amount == nil || moreThan(false, q.rank(amountRank)-p.rank(amountRank), cmp.Compare(*q.Amount, *p.Amount), cmp.Compare(q.Currency, p.Currency)) {
+	order := cmp.Compare(q.rank(amountRank), p.rank(amountRank))
+	if p.Amount == nil || cmp.Or(order, cmp.Compare(*q.Amount, *p.Amount), cmp.Compare(q.Currency, p.Currency)) > 0 {
 		p.Amount, p.Currency = q.Amount, cmp.Or(q.Currency, p.Currency)
 		p.setRank(amountRank, q.rank(amountRank))
 	}
