@@ -19,7 +19,8 @@ type Event struct {
 	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
 	// bytes); that field is empty here. InvalidPayment: such a field is one that a reversal
 	// needs, namely a name of its payment or its status. Product is empty without a flag if no
-	// table can store it, because the rules can do without it.
+	// table can store it, because the rules can do without it; GitHubUser is then a name that
+	// GitHub cannot have.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool

@@ -19,7 +19,7 @@ func (e *envelope) event() Event {
 		Order:               texts.of(order),
 		ProductKey:          texts.of(&meta.ProductKey, &meta.Key, product),
 		Product:             texts.ofOptional(product),
-		GitHubUser:          githubUser(texts.of(&meta.GitHubUsername, &meta.GitHubCamel, &meta.GitHubLogin, &meta.GitHub)),
+		GitHubUser:          texts.githubUser(&meta.GitHubUsername, &meta.GitHubCamel, &meta.GitHubLogin, &meta.GitHub),
 		Mode:                texts.of(&o.Mode),
 		Status:              texts.of(&o.Status),
 		Credits:             firstNumber(&meta.Credits, &o.Credits),

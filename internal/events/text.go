@@ -49,16 +49,29 @@ func (t *texts) copy(text []byte) string {
 	return t.buffer.String()[begin:]
 }
 
-// githubUser removes a leading @, or takes the login from the address of a profile page. Escapes stay as they are: no
+// noGitHubUser stands for a name that no table can store. GitHub cannot have it, either.
+const noGitHubUser = "(no name)"
+
+// githubUser returns the GitHub user whom the first place that has one names. A buyer writes it, and what he has paid for
+// counts whatever it is. So a name that does not fit is noGitHubUser, and does not make the event invalid.
+func (t *texts) githubUser(places ...*scalar) string {
+	value := *first(places...)
+	if value.text = loginOf(value.text); !value.fits() {
+		return noGitHubUser
+	}
+	return t.copy(value.text)
+}
+
+// loginOf removes a leading @, or takes the login from the address of a profile page. Escapes stay as they are: no
 // login needs one, and what one stands for may be nothing that a table can store.
-func githubUser(name string) string {
-	name = strings.TrimPrefix(strings.TrimSpace(name), "@")
-	_, path, isAddress := strings.Cut(name, "github.com/")
+func loginOf(name []byte) []byte {
+	name = bytes.TrimPrefix(bytes.TrimSpace(name), []byte("@"))
+	_, path, isAddress := bytes.Cut(name, []byte("github.com/"))
 	if !isAddress {
 		return name
 	}
-	path = strings.TrimLeft(path, "/")
-	if end := strings.IndexAny(path, "/?#"); end >= 0 {
+	path = bytes.TrimLeft(path, "/")
+	if end := bytes.IndexAny(path, "/?#"); end >= 0 {
 		path = path[:end]
 	}
 	return path

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -395,7 +396,7 @@ func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 	var failed int
 	require.NoError(t, w.db.QueryRow(t.Context(), "select count(*) from payfold.invitation where status = 'failed'").Scan(&failed))
 	require.Equal(t, 11, failed)
-	for i, address := range []string{"github.com/%00", "https://github.com/%ff", "github.com/%zz", "github.com/oct%6f"} {
+	for i, address := range []string{"github.com/%00", "https://github.com/%ff", "github.com/%zz", "github.com/oct%6f", strings.Repeat("x", 256)} {
 		user, payment := fmt.Sprint("by address ", i), fmt.Sprint("address ", i)
 		w.buy(t, user, payment, address)
 		reconcile(t, w.inviter(t))

@@ -182,6 +182,7 @@ func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 		fixture.Pack("e11", "o10", "u8", 3),
 		fixture.Pro("e12", "p12", "u12", "github.com/%00"),
 		fixture.Pro("e13", "p13", "u13", "https://github.com/%ff"),
+		fixture.Pro("e14", "p14", "u14", `\u0000\ud800`),
 	}
 	batch := make([]events.Event, len(bodies))
 	for i, body := range bodies {
@@ -197,7 +198,7 @@ func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 	require.Equal(t, []string{
 		"ignored ", "rejected invalid_text", "rejected invalid_text", "rejected out_of_range", "rejected out_of_range",
 		"rejected out_of_range", "applied ", "applied ", "applied ", "duplicate_payment ", "applied ", "duplicate_payment ",
-		"applied ", "applied ", "rejected invalid_text",
+		"applied ", "applied ", "applied ", "rejected invalid_text",
 	}, got)
 	require.Equal(t, int64(4), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u8'"))
 }
