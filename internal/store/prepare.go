@@ -68,9 +68,15 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
+// anyScript is a text that encodings of one script refuse. Buyers write such texts, and their events would be quarantined.
+const anyScript = "é名😀"
+
 func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
 	if err := s.checkEmpty(ctx, tx); err != nil {
 		return err
+	}
+	if _, err := tx.Exec(ctx, "select $1::text", anyScript); err != nil {
+		return fmt.Errorf("send a text of any script, for which the database has to have the encoding UTF8: %w", err)
 	}
 	if err := MakeTables(ctx, tx, s.schema, extras); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestASchemaDroppedByHandCanBeMadeAgain(t *testing.T) {
@@ -36,6 +38,29 @@ func TestASchemaDroppedByHandCanBeMadeAgain(t *testing.T) {
 	again, err := s.SchemaNamed(ctx, "portal_next")
 	require.NoError(t, err)
 	require.Equal(t, "log-2", again.LogID)
+}
+
+func TestADatabaseThatRefusesTextsOfSomeScriptsGetsNoTables(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	for encoding, accepted := range map[string]bool{"EUC_KR": false, "SQL_ASCII": true} {
+		name := s.Pool().Config().ConnConfig.Database + "_" + strings.ToLower(encoding)
+		_, err := s.Pool().Exec(ctx, "create database "+name+" encoding '"+encoding+"' locale 'C' template template0")
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			_, err := s.Pool().Exec(ctx, "drop database "+name+" with (force)")
+			require.NoError(t, err)
+		})
+		other, err := store.Open(ctx, store.Config{DSN: s.Pool().Config().ConnString() + " dbname=" + name, Owner: "test", LeaseTime: time.Minute, ConnectTimeout: wait.Timeout})
+		require.NoError(t, err)
+		defer other.Close()
+		err = other.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode)
+		if accepted {
+			require.NoError(t, err, encoding)
+		} else {
+			require.ErrorContains(t, err, "the encoding UTF8", encoding)
+		}
+	}
 }
 
 // The session is idle while another connection migrates, which may take longer than a lease.
