@@ -73,10 +73,10 @@ func (k NameKind) InCache(name string) string {
 	return name
 }
 
-// The names below are for the row cache. They differ from every name in an event.
+// The names below are for the row cache. They differ from every name in an event, which has no U+0000.
 
 // PaymentsOf returns the name that all payments of a subscription have.
 func PaymentsOf(subscription string) string { return "\x00" + subscription }
 
 // ProPaymentsOf returns the name that all claimed pro payments of a user have.
-func ProPaymentsOf(user string) string { return "\x01" + user }
+func ProPaymentsOf(user string) string { return "\x00\x00" + user }
