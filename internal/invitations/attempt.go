@@ -99,8 +99,9 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 			return errAttemptExpired
 		}
 		next := answer.Next
-		_, err = tx.Exec(ctx, `update payfold.invitation set status = $4, reason = $5, invitation_id = $6, invited_at = $7,
-			repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
+		_, err = tx.Exec(ctx, `update payfold.invitation
+			set status = case when $12 and not revoked then 'pending' else $4 end, -- kept after all: what was withdrawn is given again
+			reason = $5, invitation_id = $6, invited_at = $7, repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
 			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- a purchase that changed meanwhile is due at once
 			where user_id = $1 and repository = $2 and provider_payment_id = $3`,
 			next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
@@ -111,13 +112,15 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 		if answer.Ended == "" {
 			return nil
 		}
-		return endEarlier(ctx, tx, attempt, answer.Ended)
+		return endEarlier(ctx, tx, attempt, answer.Ended, now)
 	})
 }
 
 // endEarlier records that nothing is left of what earlier attempts sent to the GitHub user: what the user has from now on
 // is not from it. An invitation that still waits for its user is the present one, or its own attempt finds that it ended.
-func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string) error {
+// Where this attempt took back what was sent (outcome sent), other purchases for the GitHub user have no access any more.
+// They are pending again, because one of them may be kept after all.
+func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string, now time.Time) error {
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
 		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3`,
 		attempt.Repository, attempt.GitHubUser, attempt.ID, outcome)
@@ -129,6 +132,16 @@ func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string
 		attempt.Repository, attempt.GitHubUser)
 	if err != nil {
 		return fmt.Errorf("record that earlier invitations have ended: %w", err)
+	}
+	if outcome != OutcomeSent {
+		return nil
+	}
+	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $5, changed_at = $5
+		where repository = $1 and lower(github_username) = lower($2) and status in ('invited', 'collaborator')
+			and (user_id, provider_payment_id) <> ($3, $4)`,
+		attempt.Repository, attempt.GitHubUser, attempt.UserID, attempt.PaymentID, now)
+	if err != nil {
+		return fmt.Errorf("record that other purchases have no access: %w", err)
 	}
 	return nil
 }

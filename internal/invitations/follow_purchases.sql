@@ -1,8 +1,11 @@
 -- brings invitations up to date with their purchases. A purchase may be refunded, of another
--- kind, or kept again. Its GitHub user may have become known, or have changed before GitHub
--- was asked about it.
+-- kind, or kept after all. Its GitHub user may have become known, or have changed before GitHub
+-- was asked about it. Where a purchase is kept after all, a withdrawal may have ended the access:
+-- it is pending again, and the next attempt looks.
 update payfold.invitation i
-set github_username = n.github_username, revoked = n.revoked, due_at = $2, faults = 0, changed_at = $2
+set github_username = n.github_username, revoked = n.revoked,
+    status = case when i.revoked and not n.revoked then 'pending' else i.status end,
+    repeats = case when i.revoked and not n.revoked then 0 else i.repeats end, due_at = $2, faults = 0, changed_at = $2
 from (
   select i.user_id, i.provider_payment_id, p.reversed_at is not null or p.kind <> 'pro' as revoked,
          case when i.status = 'pending' and i.invited_at is null and not exists (

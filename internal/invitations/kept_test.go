@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // partialRefund is a refund of a part. It takes everything back until it is known what was paid.
@@ -121,18 +123,86 @@ func TestAPurchaseThatIsKeptAfterAllStillKnowsWhoGaveTheAccess(t *testing.T) {
 
 func TestAPurchaseThatIsKeptAfterAllDuringItsWithdrawalIsInvitedAfterIt(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r, other := w.inviter(t), w.inviter(t)
-	reconcile(t, r)
-	w.deliver(t, w.partialRefund("pay1"))
-	r.gitHub = beforeCancel{r.gitHub, func() {
+	for _, answers := range []bool{true, false} {
+		w := setup(t)
+		w.buy(t, "u1", "pay1", "octo")
+		r, other := w.inviter(t), w.inviter(t)
+		reconcile(t, r)
+		w.deliver(t, w.partialRefund("pay1"))
+		ask := r.gitHub
+		r.gitHub = beforeCancel{ask, func() {
+			w.deliver(t, w.paid("u1", "pay1", "octo"))
+			reconcile(t, other)
+			if !answers { // GitHub acts, and its answer to the cancellation is lost
+				require.NoError(t, ask.Cancel(t.Context(), w.github.Invitation("octo").ID))
+				w.github.Script("", testenv.Reply{Drops: true})
+			}
+		}}
+		reconcile(t, r)
+		w.clock.Advance(2 * time.Second)
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", Invited)
+		require.NotNil(t, w.github.Invitation("octo"))
+	}
+}
+
+// The process took back what the buyer had and died before it recorded that.
+func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereItsWithdrawalWasNotRecorded(t *testing.T) {
+	t.Parallel()
+	for _, accepts := range []bool{false, true} {
+		w := setup(t)
+		w.remove = true
+		w.buy(t, "u1", "pay1", "octo")
+		reconcile(t, w.inviter(t))
+		if accepts {
+			w.github.Accept(t, "octo")
+			w.clock.Advance(watchInterval)
+			reconcile(t, w.inviter(t))
+		}
+		w.deliver(t, w.partialRefund("pay1"))
+		require.False(t, w.runAndDie(t, t, 3), "it looks, takes back and dies")
+		require.Nil(t, w.github.Invitation("octo"))
+		require.False(t, w.github.HasAccess("octo"))
 		w.deliver(t, w.paid("u1", "pay1", "octo"))
-		reconcile(t, other)
-	}}
-	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", Withdrawn)
-	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", Invited)
-	require.NotNil(t, w.github.Invitation("octo"))
+		w.clock.Advance(attemptExpiry)
+		reconcile(t, w.inviter(t))
+		w.requireStatus(t, "u1", "pay1", Invited)
+		require.NotNil(t, w.github.Invitation("octo"))
+	}
+}
+
+// The refund of another purchase for the same GitHub user took the access, while this one counted as refunded.
+func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereAnotherOnesRefundTookTheAccess(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []bool{true, false} {
+		t.Run(fmt.Sprint("its refund was seen: ", seen), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.remove = true
+			w.buy(t, "u1", "pay1", "octo")
+			w.buy(t, "u2", "pay2", "octo")
+			r := w.inviter(t)
+			reconcile(t, r)
+			w.github.Accept(t, "octo")
+			w.clock.Advance(watchInterval)
+			reconcile(t, r)
+			w.refund(t, "pay1")
+			if seen {
+				w.deliver(t, w.partialRefund("pay2"))
+			}
+			require.NoError(t, r.scan(t.Context(), nil))
+			if !seen {
+				w.deliver(t, w.partialRefund("pay2"))
+			}
+			worked, err := r.next(t.Context())
+			require.NoError(t, err)
+			require.True(t, worked)
+			w.requireStatus(t, "u1", "pay1", Withdrawn)
+			require.False(t, w.github.HasAccess("octo"))
+			w.deliver(t, w.paid("u2", "pay2", "octo"))
+			reconcile(t, r)
+			w.requireStatus(t, "u2", "pay2", Invited)
+			require.NotNil(t, w.github.Invitation("octo"))
+		})
+	}
 }
