@@ -44,8 +44,8 @@ var endAttempts string
 var reserveAttempt string
 
 // reserve starts the next attempt. It returns nil where nothing is due, where the quota is
-// used up, and during a pause. Attempts without an answer that are older than expiry end
-// with an unknown outcome.
+// used up, and during a pause. Attempts without an answer that are older than expiry end:
+// with an unknown outcome where GitHub may have been asked.
 func (r records) reserve(ctx context.Context, repository string, now time.Time, perDay int, expiry time.Duration) (reserved *Attempt, err error) {
 	err = r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		var paused bool
@@ -72,6 +72,19 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 	return reserved, nil
 }
 
+// asking records that GitHub is about to be asked. An attempt that ends before it has invited
+// nobody. The error is errAttemptExpired where the attempt has ended; then GitHub must not be asked.
+func (r records) asking(ctx context.Context, attempt *Attempt) error {
+	marked, err := r.tables.Pool().Exec(ctx, "update payfold.invitation_attempt set unasked = false where attempt_id = $1 and outcome is null", attempt.ID)
+	if err != nil {
+		return fmt.Errorf("record that GitHub is asked: %w", err)
+	}
+	if marked.RowsAffected() == 0 {
+		return errAttemptExpired
+	}
+	return nil
+}
+
 // Answer is what record writes at the end of an attempt.
 type Answer struct {
 	Outcome string
@@ -83,9 +96,9 @@ type Answer struct {
 	NotOurs *bool      // somebody else made the invitation; nil: as before
 }
 
-// errAttemptExpired: the attempt expired before its answer. Nothing was recorded; the next
-// attempt asks GitHub what was done.
-var errAttemptExpired = errors.New("the attempt expired before its answer")
+// errAttemptExpired: the attempt expired before its answer, or before GitHub was asked. Nothing was
+// recorded; the next attempt asks GitHub what was done.
+var errAttemptExpired = errors.New("the attempt expired")
 
 // record ends an attempt and writes the invitation's next state.
 func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {

@@ -12,10 +12,10 @@
 //
 //	reserve  an attempt, for one GitHub user at a time, within the day's quota
 //	look     whether that user has access already or an invitation is pending
-//	ask      GitHub to invite, only where neither is the case
+//	ask      GitHub to invite, only where neither is the case; before that, mark the attempt
 //	record   the answer, unless the attempt has expired
 //
-// An attempt without a recorded answer may have invited. It counts for the quota, and
+// A marked attempt without a recorded answer may have invited. It counts for the quota, and
 // the look of the next attempt finds out.
 //
 // What somebody else gave is not taken. An invitation that is older than the purchases which

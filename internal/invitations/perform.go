@@ -24,6 +24,9 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 			return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
 		}
 	}
+	if err := r.records.asking(ctx, attempt); err != nil {
+		return result{err: err}
+	}
 	made, err := r.gitHub.Invite(ctx, *attempt.GitHubUser)
 	if err != nil {
 		failure := asProblem(err)

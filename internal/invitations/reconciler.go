@@ -112,7 +112,9 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 			return true, err
 		}
 	}
-	err = r.records.record(ctx, attempt, result.answer, r.Now())
+	if err = result.err; err == nil {
+		err = r.records.record(ctx, attempt, result.answer, r.Now())
+	}
 	if errors.Is(err, errAttemptExpired) {
 		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt looks what was done", "user_id", attempt.UserID)
 		return true, nil
@@ -128,6 +130,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 type result struct {
 	answer Answer
 	pause  *Pause // of all invitations; nil: none
+	err    error  // of the database: GitHub was not asked, and there is no answer
 }
 
 // perform makes the requests that the purpose of the attempt needs.
@@ -151,6 +154,9 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 		done = r.withdraw(ctx, attempt, known)
 	default:
 		done = r.watch(attempt, known)
+	}
+	if done.err != nil {
+		return done
 	}
 	if done.pause == nil {
 		r.consecutiveFailures = 0

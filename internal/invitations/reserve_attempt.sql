@@ -55,8 +55,8 @@ with quota as (
 ), next as (
   select * from candidate order by turn limit 1
 ), reserved as (
-  insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
-  select user_id, repository, provider_payment_id, github_username, purpose, $2 from next
+  insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked)
+  select user_id, repository, provider_payment_id, github_username, purpose, $2, true from next
   returning attempt_id
 )
 select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,

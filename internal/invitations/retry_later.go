@@ -36,7 +36,7 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 			pause.Until = failure.until
 		}
 	}
-	return result{Answer{Outcome: outcome, Message: failure.message, Next: next}, pause}
+	return result{answer: Answer{Outcome: outcome, Message: failure.message, Next: next}, pause: pause}
 }
 
 type delays struct{ min, max time.Duration }

@@ -197,7 +197,7 @@ func TestAnUpgradeTellsInvitationsOfSomebodyElseApart(t *testing.T) {
 	w.clock.Advance(time.Hour)
 	w.buy(t, "u3", "pay3", "octo")
 	reconcile(t, r)
-	w.exec(t, "alter table payfold.invitation drop column not_ours; update payfold.schema_version set version = 6")
+	w.exec(t, "alter table payfold.invitation drop column not_ours; alter table payfold.invitation_attempt drop column unasked; update payfold.schema_version set version = 6")
 	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
 	for _, payment := range []string{"pay1", "pay2", "pay3"} {
 		w.refund(t, payment)
