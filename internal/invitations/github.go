@@ -51,6 +51,10 @@ const expiresAfter = 7 * 24 * time.Hour
 // its user may have renamed the account. A permanent problem means that these credentials cannot see the repository.
 func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access, error) {
 	client := g.client()
+	pending, err := g.pending(ctx, client, user, recorded) // comes first: who accepts it meanwhile has access in the next answer
+	if err != nil {
+		return access{}, err
+	}
 	collaborator, response, err := client.Repositories.IsCollaborator(ctx, g.owner, g.name, user)
 	if err != nil {
 		return access{}, problemOf(response, err, g.now())
@@ -61,8 +65,7 @@ func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access
 	if collaborator {
 		return access{collaborator: true}, nil
 	}
-	pending, err := g.pending(ctx, client, user, recorded)
-	return access{pending: pending}, err
+	return access{pending: pending}, nil
 }
 
 // listedInvitation adds a field that go-github lacks.

@@ -76,30 +76,50 @@ func (a *Attempt) isSomebodyElses(pending *invitation) bool {
 
 // withdraw cancels the invitation of a refunded purchase, or removes the access.
 func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known access) result {
-	user, reason, ended, err := *attempt.GitHubUser, "", "", error(nil)
 	switch {
 	case attempt.Shared && (known.collaborator || known.pending != nil):
-		reason = "another purchase for the same GitHub user is kept"
+		return r.concluded(attempt, Withdrawn, "another purchase for the same GitHub user is kept")
 	case attempt.isSomebodyElses(known.pending):
-		reason = somebodyElseInvited
+		return r.concluded(attempt, Withdrawn, somebodyElseInvited)
 	case known.pending != nil:
-		ended = OutcomeSent
-		reason, err = "the invitation was withdrawn", r.gitHub.Cancel(ctx, known.pending.id)
+		return r.cancel(ctx, attempt, known.pending)
 	case !known.collaborator:
-		reason = "nothing to take back"
+		return r.concluded(attempt, Withdrawn, "nothing to take back")
 	case !attempt.InvitedByUs && !attempt.Unknown: // an attempt of unknown outcome may have invited the user
-		reason = "had access without an invitation of ours, and keeps it"
-	case !r.RemoveOnRevoke:
-		reason = "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set"
-	default:
-		ended = OutcomeSent
-		reason, err = "the access was taken back", r.gitHub.Remove(ctx, user)
+		return r.concluded(attempt, Withdrawn, "had access without an invitation of ours, and keeps it")
 	}
-	if err != nil {
+	return r.remove(ctx, attempt)
+}
+
+// cancel cancels an invitation of payfold's. The user may have accepted it since the look, so it looks again.
+func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invitation) result {
+	if err := r.gitHub.Cancel(ctx, pending.id); err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
+	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser, attempt.InvitationID)
+	if err != nil {
+		return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
+	}
+	if known.collaborator {
+		return r.remove(ctx, attempt)
+	}
+	return r.tookBack(attempt, "the invitation was withdrawn")
+}
+
+// remove removes access that payfold gave, where that is configured.
+func (r *Reconciler) remove(ctx context.Context, attempt *Attempt) result {
+	if !r.RemoveOnRevoke {
+		return r.concluded(attempt, Withdrawn, "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set")
+	}
+	if err := r.gitHub.Remove(ctx, *attempt.GitHubUser); err != nil {
+		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
+	}
+	return r.tookBack(attempt, "the access was taken back")
+}
+
+func (r *Reconciler) tookBack(attempt *Attempt, reason string) result {
 	done := r.concluded(attempt, Withdrawn, reason)
-	done.answer.Ended = ended
+	done.answer.Ended = OutcomeSent
 	return done
 }
 

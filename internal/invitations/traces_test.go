@@ -69,8 +69,10 @@ func TestAnAttemptContinuesTheTraceOfItsPurchase(t *testing.T) {
 	reconcile(t, r)
 	w.requireStatus(t, "u_private", "pay_1", Withdrawn)
 	withdrawal := spans.Ended()[3:]
-	require.Equal(t, []string{"GitHub look", "GitHub cancel", "withdraw"}, []string{withdrawal[0].Name(), withdrawal[1].Name(), withdrawal[2].Name()})
-	require.Len(t, spans.Started(), 6)
+	for i, name := range []string{"GitHub look", "GitHub cancel", "GitHub look", "withdraw"} {
+		require.Equal(t, name, withdrawal[i].Name())
+	}
+	require.Len(t, spans.Started(), 7)
 }
 
 func TestAFailedCallIsMarkedWithoutWhatGitHubSaid(t *testing.T) {

@@ -25,7 +25,13 @@ func answering(t *testing.T, handler http.HandlerFunc) *GitHub {
 
 func TestAWebPageInsteadOfA204IsNotAccess(t *testing.T) {
 	t.Parallel()
-	g := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in")) })
+	g := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/invitations") {
+			_, _ = w.Write([]byte("[]"))
+			return
+		}
+		_, _ = w.Write([]byte("<html>log in"))
+	})
 	_, err := g.Look(t.Context(), "octo", nil)
 	var found *problem
 	require.ErrorAs(t, err, &found)
