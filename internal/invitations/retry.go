@@ -14,12 +14,19 @@ import (
 //go:embed retry_invitations.sql
 var retryInvitations string
 
+// lockRepositories waits for transactions that reserve or end attempts. All callers lock in one order.
+const lockRepositories = `select pg_advisory_xact_lock($2, hashed)
+	from (select distinct hashtext(repository) as hashed from payfold.invitation where user_id = $1 order by 1) r`
+
 // Retry makes a user's invitations pending again that would not be repeated
 // automatically, and returns their repositories. See retry_invitations.sql. The error is
 // store.ErrNotPrepared where no projector has made the tables yet.
 func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
 	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockRepositories, user, store.InvitationLock); err != nil {
+			return err
+		}
 		rows, err := tx.Query(ctx, retryInvitations, user, now)
 		if err != nil {
 			return err

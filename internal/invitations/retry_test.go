@@ -1,0 +1,46 @@
+package invitations
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
+)
+
+// A retry takes the purchase's present name. The answer to an attempt under way is about the name before.
+func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Drops: true})
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Pending)
+	type retried struct {
+		repositories []string
+		err          error
+	}
+	ended := make(chan retried, 1)
+	require.NoError(t, r.records.serialized(t.Context(), r.Repository, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
+			values ('u1', $1, 'pay1', 'octo', 'invite', now())`, r.Repository)
+		require.NoError(t, err)
+		go func() {
+			repositories, err := Retry(t.Context(), w.tables, "u1", w.clock.Now())
+			ended <- retried{repositories, err}
+		}()
+		wait.Until(t, func() bool {
+			var waits bool
+			require.NoError(t, w.db.QueryRow(t.Context(), `select exists (select from pg_locks where locktype = 'advisory' and not granted
+				and database = (select oid from pg_database where datname = current_database()))`).Scan(&waits))
+			return waits || len(ended) > 0
+		})
+		return nil
+	}))
+	result := <-ended
+	require.NoError(t, result.err)
+	require.Empty(t, result.repositories, "an attempt is under way")
+}
