@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,32 +75,62 @@ type listedInvitation struct {
 	Expired bool `json:"expired"`
 }
 
+// maxReads bounds the reads of a list of invitations that changes meanwhile.
+const maxReads = 5
+
 // pending finds the user's invitation or the recorded one. It prefers an open one to an expired one, then the recorded one.
-func (g *GitHub) pending(ctx context.Context, client *github.Client, user string, recorded *int64) (found *invitation, err error) {
-	for page := 1; page != 0; {
+// When an invitation ends, the ones behind it may move to a page that was read already. So where it finds none on several
+// pages, it reads until two reads agree.
+func (g *GitHub) pending(ctx context.Context, client *github.Client, user string, recorded *int64) (*invitation, error) {
+	var before []int64
+	for range maxReads {
+		list, pages, err := g.invitations(ctx, client)
+		if err != nil {
+			return nil, err
+		}
+		found, ids := g.choose(list, user, recorded)
+		if found != nil && !found.expired || pages < 2 || slices.Equal(ids, before) {
+			return found, nil
+		}
+		before = ids
+	}
+	return nil, &problem{kind: unclear, message: fmt.Sprintf("the list of invitations changed during each of %d reads", maxReads)}
+}
+
+// invitations reads all pages of the list.
+func (g *GitHub) invitations(ctx context.Context, client *github.Client) (all []listedInvitation, pages int, err error) {
+	for page := 1; page != 0; pages++ {
 		request, err := client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/invitations?per_page=100&page=%d", g.owner, g.name, page), nil)
 		if err != nil {
-			return nil, problemOf(nil, err, g.now())
+			return nil, 0, problemOf(nil, err, g.now())
 		}
 		var list []listedInvitation
 		response, err := client.Do(ctx, request, &list)
 		if err != nil {
-			return nil, problemOf(response, err, g.now())
+			return nil, 0, problemOf(response, err, g.now())
 		}
-		for _, one := range list {
-			isRecorded := recorded != nil && one.GetID() == *recorded
-			if !isRecorded && !strings.EqualFold(one.GetInvitee().GetLogin(), user) {
-				continue
-			}
-			candidate := &invitation{id: one.GetID(), createdAt: one.GetCreatedAt().UTC()}
-			candidate.expired = one.Expired || !candidate.createdAt.Add(expiresAfter).After(g.now())
-			if found == nil || found.expired && !candidate.expired || found.expired == candidate.expired && isRecorded {
-				found = candidate
-			}
-		}
+		all = append(all, list...)
 		page = response.NextPage
 	}
-	return found, nil
+	return all, pages, nil
+}
+
+// choose returns the user's invitation or the recorded one, and the sorted ids of all.
+func (g *GitHub) choose(list []listedInvitation, user string, recorded *int64) (found *invitation, ids []int64) {
+	for _, one := range list {
+		ids = append(ids, one.GetID())
+		isRecorded := recorded != nil && one.GetID() == *recorded
+		if !isRecorded && !strings.EqualFold(one.GetInvitee().GetLogin(), user) {
+			continue
+		}
+		candidate := &invitation{id: one.GetID(), createdAt: one.GetCreatedAt().UTC()}
+		candidate.expired = one.Expired || !candidate.createdAt.Add(expiresAfter).After(g.now())
+		if found == nil || found.expired && !candidate.expired || found.expired == candidate.expired && isRecorded {
+			found = candidate
+		}
+	}
+	slices.Sort(ids)
+	return found, ids
 }
 
 // Invite asks GitHub to invite the user. It returns nil where the user has access already.
