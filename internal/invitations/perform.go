@@ -35,6 +35,8 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 			return r.concluded(attempt, Failed, failure.message)
 		case unclear:
 			return r.retryLater(attempt, failure, OutcomeUnknown)
+		case denied:
+			return r.refused(attempt, failure)
 		}
 		return r.retryLater(attempt, failure, OutcomeNotSent)
 	}

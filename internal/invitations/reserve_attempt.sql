@@ -1,7 +1,7 @@
--- chooses and reserves the next attempt: first new invitations within the quota, those with
--- the fewest faults and the oldest purchase first; then withdrawals; then invitations to look
--- at again. It reads the purchase, too: an invitation needs a kept one; a withdrawal needs one
--- that the last scan saw refunded and that is not kept now.
+-- chooses and reserves the next attempt, one with the fewest faults: first new invitations within
+-- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. It
+-- reads the purchase, too: an invitation needs a kept one; a withdrawal needs one that the last
+-- scan saw refunded and that is not kept now.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -53,7 +53,7 @@ with quota as (
    order by f.due_at, f.user_id
    limit 1)
 ), next as (
-  select * from candidate order by turn limit 1
+  select * from candidate order by faults, turn limit 1
 ), reserved as (
   insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked)
   select user_id, repository, provider_payment_id, github_username, purpose, $2, true from next

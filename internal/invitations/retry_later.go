@@ -39,6 +39,18 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 	return result{answer: Answer{Outcome: outcome, Message: failure.message, Next: next}, pause: pause}
 }
 
+// refused is the result where GitHub refuses to invite after it has answered the look. It may refuse this user alone, so that
+// counts as a fault of this invitation, which waits longer each time. The others wait as after a first denial.
+func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
+	done := r.retryLater(attempt, failure, OutcomeNotSent)
+	next := &done.answer.Next
+	next.Faults++
+	next.DueAt = r.Now().Add(r.wait(afterDenial, next.Faults))
+	next.Reason = &failure.message
+	done.pause.Until = r.Now().Add(r.wait(afterDenial, 1))
+	return done
+}
+
 type delays struct{ min, max time.Duration }
 
 // wait doubles with each consecutive failure. It adds up to half of that at random, so
