@@ -56,7 +56,7 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 		if _, err := tx.Exec(ctx, endAttempts, repository, now, expiry); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, reserveAttempt, repository, now, perDay)
+		rows, err := tx.Query(ctx, reserveAttempt, repository, now, perDay, lateAction)
 		if err != nil {
 			return err
 		}
@@ -125,18 +125,21 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 		if answer.Ended == "" {
 			return nil
 		}
-		return endEarlier(ctx, tx, attempt, answer.Ended, now)
+		return endEarlier(ctx, tx, attempt, answer, now)
 	})
 }
 
 // endEarlier records that nothing is left of what earlier attempts sent to the GitHub user: what the user has from now on
 // is not from it. An invitation that still waits for its user is the present one, or its own attempt finds that it ended.
 // Where this attempt took back what was sent (outcome sent), other purchases for the GitHub user have no access any more.
-// They are pending again, because one of them may be kept after all.
-func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string, now time.Time) error {
+// They are pending again, because one of them may be kept after all. Where this attempt neither
+// invited nor took anything back, GitHub may still act on a request whose answer was lost lately.
+func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
+	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
-		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3`,
-		attempt.Repository, attempt.GitHubUser, attempt.ID, outcome)
+		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3
+			and ($5 or answered_at <= $6)`,
+		attempt.Repository, attempt.GitHubUser, attempt.ID, answer.Ended, known, now.Add(-lateAction))
 	if err != nil {
 		return fmt.Errorf("correct the outcome of earlier attempts: %w", err)
 	}
@@ -146,7 +149,7 @@ func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, outcome string
 	if err != nil {
 		return fmt.Errorf("record that earlier invitations have ended: %w", err)
 	}
-	if outcome != OutcomeSent {
+	if answer.Ended != OutcomeSent {
 		return nil
 	}
 	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $5, changed_at = $5

@@ -106,7 +106,7 @@ func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
 	r := w.inviter(t)
 	reconcile(t, r)
 	w.refund(t, "pay1")
-	w.clock.Advance(2 * time.Second)
+	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Equal(t, 1, w.github.Sent("octo"))

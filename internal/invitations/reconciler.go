@@ -75,6 +75,9 @@ const (
 	// attemptExpiry is the age at which an attempt without an answer has expired. It is
 	// longer than the timeout, because the clocks of two processes may differ.
 	attemptExpiry = 20 * time.Second
+	// lateAction is how long after a lost answer GitHub may still act on the request. GitHub ends a
+	// request after 10 seconds; a proxy before it may hold one longer.
+	lateAction = 30 * time.Second
 	// recordTimeout bounds the record of an answer. A process that stops records it, too.
 	recordTimeout = 3 * time.Second
 )

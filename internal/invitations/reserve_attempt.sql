@@ -43,6 +43,11 @@ with quota as (
    from free f
    left join kept using (user_id, provider_payment_id)
    where f.revoked and kept.user_id is null
+     and (f.status <> 'pending' or not exists ( -- GitHub may still act on a request whose answer was lost
+       select from payfold.invitation_attempt a
+       where a.repository = $1 and lower(a.github_username) = lower(f.github_username)
+         and a.purpose = 'invite' and a.outcome = 'unknown' and a.answered_at > $2::timestamptz - $4::interval
+     ))
    order by f.due_at, f.user_id
    limit 1)
   union all

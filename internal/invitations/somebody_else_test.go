@@ -215,7 +215,7 @@ func TestTheCancellationOfAnInvitationLeavesItInTheQuota(t *testing.T) {
 	r := w.inviter(t)
 	reconcile(t, r)
 	w.refund(t, "pay1")
-	w.clock.Advance(2 * time.Second)
+	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	require.Nil(t, w.github.Invitation("octo"))
 	_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())

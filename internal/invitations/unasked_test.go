@@ -20,8 +20,10 @@ func TestARefundKeepsTheAccessByHandOfABuyerWhomADeadProcessNeverInvited(t *test
 		require.False(t, w.runAndDie(t, t, steps))
 		w.github.AddCollaborator("octo")
 		w.refund(t, "pay1")
-		w.clock.Advance(attemptExpiry + time.Minute)
-		reconcile(t, w.inviter(t))
+		for _, wait := range []time.Duration{attemptExpiry, lateAction} {
+			w.clock.Advance(wait)
+			reconcile(t, w.inviter(t))
+		}
 		w.requireStatus(t, "u1", "pay1", Withdrawn)
 		require.True(t, w.github.HasAccess("octo"))
 	}
@@ -36,8 +38,10 @@ func TestARefundTakesTheAccessOfABuyerWhomADeadProcessMayHaveInvited(t *testing.
 		require.False(t, w.runAndDie(t, t, steps))
 		w.github.AddCollaborator("octo")
 		w.refund(t, "pay1")
-		w.clock.Advance(attemptExpiry + time.Minute)
-		reconcile(t, w.inviter(t))
+		for _, wait := range []time.Duration{attemptExpiry, lateAction} {
+			w.clock.Advance(wait)
+			reconcile(t, w.inviter(t))
+		}
 		w.requireStatus(t, "u1", "pay1", Withdrawn)
 		require.False(t, w.github.HasAccess("octo"))
 	}
@@ -72,10 +76,10 @@ func TestAfterAnUpgradeAnOlderAttemptMayHaveInvited(t *testing.T) {
 	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
 	w.github.Accept(t, "octo")
 	w.refund(t, "pay1")
-	w.clock.Advance(attemptExpiry)
-	reconcile(t, w.inviter(t))
-	w.clock.Advance(time.Minute)
-	reconcile(t, w.inviter(t))
+	for _, wait := range []time.Duration{attemptExpiry, lateAction} {
+		w.clock.Advance(wait)
+		reconcile(t, w.inviter(t))
+	}
 	require.False(t, w.github.HasAccess("octo"))
 }
 
