@@ -72,8 +72,8 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 	return reserved, nil
 }
 
-// asking records that GitHub is about to be asked. An attempt that ends before it has invited
-// nobody. The error is errAttemptExpired where the attempt has ended; then GitHub must not be asked.
+// asking records that GitHub is about to be asked to change something. An attempt that ends before
+// it has invited nobody. The error is errAttemptExpired where the attempt has ended; then GitHub must not be asked.
 func (r records) asking(ctx context.Context, attempt *Attempt) error {
 	marked, err := r.tables.Pool().Exec(ctx, "update payfold.invitation_attempt set unasked = false where attempt_id = $1 and outcome is null", attempt.ID)
 	if err != nil {
@@ -96,37 +96,66 @@ type Answer struct {
 	NotOurs *bool      // somebody else made the invitation; nil: as before
 }
 
-// errAttemptExpired: the attempt expired before its answer, or before GitHub was asked. Nothing was
-// recorded; the next attempt asks GitHub what was done.
+// errAttemptExpired: the attempt expired before its answer, or before GitHub was asked. The next
+// attempt asks GitHub what was done.
 var errAttemptExpired = errors.New("the attempt expired")
 
-// record ends an attempt and writes the invitation's next state.
+// record ends an attempt and writes the invitation's next state. Of an answer that comes too late
+// it only records that GitHub may have invited; the error is errAttemptExpired.
 func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
-	return r.serialized(ctx, attempt.Repository, func(tx pgx.Tx) error {
+	late := false
+	err := r.serialized(ctx, attempt.Repository, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $2, answer = $3, answered_at = $4
 			where attempt_id = $1 and outcome is null`, attempt.ID, answer.Outcome, answer.Message, now)
 		if err != nil {
 			return fmt.Errorf("end the attempt: %w", err)
 		}
-		if ended.RowsAffected() == 0 {
-			return errAttemptExpired
+		if late = ended.RowsAffected() == 0; late {
+			return recordLate(ctx, tx, attempt, answer, now)
 		}
-		next := answer.Next
-		_, err = tx.Exec(ctx, `update payfold.invitation
-			set status = case when $12 and not revoked then 'pending' else $4 end, -- kept after all: what was withdrawn is given again
-			reason = $5, invitation_id = $6, invited_at = $7, repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
-			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- a purchase that changed meanwhile is due at once
-			where user_id = $1 and repository = $2 and provider_payment_id = $3`,
-			next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
-			next.Repeats, next.Faults, next.DueAt, now, next.Revoked, answer.NotOurs)
-		if err != nil {
-			return fmt.Errorf("record the answer: %w", err)
-		}
-		if answer.Ended == "" {
-			return nil
+		if err := recordNext(ctx, tx, attempt, answer, now); err != nil || answer.Ended == "" {
+			return err
 		}
 		return endEarlier(ctx, tx, attempt, answer, now)
 	})
+	if err == nil && late {
+		return errAttemptExpired
+	}
+	return err
+}
+
+func recordNext(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
+	next := answer.Next
+	_, err := tx.Exec(ctx, `update payfold.invitation
+		set status = case when $12 and not revoked then 'pending' else $4 end, -- kept after all: what was withdrawn is given again
+			reason = $5, invitation_id = $6, invited_at = $7, repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
+			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- a purchase that changed meanwhile is due at once
+		where user_id = $1 and repository = $2 and provider_payment_id = $3`,
+		next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
+		next.Repeats, next.Faults, next.DueAt, now, next.Revoked, answer.NotOurs)
+	if err != nil {
+		return fmt.Errorf("record the answer: %w", err)
+	}
+	return nil
+}
+
+// recordLate records that an attempt that had expired may have invited after all. Where the invitation was
+// withdrawn meanwhile, it is withdrawn again, because nothing else would look.
+func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
+	if answer.Outcome == OutcomeNotSent {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "update payfold.invitation_attempt set outcome = 'unknown', answered_at = $2 where attempt_id = $1", attempt.ID, now)
+	if err != nil {
+		return fmt.Errorf("record a late answer: %w", err)
+	}
+	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', revoked = true, due_at = $4, changed_at = $4
+		where user_id = $1 and repository = $2 and provider_payment_id = $3 and status = 'withdrawn'`,
+		attempt.UserID, attempt.Repository, attempt.PaymentID, now)
+	if err != nil {
+		return fmt.Errorf("record a late answer: %w", err)
+	}
+	return nil
 }
 
 // endEarlier records that nothing is left of what earlier attempts sent to the GitHub user: what the user has from now on

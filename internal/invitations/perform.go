@@ -95,6 +95,9 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known acces
 
 // cancel cancels an invitation of payfold's. The user may have accepted it since the look, so it looks again.
 func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invitation) result {
+	if err := r.records.asking(ctx, attempt); err != nil {
+		return result{err: err}
+	}
 	if err := r.gitHub.Cancel(ctx, pending.id); err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
@@ -112,6 +115,9 @@ func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invi
 func (r *Reconciler) remove(ctx context.Context, attempt *Attempt) result {
 	if !r.RemoveOnRevoke {
 		return r.concluded(attempt, Withdrawn, "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set")
+	}
+	if err := r.records.asking(ctx, attempt); err != nil {
+		return result{err: err}
 	}
 	if err := r.gitHub.Remove(ctx, *attempt.GitHubUser); err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
