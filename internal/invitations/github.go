@@ -43,6 +43,7 @@ type invitation struct {
 	id        int64
 	createdAt time.Time
 	expired   bool
+	user      string // the name under which GitHub lists it; empty where it was made just now
 }
 
 // expiresAfter is how long GitHub keeps an invitation open.
@@ -55,6 +56,9 @@ func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access
 	pending, err := g.pending(ctx, client, user, recorded) // comes first: who accepts it meanwhile has access in the next answer
 	if err != nil {
 		return access{}, err
+	}
+	if pending != nil { // the old name of a renamed account may be another user's
+		user = pending.user
 	}
 	collaborator, response, err := client.Repositories.IsCollaborator(ctx, g.owner, g.name, user)
 	if err != nil {
@@ -123,7 +127,10 @@ func (g *GitHub) choose(list []listedInvitation, user string, recorded *int64) (
 		if !isRecorded && !strings.EqualFold(one.GetInvitee().GetLogin(), user) {
 			continue
 		}
-		candidate := &invitation{id: one.GetID(), createdAt: one.GetCreatedAt().UTC()}
+		candidate := &invitation{id: one.GetID(), createdAt: one.GetCreatedAt().UTC(), user: user}
+		if login := one.GetInvitee().GetLogin(); githubName.MatchString(login) {
+			candidate.user = login
+		}
 		candidate.expired = one.Expired || !candidate.createdAt.Add(expiresAfter).After(g.now())
 		if found == nil || found.expired && !candidate.expired || found.expired == candidate.expired && isRecorded {
 			found = candidate

@@ -90,7 +90,7 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known acces
 	case !attempt.InvitedByUs && !attempt.Unknown: // an attempt of unknown outcome may have invited the user
 		return r.concluded(attempt, Withdrawn, "had access without an invitation of ours, and keeps it")
 	}
-	return r.remove(ctx, attempt)
+	return r.remove(ctx, attempt, *attempt.GitHubUser)
 }
 
 // cancel cancels an invitation of payfold's. The user may have accepted it since the look, so it looks again.
@@ -101,25 +101,25 @@ func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invi
 	if err := r.gitHub.Cancel(ctx, pending.id); err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
-	known, err := r.gitHub.Look(ctx, *attempt.GitHubUser, attempt.InvitationID)
+	known, err := r.gitHub.Look(ctx, pending.user, attempt.InvitationID)
 	if err != nil {
 		return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
 	}
 	if known.collaborator {
-		return r.remove(ctx, attempt)
+		return r.remove(ctx, attempt, pending.user)
 	}
 	return r.tookBack(attempt, "the invitation was withdrawn")
 }
 
 // remove removes access that payfold gave, where that is configured.
-func (r *Reconciler) remove(ctx context.Context, attempt *Attempt) result {
+func (r *Reconciler) remove(ctx context.Context, attempt *Attempt, user string) result {
 	if !r.RemoveOnRevoke {
 		return r.concluded(attempt, Withdrawn, "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set")
 	}
 	if err := r.records.asking(ctx, attempt); err != nil {
 		return result{err: err}
 	}
-	if err := r.gitHub.Remove(ctx, *attempt.GitHubUser); err != nil {
+	if err := r.gitHub.Remove(ctx, user); err != nil {
 		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
 	}
 	return r.tookBack(attempt, "the access was taken back")
