@@ -404,34 +404,3 @@ func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
 }
-
-// GitHub may refuse to invite one user although it accepts the credentials.
-func TestARefusedInvitationOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	w.clock.Advance(time.Second)
-	w.buy(t, "u2", "pay2", "hubot")
-	for range 100 {
-		w.github.Script("octo", testenv.Reply{Status: 403, Body: `{"message":"Forbidden"}`})
-	}
-	r := w.inviter(t)
-	reconcile(t, r)
-	w.clock.Advance(2 * time.Minute)
-	reconcile(t, r)
-	w.requireStatus(t, "u2", "pay2", Invited)
-	for hour := range 24 {
-		payment := fmt.Sprint("pay_", hour)
-		w.buy(t, "u3", payment, fmt.Sprint("mona", hour))
-		reconcile(t, r)
-		w.clock.Advance(2 * time.Minute)
-		reconcile(t, r)
-		w.requireStatus(t, "u3", payment, Invited)
-		w.clock.Advance(58 * time.Minute)
-	}
-	require.Less(t, len(w.github.Requests(http.MethodPut)), 1+24+35, "it is tried about once an hour")
-	w.github.ClearScripts()
-	w.clock.Advance(2 * time.Hour)
-	reconcile(t, r)
-	w.requireStatus(t, "u1", "pay1", Invited)
-}
