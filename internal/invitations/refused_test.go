@@ -11,6 +11,17 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
+// The credentials may have lacked the right to invite.
+func TestARestartTriesARefusedInvitationAtOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Status: 403})
+	reconcile(t, w.inviter(t))
+	running(t, w.inviter(t))
+	w.awaitStatus(t, "u1", Invited)
+}
+
 // GitHub may refuse to invite one user although it accepts the credentials.
 func TestARefusedInvitationOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 	t.Parallel()

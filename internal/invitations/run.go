@@ -73,6 +73,9 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 		if err := r.records.endPause(ctx, r.Repository, PauseDenied); err != nil {
 			return err
 		}
+		if err := r.records.endWaits(ctx, r.Repository, r.Now()); err != nil {
+			return err
+		}
 	}
 	ticker := time.NewTicker(dueInterval)
 	defer ticker.Stop()
