@@ -32,8 +32,20 @@ func (e *ContradictionError) Error() string {
 	return "the archive contradicts the log: " + e.Reason
 }
 
+// isContradiction reports whether an error says that nothing must be written to the archive any more.
+func isContradiction(err error) bool {
+	_, is := errors.AsType[*ContradictionError](err)
+	return is
+}
+
 func contradiction(format string, args ...any) error {
 	return &ContradictionError{fmt.Sprintf(format, args...)}
+}
+
+// isDamage reports whether an error says that bytes of a segment are not those that were written.
+func isDamage(err error) bool {
+	_, is := errors.AsType[*DamagedError](err)
+	return is
 }
 
 // GapError: no segment holds these sequences.
@@ -41,6 +53,12 @@ type GapError struct{ From, To uint64 }
 
 func (e *GapError) Error() string {
 	return fmt.Sprintf("the archive lacks seq %d to %d", e.From, e.To)
+}
+
+// isGap reports whether an error says that no segment holds some sequences.
+func isGap(err error) bool {
+	_, is := errors.AsType[*GapError](err)
+	return is
 }
 
 // Archive is the archive of one log, as it was when it was opened or refreshed last. Not for
@@ -105,7 +123,7 @@ func (a *Archive) Faults() []error { return a.faults }
 // Contradiction returns the first ContradictionError among the faults; nil if there is none.
 func (a *Archive) Contradiction() error {
 	for _, fault := range a.faults {
-		if wrong := new(ContradictionError); errors.As(fault, &wrong) {
+		if isContradiction(fault) {
 			return fault
 		}
 	}
@@ -202,7 +220,7 @@ func (a *Archive) load(ctx context.Context, names []string) error {
 		}
 		group.Go(func() (err error) {
 			infos[i], err = a.open(opening, name)
-			if damaged := new(DamagedError); errors.As(err, &damaged) {
+			if isDamage(err) {
 				err = nil
 			}
 			return err
@@ -241,8 +259,8 @@ func (a *Archive) holding(ctx context.Context, c candidates, seq uint64) (info *
 		info := a.known[name]
 		if info == nil {
 			if info, err = a.open(ctx, name); err != nil {
-				if damaged := new(DamagedError); errors.As(err, &damaged) {
-					fault = damaged
+				if isDamage(err) {
+					fault = err
 					continue
 				}
 				return nil, nil, err
@@ -283,8 +301,8 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 		return nil, nil // what lies between them is missing, and is a fault already
 	case before.Last+1 > info.First: // an archiver that had been frozen wrote it
 		if value, err = a.valueAt(ctx, info, before.Last); err != nil {
-			if damaged := new(DamagedError); errors.As(err, &damaged) {
-				return damaged, nil
+			if isDamage(err) {
+				return err, nil
 			}
 			return nil, err
 		}

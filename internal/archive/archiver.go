@@ -187,8 +187,8 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 		return err
 	}
 	err = opened.compare(ctx, a.Source)
-	if damaged := new(DamagedError); errors.As(err, &damaged) { // the archive goes on behind it
-		opened.faults, err = append(opened.faults, damaged), nil
+	if isDamage(err) { // the archive goes on behind it
+		opened.faults, err = append(opened.faults, err), nil
 	}
 	a.metrics.faults.Set(float64(len(opened.faults)))
 	a.sayDamage(ctx, opened.faults)
@@ -412,7 +412,7 @@ func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) erro
 		return nil
 	}
 	_, err := a.archive.open(ctx, segment.PartName(from.First))
-	if damaged := new(DamagedError); errors.As(err, &damaged) && a.archive.next(head) == from.First {
+	if isDamage(err) && a.archive.next(head) == from.First {
 		return a.beside(ctx, from, head)
 	}
 	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)

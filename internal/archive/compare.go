@@ -170,8 +170,7 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 
 // asFault passes on what is wrong with an archive, and returns any other error.
 func asFault(err error, wrong func(error)) error {
-	contradicts, damaged, gap := new(ContradictionError), new(DamagedError), new(GapError)
-	if errors.As(err, &contradicts) || errors.As(err, &damaged) || errors.As(err, &gap) {
+	if isContradiction(err) || isDamage(err) || isGap(err) {
 		wrong(err)
 		return nil
 	}

@@ -125,7 +125,7 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 			continue
 		}
 		_, err := a.archive.open(ctx, c.name)
-		if damaged := new(DamagedError); errors.As(err, &damaged) {
+		if isDamage(err) {
 			reason, err := a.holdsMore(ctx, c)
 			if err != nil {
 				return removed, left, err
@@ -289,9 +289,8 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts
 // cannot end earlier, and gets the other name that it can have.
 func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64) (*Info, error) {
 	info, err := a.write(ctx, segment.MergedName(from.First, last), from, last)
-	damaged := new(DamagedError)
 	switch {
-	case !errors.As(err, &damaged):
+	case !isDamage(err):
 		return info, err
 	case last > from.First:
 		return a.replace(ctx, from, from.First+(last-from.First)/2)

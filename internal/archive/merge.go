@@ -113,7 +113,7 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 		info := a.archive.known[name]
 		if info == nil {
 			info, err = a.archive.open(ctx, name)
-			if damaged := new(DamagedError); errors.As(err, &damaged) {
+			if isDamage(err) {
 				a.Logger.WarnContext(ctx, "a segment is damaged that lies within another one; remove it with: ingest archive --heal", "error", err)
 				continue
 			}
@@ -140,7 +140,7 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 		}
 	})
 	err = errors.Join(err, s.Close())
-	if damaged := new(DamagedError); errors.As(err, &damaged) {
+	if isDamage(err) {
 		a.Logger.ErrorContext(ctx, "a merged segment is damaged, and its parts stay; mend it with: ingest archive --heal", "error", err)
 		return false, nil
 	}

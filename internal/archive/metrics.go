@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -58,8 +57,7 @@ func (a *Archiver) sayBehind(ctx context.Context) {
 // failed logs a fault once, until it changes or has passed.
 func (a *Archiver) failed(ctx context.Context, err error) {
 	a.metrics.failures.Inc()
-	wrong := new(ContradictionError)
-	contradicts := errors.As(err, &wrong)
+	contradicts := isContradiction(err)
 	a.metrics.contradiction.Set(0)
 	if contradicts {
 		a.metrics.contradiction.Set(1)

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/segment"
@@ -72,7 +71,7 @@ func (a *Archive) wholeSegment(ctx context.Context, name string, before *fingerp
 	if err == nil {
 		err = a.checkSegment(ctx, info, before, nil)
 	}
-	if damaged := new(DamagedError); errors.As(err, &damaged) {
+	if isDamage(err) {
 		return nil, nil
 	}
 	if err != nil {

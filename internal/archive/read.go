@@ -92,7 +92,7 @@ func (a *Archive) segmentOf(seq uint64) *Info {
 // missing returns why a sequence cannot be read.
 func (a *Archive) missing(from, until uint64) error {
 	for _, fault := range a.faults {
-		if damaged := new(DamagedError); errors.As(fault, &damaged) && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
+		if damaged, is := errors.AsType[*DamagedError](fault); is && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
 			next := a.nextSegment(from)
 			if next == nil || next.First > damaged.From {
 				return fault
@@ -145,7 +145,6 @@ func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage
 	for next := a.Readable(1); next > 0; {
 		info := a.segmentOf(next)
 		err := a.checkSegment(ctx, info, a.treeBefore(info.First), nil)
-		damaged := new(DamagedError)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !refreshed:
 			if err := a.Refresh(ctx); err != nil {
@@ -153,8 +152,8 @@ func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage
 			}
 			refreshed, next = true, a.Readable(next)
 			continue
-		case errors.As(err, &damaged):
-			checked(info, damaged)
+		case isDamage(err):
+			checked(info, err)
 		case err != nil:
 			return err
 		default:

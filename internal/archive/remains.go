@@ -30,7 +30,7 @@ func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
 			g.last = max(g.last, info.Last)
 			continue
 		}
-		if damaged := new(DamagedError); !errors.As(err, &damaged) {
+		if !isDamage(err) {
 			return err
 		}
 		remains, err := a.archive.remainsOf(ctx, c.name)
@@ -69,7 +69,7 @@ func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, e
 			}
 			return nil
 		})
-		if damaged := new(DamagedError); errors.As(err, &damaged) {
+		if isDamage(err) {
 			return "so is another one that holds the same", nil
 		}
 		if err != nil {
@@ -88,7 +88,7 @@ func (a *Archive) reachOf(ctx context.Context, name string) (uint64, error) {
 	if err == nil {
 		return info.Last, nil
 	}
-	if damaged := new(DamagedError); !errors.As(err, &damaged) {
+	if !isDamage(err) {
 		return 0, err
 	}
 	remains, err := a.remainsOf(ctx, name)

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"errors"
 	"sync"
 	"time"
 )
@@ -47,8 +46,7 @@ func (a *Archiver) note(err error) {
 		if a.noted.failing.IsZero() {
 			a.noted.failing = time.Now()
 		}
-		wrong := new(ContradictionError)
-		s.Contradicts, s.LastError = errors.As(err, &wrong), err.Error()
+		s.Contradicts, s.LastError = isContradiction(err), err.Error()
 	}
 }
 

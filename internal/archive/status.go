@@ -77,9 +77,8 @@ func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, 
 // compare adds the lag, and how the archive contradicts the log.
 func (s *Status) compare(ctx context.Context, opened *Archive, source Source) error {
 	err := opened.compare(ctx, source)
-	wrong, damaged := new(ContradictionError), new(DamagedError)
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &damaged):
+	case isContradiction(err), isDamage(err):
 		s.Faults = append(s.Faults, err.Error())
 	case err != nil:
 		return err
@@ -147,7 +146,7 @@ func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) e
 				archived = fingerprint.Leaf(r.Message())
 				return nil
 			})
-			if damaged := new(DamagedError); errors.As(err, &damaged) {
+			if damaged, is := errors.AsType[*DamagedError](err); is {
 				damage, seq = cmp.Or(damage, err), min(seq, damaged.From)-1
 				continue
 			}
