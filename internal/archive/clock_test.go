@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,6 +32,23 @@ func TestAClockThatWasAheadHoldsUpNothing(t *testing.T) {
 	require.EqualValues(t, 3, w.open(t, w.place(t)).Last())
 }
 
+// With a message of the future in front, the next one tells how long the archive has been behind.
+func TestACheckGoesBySomeLaterMessageWhereAClockWasAhead(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 3)
+	for age, faults := range map[time.Duration]int{time.Hour: 0, 25 * time.Hour: 1} {
+		log := &trimmable{source: w.source, record: func(r *archive.Record) {
+			if r.StoredAt = r.StoredAt.Add(-age); r.Seq == 1 {
+				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)
+			}
+		}}
+		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), log, true)
+		require.NoError(t, err)
+		require.Len(t, checked.Faults, faults)
+	}
+}
+
 // Nobody archives any more, or in another place.
 func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 	t.Parallel()
@@ -43,5 +61,31 @@ func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 		for i, fault := range faults {
 			require.Contains(t, checked.Faults[i], fault)
 		}
+	}
+}
+
+// The clock of the log's server was ahead for some messages. What is behind them shows how old they are.
+func TestMessagesOfTheFutureHoldUpNoTrim(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 100)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	segments := w.open(t, w.place(t)).Segments()
+	require.Greater(t, len(segments), 4)
+	for name, test := range map[string]struct{ first, last, stays uint64 }{
+		"one at the end of a segment": {segments[1].Last, segments[1].Last, 100},
+		"three segments":              {segments[1].First, segments[3].Last, 100},
+		"the newest two":              {segments[len(segments)-2].First, 100, segments[len(segments)-2].First},
+	} {
+		log := &trimmable{source: w.source, file: 1, record: func(r *archive.Record) {
+			r.StoredAt = r.StoredAt.Add(-48 * time.Hour)
+			if r.Seq >= test.first && r.Seq <= test.last {
+				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)
+			}
+		}}
+		w.path = filepath.Join(t.TempDir(), "archive")
+		require.NoError(t, w.archiverOf(w.place(t), log, 0).Step(t.Context()))
+		require.NoError(t, w.trimmer(t, log, archive.Keep{Age: 24 * time.Hour}).Step(t.Context()), name)
+		require.Equal(t, test.stays, log.first.Load(), name)
 	}
 }

@@ -150,7 +150,10 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 // maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
 const maxLag = 24 * time.Hour
 
-// checkLag tells if the archive lacks messages that an archiver would have archived long ago.
+var errTold = errors.New("the age of a message is known")
+
+// checkLag tells if the archive lacks messages that an archiver would have archived long ago. Where a clock was ahead,
+// the first message that is not of the future tells: it is not older than those before it.
 func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
 	head, err := source.Head(ctx)
 	if err != nil {
@@ -160,12 +163,20 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 	if next > head.Last {
 		return nil
 	}
-	return source.ReadRecords(ctx, next, next, func(r Record) error {
-		if time.Since(r.StoredAt) > maxLag {
-			wrong(fmt.Errorf("it lacks seq %d to %d, the first of which was stored at %s", next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
+	err = source.ReadRecords(ctx, next, head.Last, func(r Record) error {
+		age := time.Since(r.StoredAt)
+		if age < 0 {
+			return nil
 		}
-		return nil
+		if age > maxLag {
+			wrong(fmt.Errorf("it lacks seq %d to %d; seq %d was stored at %s", next, head.Last, r.Seq, r.StoredAt.UTC().Format(time.RFC3339)))
+		}
+		return errTold
 	})
+	if errors.Is(err, errTold) {
+		return nil
+	}
+	return err
 }
 
 // asFault passes on what is wrong with an archive, and returns any other error.

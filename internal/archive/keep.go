@@ -33,9 +33,21 @@ func (k *Keep) UnmarshalText(text []byte) error {
 func (k Keep) All() bool { return k == Keep{} }
 
 // releases reports whether no message of a segment has to be kept.
-func (k Keep) releases(info *Info, head Head, now time.Time) bool {
+func (k Keep) releases(a *Archive, info *Info, head Head, now time.Time) bool {
 	if k.Messages > 0 {
 		return info.Last <= head.Last && head.Last-info.Last >= k.Messages
 	}
-	return k.Age > 0 && info.StoredTo.Before(now.Add(-k.Age))
+	return k.Age > 0 && a.storedBy(info, now).Before(now.Add(-k.Age))
+}
+
+// storedBy returns a time at which all of a segment was stored. That is when its last message was, unless the server's
+// clock was ahead then: a message of the future is older than those behind it.
+func (a *Archive) storedBy(info *Info, now time.Time) time.Time {
+	for info != nil && info.StoredTo.After(now) {
+		info = a.segmentOf(info.Last + 1)
+	}
+	if info == nil {
+		return now
+	}
+	return info.StoredTo
 }

@@ -120,7 +120,7 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 	proven := uint64(0)
 	for next := head.First; ; {
 		info := t.archive.segmentOf(next)
-		if info == nil || !t.Keep.releases(info, *head, time.Now()) {
+		if info == nil || !t.Keep.releases(t.archive, info, *head, time.Now()) {
 			return nil
 		}
 		released, next = append(released, info), info.Last+1
