@@ -168,6 +168,24 @@ func TestWithoutTheRightToDeleteArchivingGoesOn(t *testing.T) {
 	require.Len(t, w.files(t), len(w.requireWhole(t, place).Segments()))
 }
 
+// Somebody may have copied a merged segment into the archive. Its bytes may be in memory only.
+func TestPartsAreRemovedWhenTheMergedSegmentIsDurable(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	var steps []string
+	archiver := w.archiver(&storage.Folder{Root: w.path, Step: func(step string) error {
+		steps = append(steps, step)
+		return nil
+	}})
+	for i := 1; i <= 8; i++ {
+		w.fill(t, i, i)
+		require.NoError(t, archiver.Step(t.Context()))
+	}
+	require.Len(t, w.files(t), 1)
+	require.Equal(t, []string{"sync object", "sync names", "remove"}, steps[len(steps)-10:len(steps)-7])
+	require.NotContains(t, steps[:len(steps)-8], "remove")
+}
+
 // Two archivers of one log, and readers beside them: no error, no gap, one log.
 func TestTwoArchiversShareAnArchive(t *testing.T) {
 	t.Parallel()

@@ -139,6 +139,9 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 				done.Segments = append(done.Segments, info.Name)
 			}
 			removed = append(removed, done)
+			if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
+				return removed, left, err
+			}
 			if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
 				return removed, left, err
 			}
@@ -231,6 +234,9 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
 			done.Segments = append(done.Segments, info.Name)
 			from.First, from.Before, from.Tree = info.Last+1, info.After, info.Tree
 		}
+	}
+	if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
+		return done, err
 	}
 	for _, name := range g.damaged {
 		if slices.Contains(done.Segments, name) || slices.Contains(g.unclear, name) {

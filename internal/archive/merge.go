@@ -150,6 +150,9 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	if wrong != nil {
 		return false, wrong
 	}
+	if err := a.Place.Sync(ctx, a.archive.logID, merged.Name); err != nil {
+		return false, err
+	}
 	for _, name := range parts {
 		if !equal[name] {
 			continue

@@ -132,15 +132,16 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 		if point <= head.First {
 			continue // a whole file is not released yet
 		}
+		var names []string
 		for _, info := range released {
 			if info.Last > proven && info.First < point {
 				if err := t.prove(ctx, info, *head); err != nil {
 					return err
 				}
-				proven = info.Last
+				proven, names = info.Last, append(names, info.Name)
 			}
 		}
-		if err := t.Place.Sync(ctx, head.LogID); err != nil { // a power cut could take back the name of what was proven
+		if err := t.Place.Sync(ctx, head.LogID, names...); err != nil { // a power cut could take back what was proven
 			return fmt.Errorf("make the archive durable: %w", err)
 		}
 		first, err := t.Log.Trim(ctx, point)

@@ -192,7 +192,15 @@ type openFile struct {
 func (f openFile) Size() int64 { return f.size }
 
 // Sync implements Place. It includes the name of the folder.
-func (f *Folder) Sync(_ context.Context, folder string) error {
+func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error {
+	for _, name := range objects {
+		if err := f.step("sync object"); err != nil {
+			return err
+		}
+		if err := durable.Sync(filepath.Join(f.path(folder), name)); err != nil {
+			return err
+		}
+	}
 	if err := f.step("sync names"); err != nil {
 		return err
 	}
@@ -204,12 +212,9 @@ func (f *Folder) Remove(_ context.Context, name string) error {
 	if err := f.step("remove"); err != nil {
 		return err
 	}
-	dir := filepath.Dir(f.path(name))
-	if err := durable.Sync(dir); err != nil { // the object that replaces this one may not be durable; see Sync
+	path := f.path(name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return durable.Sync(dir)
+	return durable.Sync(filepath.Dir(path))
 }

@@ -153,7 +153,7 @@ func (b *bucket) readError(name string, err error) error {
 }
 
 // Sync implements Place. The store answers only when an object is durable.
-func (b *bucket) Sync(context.Context, string) error { return nil }
+func (b *bucket) Sync(context.Context, string, ...string) error { return nil }
 
 // Remove implements Place.
 func (b *bucket) Remove(ctx context.Context, name string) error {

@@ -25,9 +25,11 @@ type Place interface {
 	// Open returns an error that is fs.ErrNotExist if there is no such object. ctx is also that
 	// of the reads.
 	Open(ctx context.Context, name string) (Object, error)
-	// Sync makes durable what List lists in a folder: another process may have created it, and not have ended yet.
-	Sync(ctx context.Context, folder string) error
-	// Remove removes an object; it is not an error if it is not there.
+	// Sync makes durable what List lists in a folder, and the bytes of these objects of it: another process may have
+	// created them and not have ended yet, and somebody may have copied them by hand. The error is fs.ErrNotExist if one
+	// is not there.
+	Sync(ctx context.Context, folder string, objects ...string) error
+	// Remove removes an object; it is not an error if it is not there. What replaces it is to be durable; see Sync.
 	Remove(ctx context.Context, name string) error
 	// String names the place to people, without credentials.
 	String() string

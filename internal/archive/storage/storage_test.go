@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"io"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,4 +52,14 @@ func TestSettingsOfAPlace(t *testing.T) {
 		_, err := wrong.Place()
 		require.Error(t, err, "%+v", wrong)
 	}
+}
+
+func TestAnObjectThatIsNotThereCannotBeMadeDurable(t *testing.T) {
+	t.Parallel()
+	place := &storage.Folder{Root: t.TempDir()}
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err }
+	require.NoError(t, place.Create(t.Context(), "log/one", write))
+	require.NoError(t, place.Sync(t.Context(), "log"))
+	require.NoError(t, place.Sync(t.Context(), "log", "one"))
+	require.ErrorIs(t, place.Sync(t.Context(), "log", "one", "two"), fs.ErrNotExist)
 }
