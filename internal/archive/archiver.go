@@ -455,7 +455,7 @@ func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) er
 	if err != nil && !errors.Is(err, errFull) {
 		return err
 	}
-	info, err := a.replace(ctx, from, last)
+	info, err := a.replace(ctx, from, last, a.Source)
 	if err != nil {
 		return fmt.Errorf("write the segment from seq %d beside a damaged one: %w", from.First, err)
 	}

@@ -17,5 +17,5 @@
 //	read.go      reads and checks them; logs.go finds the logs of a place
 //	archiver.go  copies the log into the archive; merge.go merges what is small
 //	compare.go   compares it with the log; heal.go makes from the log what is damaged
-//	remains.go   what of a damaged segment is in no other one; parts.go reads what it was merged from
+//	remains.go   what of a damaged segment is in no other one; parts.go finds what other ones hold
 package archive

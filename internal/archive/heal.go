@@ -31,7 +31,7 @@ type HealResult struct {
 }
 
 // Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
-// What the log no longer has is made from the parts of a merged segment where they are still there.
+// What the log no longer has is made from other segments that hold it, such as the parts of a merged one.
 // A damaged segment is removed after what replaces it was read back, unless it may hold more. What
 // neither has stays as it is. It fails with a ContradictionError if log and archive
 // differ; then nothing of that gap is changed. After any error, also a kill, Heal can be run again.
@@ -67,19 +67,15 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 				return out, fmt.Errorf("heal from seq %d on: %w", g.first, err)
 			}
 		}
-		if g.first < head.First || g.last > head.Last {
-			done, err := a.healFromParts(ctx, g, head)
-			if err != nil {
-				return out, fmt.Errorf("heal seq %d to %d from the parts of a merged segment: %w", g.first, g.last, err)
-			}
-			if done != nil {
-				out.Healed = append(out.Healed, *done)
-				continue
-			}
+		source, gone := a.Source, g.first < head.First || g.last > head.Last
+		if gone {
+			source = archivedSource{a.Source, a.archive.Clone()}
+		}
+		done, err := a.heal(ctx, g, head, source)
+		if gone && done.Segments == nil && (isDamage(err) || isGap(err)) {
 			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", g.first, g.last, head.First, head.Last))
 			continue
 		}
-		done, err := a.heal(ctx, g, head)
 		if err != nil {
 			return out, fmt.Errorf("heal seq %d to %d: %w", g.first, g.last, err)
 		}
@@ -214,20 +210,20 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	return out
 }
 
-// heal fills one gap.
-func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
+// heal fills one gap with the messages of a source.
+func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (Healed, error) {
 	done := Healed{First: g.first, Last: g.last}
 	from := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: g.first, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}
 	if g.before != nil {
 		from.Before, from.Tree = g.before.After, g.before.Tree
 	}
-	pieces, err := a.pieces(ctx, g, from)
+	pieces, err := a.pieces(ctx, g, from, source)
 	if err != nil {
 		return done, err
 	}
 	for _, last := range pieces {
 		for from.First <= last {
-			info, err := a.replace(ctx, from, last)
+			info, err := a.replace(ctx, from, last, source)
 			if err != nil {
 				return done, err
 			}
@@ -258,14 +254,14 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head) (Healed, error) {
 // pieces returns the last sequences of the segments into which a gap is divided. It fails with
 // a ContradictionError if the log's messages are not those of a segment within the gap whose
 // footer can be read, or those that can be read of another one, or do not lead to the segment behind it.
-func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts []uint64, err error) {
+func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source Source) (lasts []uint64, err error) {
 	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
 	for _, info := range a.archive.segments {
 		ends[info.Last] = info
 	}
 	chain, bytes := segment.NewChain(from.Before), 0
 	var record []byte
-	err = a.Source.ReadRecords(ctx, g.first, g.last, func(r Record) error {
+	err = source.ReadRecords(ctx, g.first, g.last, func(r Record) error {
 		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
 			return err
 		}
@@ -293,23 +289,23 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start) (lasts
 // is a whole segment of that name already, it stays. A damaged one of that name would have to be
 // overwritten, so the segment ends earlier; the caller goes on behind it. One of a single message
 // cannot end earlier, and gets the other name that it can have.
-func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64) (*Info, error) {
-	info, err := a.write(ctx, segment.MergedName(from.First, last), from, last)
+func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64, source Source) (*Info, error) {
+	info, err := a.write(ctx, segment.MergedName(from.First, last), from, last, source)
 	switch {
 	case !isDamage(err):
 		return info, err
 	case last > from.First:
-		return a.replace(ctx, from, from.First+(last-from.First)/2)
+		return a.replace(ctx, from, from.First+(last-from.First)/2, source)
 	default:
-		return a.write(ctx, segment.PartName(last), from, last)
+		return a.write(ctx, segment.PartName(last), from, last, source)
 	}
 }
 
 // write is replace with a name. The error is a DamagedError if that name is taken.
-func (a *Archiver) write(ctx context.Context, name string, from segment.Start, last uint64) (*Info, error) {
+func (a *Archiver) write(ctx context.Context, name string, from segment.Start, last uint64, source Source) (*Info, error) {
 	var written Info
 	err := a.create(ctx, name, from, &written, func(w *segment.Writer) error {
-		return a.Source.ReadRecords(ctx, from.First, last, func(r Record) error { return w.Write(&r) })
+		return source.ReadRecords(ctx, from.First, last, func(r Record) error { return w.Write(&r) })
 	})
 	if err != nil && !errors.Is(err, storage.ErrExists) {
 		return nil, err

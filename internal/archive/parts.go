@@ -2,80 +2,50 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/segment"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// healFromParts fills a gap from whole segments within it, which a damaged merged one hides. It
-// returns nil if they do not hold all of it.
-func (a *Archiver) healFromParts(ctx context.Context, g gap, head Head) (*Healed, error) {
-	parts, err := a.archive.wholeParts(ctx, g)
-	if err != nil || parts == nil {
+// A merged segment that is damaged need not be the only one that holds its messages: its parts are
+// removed only when it was whole, and somebody may have put them back.
+
+// holder returns a segment that holds a sequence and is none of these, which are damaged there; nil
+// if there is none.
+func (a *Archive) holder(ctx context.Context, seq uint64, damaged []*DamagedError) (*Info, error) {
+	if len(damaged) == 0 {
+		return a.segmentOf(seq), nil
+	}
+	others := slices.DeleteFunc(slices.Clone(a.names), func(c candidate) bool {
+		return slices.ContainsFunc(damaged, func(d *DamagedError) bool { return d.Segment == c.name })
+	})
+	info, _, err := a.holding(ctx, others, seq)
+	if info == nil || info.LogID != a.logID || a.sameOrigin(info) != nil {
 		return nil, err
 	}
-	log := a.Source
-	defer func() { a.Source = log }()
-	a.Source = partsSource{log, a.archive.only(parts)}
-	done, err := a.heal(ctx, g, head)
-	return &done, err
+	return info, err
 }
 
-// partsSource has the messages of parts, which are read as if they were the log.
-type partsSource struct {
-	Source
-	parts *Archive
-}
-
-func (p partsSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
-	return p.parts.Read(ctx, from, until, deliver)
-}
-
-// only returns a copy that has these segments.
-func (a *Archive) only(segments []*Info) *Archive {
-	out := a.Clone()
-	out.segments, out.faults = segments, nil
-	return out
-}
-
-// wholeParts returns the segments that together hold a gap, each read in full and chained to the
-// one before; nil if there are none.
-func (a *Archive) wholeParts(ctx context.Context, g gap) (parts []*Info, err error) {
-	value, tree := segment.ChainStart(a.logID), new(fingerprint.Tree)
-	if g.before != nil {
-		value, tree = g.before.After, g.before.Tree
-	}
-	for next := g.first; next <= g.last; {
-		at := slices.IndexFunc(g.damaged, func(name string) bool {
-			if first, _, _ := segment.ParseName(name); first != next || err != nil {
-				return false
-			}
-			var part *Info
-			if part, err = a.wholeSegment(ctx, name, tree); part == nil || part.Before != value || part.Last > g.last {
-				return false
-			}
-			parts, value, tree, next = append(parts, part), part.After, part.Tree, part.Last+1
-			return true
-		})
-		if err != nil || at < 0 {
-			return nil, err
+// Lacks returns those of Faults because of which messages cannot be read. The others are segments
+// that are damaged, and of which whole ones hold every message. A damaged frame is known when it is read.
+func (a *Archive) Lacks() []error {
+	return slices.DeleteFunc(slices.Clone(a.faults), func(fault error) bool {
+		damaged, is := errors.AsType[*DamagedError](fault)
+		if !is || damaged.Frame > 0 {
+			return false
 		}
-	}
-	return parts, nil
+		first, last, _ := segment.ParseName(damaged.Segment)
+		return last > 0 && len(a.covers(candidate{damaged.Segment, first, last})) > 0
+	})
 }
 
-// wholeSegment opens a segment and reads all of it; nil if it is damaged.
-func (a *Archive) wholeSegment(ctx context.Context, name string, before *fingerprint.Tree) (*Info, error) {
-	info, err := a.open(ctx, name)
-	if err == nil {
-		err = a.checkSegment(ctx, info, before, nil)
-	}
-	if isDamage(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return info, nil
+// archivedSource is a log of which the archive has the messages.
+type archivedSource struct {
+	Source
+	archive *Archive
+}
+
+func (s archivedSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	return s.archive.Read(ctx, from, until, deliver)
 }

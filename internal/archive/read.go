@@ -13,8 +13,8 @@ import (
 
 // Read delivers the records from sequence from to until, in order and without gaps. A record's
 // body is valid only until deliver returns. It returns nil after deliver has had the last one.
-// It can fail after any record, also with a DamagedError or a GapError; records after the damage
-// can be read then.
+// What is damaged in one segment is read from another one that holds it. It can fail after any
+// record, also with a DamagedError or a GapError; records after the damage can be read then.
 func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
 	return a.read(ctx, from, until, nil, deliver)
 }
@@ -25,20 +25,35 @@ func (a *Archive) ReadMessages(ctx context.Context, from, until uint64, deliver 
 }
 
 func (a *Archive) read(ctx context.Context, from, until uint64, space []events.Header, deliver func(Record) error) error {
+	var damaged []*DamagedError // the segments that were tried for from
+	var failed error            // of deliver
 	refreshed := false
+	take := func(r Record) error {
+		from, damaged, refreshed, failed = r.Seq+1, nil, false, deliver(r)
+		return failed
+	}
 	for from <= until {
-		info := a.segmentOf(from)
-		if info == nil {
+		info, err := a.holder(ctx, from, damaged)
+		switch {
+		case err != nil:
+		case info != nil:
+			err = a.readSegment(ctx, info, from, min(until, info.Last), space, take)
+		case len(damaged) > 0:
+			return damaged[0]
+		default:
 			return a.missing(from, until)
 		}
-		err := a.readSegment(ctx, info, from, min(until, info.Last), space, func(r Record) error {
-			from, refreshed = r.Seq+1, false
-			return deliver(r)
-		})
-		if errors.Is(err, fs.ErrNotExist) && !refreshed { // it was merged
-			refreshed, err = true, a.Refresh(ctx)
-		}
-		if err != nil {
+		damage, is := errors.AsType[*DamagedError](err)
+		switch {
+		case err == nil:
+		case is && failed == nil:
+			damaged = append(damaged, damage)
+		case errors.Is(err, fs.ErrNotExist) && failed == nil && !refreshed: // it was merged
+			if err := a.Refresh(ctx); err != nil {
+				return err
+			}
+			refreshed = true
+		default:
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func open(ctx context.Context, place storage.Place) (opened *archive.Archive, re
 	if opened, err = archive.Open(ctx, place, result.LogID); err != nil {
 		return nil, result, err
 	}
-	if faults := opened.Faults(); len(faults) > 0 {
+	if faults := opened.Lacks(); len(faults) > 0 {
 		return nil, result, &UnusableError{result.Archive, faults}
 	}
 	result.StoredTo = opened.StoredTo()

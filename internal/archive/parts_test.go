@@ -1,0 +1,185 @@
+package archive_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
+)
+
+// mergedBadly returns a log of nine messages, and an archive of eight: each in a segment of its own, and all in a merged
+// one, which is damaged in its first frame. Not all of them are in that frame.
+func mergedBadly(t *testing.T) *world {
+	t.Helper()
+	w := setup(t)
+	archiver := w.archiver(damagingMerges{w.place(t), t, w.path})
+	for i := 1; i <= 8; i++ {
+		w.fill(t, i, i)
+		require.NoError(t, archiver.Step(t.Context()))
+	}
+	require.Len(t, w.files(t), 9)
+	w.fill(t, 9, 9)
+	return w
+}
+
+// requireRead compares what is read of an archive with the log.
+func (w *world) requireRead(t *testing.T, first, last uint64) {
+	t.Helper()
+	read := func(from func(deliver func(archive.Record) error) error) (out []archive.Record) {
+		require.NoError(t, from(func(r archive.Record) error {
+			out = append(out, clone(r))
+			return nil
+		}))
+		return out
+	}
+	require.Equal(t,
+		read(func(deliver func(archive.Record) error) error {
+			return w.ReadRecords(t.Context(), first, last, deliver)
+		}),
+		read(func(deliver func(archive.Record) error) error {
+			return w.open(t, w.place(t)).Read(t.Context(), first, last, deliver)
+		}))
+}
+
+func TestWhatIsDamagedInAMergedSegmentIsReadFromItsParts(t *testing.T) {
+	t.Parallel()
+	whole := mergedBadly(t)
+	t.Run("of a frame", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		for first := range uint64(8) {
+			w.requireRead(t, first+1, 8)
+		}
+		require.NoError(t, os.Remove(paths[8])) // the other frames are whole
+		w.requireRead(t, 1, 8)
+	})
+	for _, how := range []string{"its header", "its footer"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w, paths := whole.copyArchive(t)
+			breakSegment(t, how, paths[0])
+			w.requireRead(t, 1, 8)
+			opened := w.open(t, w.place(t))
+			require.Len(t, opened.Faults(), 1)
+			require.Empty(t, opened.Lacks())
+			require.NoError(t, os.Remove(paths[8]))
+			opened = w.open(t, w.place(t))
+			require.Equal(t, opened.Faults(), opened.Lacks())
+		})
+	}
+	t.Run("a part is damaged, too", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		breakSegment(t, "a frame", paths[2])
+		read := uint64(0)
+		err := w.open(t, w.place(t)).Read(t.Context(), 1, 8, func(r archive.Record) error {
+			read = r.Seq
+			return nil
+		})
+		damaged := new(archive.DamagedError)
+		require.ErrorAs(t, err, &damaged)
+		require.Equal(t, filepath.Base(paths[0]), damaged.Segment)
+		require.EqualValues(t, 1, read)
+	})
+	t.Run("who is given the messages fails", func(t *testing.T) {
+		t.Parallel()
+		w, _ := whole.copyArchive(t)
+		calls, failure := 0, &archive.DamagedError{Segment: "elsewhere"}
+		err := w.open(t, w.place(t)).Read(t.Context(), 1, 8, func(archive.Record) error {
+			calls++
+			return failure
+		})
+		require.ErrorIs(t, err, failure)
+		require.Equal(t, 1, calls)
+	})
+	t.Run("a part of another log is not read", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		other := setup(t)
+		other.fill(t, 1, 1)
+		require.NoError(t, other.archiver(other.place(t)).Step(t.Context()))
+		content, err := os.ReadFile(other.files(t)[0])
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(paths[1], content, 0o600))
+		require.ErrorAs(t, w.open(t, w.place(t)).Read(t.Context(), 1, 8, func(archive.Record) error { return nil }), new(*archive.DamagedError))
+	})
+}
+
+func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
+	t.Parallel()
+	whole := mergedBadly(t)
+	trimmed := from{whole.source, 9}
+	t.Run("all are whole", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		healed, left, err := w.heal(t.Context(), w.place(t), trimmed)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.Len(t, healed, 1)
+		require.Contains(t, healed[0].Removed, filepath.Base(paths[0]))
+		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+		w.requireWhole(t, w.place(t))
+	})
+	t.Run("those of whole frames are not there", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		for _, path := range paths[5:] {
+			require.NoError(t, os.Remove(path))
+		}
+		_, left, err := w.heal(t.Context(), w.place(t), trimmed)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+		w.requireWhole(t, w.place(t))
+	})
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		for kills := 0; ; kills++ {
+			w, _ := whole.copyArchive(t)
+			steps := 0
+			_, _, err := w.heal(t.Context(), &storage.Folder{Root: w.path, Step: func(string) error {
+				if steps++; steps > kills {
+					return errKilled
+				}
+				return nil
+			}}, trimmed)
+			_, left, again := w.heal(t.Context(), w.place(t), trimmed)
+			require.NoError(t, again, "killed before step %d", kills)
+			require.Empty(t, left)
+			require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+			w.requireWhole(t, w.place(t))
+			if err == nil {
+				require.Greater(t, kills, 5)
+				return
+			}
+			require.ErrorIs(t, err, errKilled)
+		}
+	})
+	t.Run("one is damaged, too", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		breakSegment(t, "a frame", paths[2])
+		healed, left, err := w.heal(t.Context(), w.place(t), trimmed)
+		require.NoError(t, err)
+		require.Empty(t, healed)
+		require.Len(t, left, 1)
+		require.Equal(t, paths, w.files(t))
+	})
+	t.Run("one has other messages", func(t *testing.T) {
+		t.Parallel()
+		w, paths := whole.copyArchive(t)
+		forged := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
+		record := func(r *archive.Record) { r.Body = []byte("{}") }
+		require.NoError(t, forged.archiverOf(forged.place(t), &trimmable{source: w.source, record: record}, 0).Step(t.Context()))
+		content, err := os.ReadFile(forged.files(t)[0])
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(paths[1], content, 0o600))
+		_, _, err = w.heal(t.Context(), w.place(t), trimmed)
+		require.ErrorAs(t, err, new(*archive.ContradictionError))
+		require.Equal(t, paths, w.files(t))
+	})
+}
