@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -357,39 +356,6 @@ func (a *Archiver) create(ctx context.Context, name string, from segment.Start, 
 	})
 }
 
-// The archiver pauses after each frame, so that deliveries have the cores: it takes about a tenth
-// of one core, with which it follows some thousand deliveries a second. Once the oldest message
-// has waited for pacedIntervals, it pauses no more.
-const (
-	pauseShare     = 9 // times as long as the work before the pause
-	maxPause       = 100 * time.Millisecond
-	pacedIntervals = 3
-)
-
-// hurries reports whether the archiver is too far behind for pauses.
-func (a *Archiver) hurries() bool {
-	return !a.waiting.IsZero() && time.Since(a.waiting) > pacedIntervals*a.Interval
-}
-
-// pauses returns what waits for the next pause, unless hurries. It fails when ctx ends.
-func pauses(ctx context.Context, hurries func() bool) func() error {
-	worked := time.Now()
-	return func() error {
-		if hurries() {
-			return ctx.Err()
-		}
-		timer := time.NewTimer(min(pauseShare*time.Since(worked), maxPause))
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			worked = time.Now()
-			return nil
-		}
-	}
-}
-
 func (a *Archiver) add(info *Info) {
 	a.metrics.segments.Inc()
 	a.metrics.bytes.Add(float64(info.Size))
@@ -398,67 +364,4 @@ func (a *Archiver) add(info *Info) {
 		a.archive.origin = info.First
 	}
 	a.archive.segments = append(a.archive.segments, info)
-}
-
-// lost goes on behind the segment of another archiver, or beside a damaged one.
-func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) error {
-	if err := a.archive.Refresh(ctx); err != nil {
-		return err
-	}
-	if err := a.archive.Contradiction(); err != nil {
-		return err
-	}
-	if a.archive.Last() >= from.First {
-		return nil
-	}
-	_, err := a.archive.open(ctx, segment.PartName(from.First))
-	if isDamage(err) && a.archive.next(head) == from.First {
-		return a.beside(ctx, from, head)
-	}
-	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
-}
-
-// beside writes the next segment where a damaged one has its name: with the name of a merged one,
-// which readers prefer. The damaged one stays for Heal. It fails where that holds other messages than the
-// log, or later ones: the log was set back.
-func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) error {
-	for _, c := range a.archive.names {
-		if c.first < from.First {
-			continue
-		}
-		reach, err := a.archive.reachOf(ctx, c.name)
-		if err != nil {
-			return err
-		}
-		if reach = max(reach, c.first, c.last); reach > head.Last {
-			return fmt.Errorf("segment %s is damaged and reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
-		}
-	}
-	remains, err := a.archive.remainsOf(ctx, segment.PartName(from.First))
-	if err != nil {
-		return err
-	}
-	last, bytes := from.First, 0
-	var record []byte
-	err = a.Source.ReadRecords(ctx, from.First, head.Last, func(r Record) (err error) {
-		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
-			return err
-		}
-		if archived, ok := remains.Records[r.Seq]; ok && archived != sha256.Sum256(record) {
-			return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, segment.PartName(from.First))
-		}
-		if last, bytes = r.Seq, bytes+len(record); int64(bytes) >= a.SegmentBytes {
-			return errFull
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errFull) {
-		return err
-	}
-	info, err := a.replace(ctx, from, last, a.Source)
-	if err != nil {
-		return fmt.Errorf("write the segment from seq %d beside a damaged one: %w", from.First, err)
-	}
-	a.add(info)
-	return nil
 }

@@ -15,7 +15,8 @@
 //	segment      is the format of one segment, and storage keeps them: packages of their own
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	read.go      reads and checks them; logs.go finds the logs of a place
-//	archiver.go  copies the log into the archive; merge.go merges what is small
+//	archiver.go  copies the log into the archive, and beside.go beside what is damaged; merge.go merges what is small
+//	pace.go      lets deliveries go first; state.go says how far behind the archive is
 //	compare.go   compares it with the log; heal.go makes from the log what is damaged
 //	remains.go   what of a damaged segment is in no other one; parts.go finds what other ones hold
 package archive

@@ -195,33 +195,3 @@ func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
 	fault, err := compareFrom(ctx, info, first, before, nil, pacedSource{t.Log, pace})
 	return errors.Join(fault, err)
 }
-
-// pacer pauses now and then, so that deliveries have the cores.
-type pacer struct {
-	records int
-	pause   func() error
-}
-
-const pacedRecords = 4096
-
-func (p *pacer) passed() error {
-	if p.records++; p.records%pacedRecords != 0 {
-		return nil
-	}
-	return p.pause()
-}
-
-type pacedSource struct {
-	Source
-	pace *pacer
-}
-
-// ReadRecords implements Source.
-func (s pacedSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
-	return s.Source.ReadRecords(ctx, from, until, func(r Record) error {
-		if err := s.pace.passed(); err != nil {
-			return err
-		}
-		return deliver(r)
-	})
-}

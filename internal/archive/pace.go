@@ -1,0 +1,69 @@
+package archive
+
+import (
+	"context"
+	"time"
+)
+
+// The archiver pauses after each frame, so that deliveries have the cores: it takes about a tenth
+// of one core, with which it follows some thousand deliveries a second. Once the oldest message
+// has waited for pacedIntervals, it pauses no more.
+const (
+	pauseShare     = 9 // times as long as the work before the pause
+	maxPause       = 100 * time.Millisecond
+	pacedIntervals = 3
+)
+
+// hurries reports whether the archiver is too far behind for pauses.
+func (a *Archiver) hurries() bool {
+	return !a.waiting.IsZero() && time.Since(a.waiting) > pacedIntervals*a.Interval
+}
+
+// pauses returns what waits for the next pause, unless hurries. It fails when ctx ends.
+func pauses(ctx context.Context, hurries func() bool) func() error {
+	worked := time.Now()
+	return func() error {
+		if hurries() {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(min(pauseShare*time.Since(worked), maxPause))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			worked = time.Now()
+			return nil
+		}
+	}
+}
+
+// pacer pauses now and then, so that deliveries have the cores.
+type pacer struct {
+	records int
+	pause   func() error
+}
+
+const pacedRecords = 4096
+
+func (p *pacer) passed() error {
+	if p.records++; p.records%pacedRecords != 0 {
+		return nil
+	}
+	return p.pause()
+}
+
+type pacedSource struct {
+	Source
+	pace *pacer
+}
+
+// ReadRecords implements Source.
+func (s pacedSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	return s.Source.ReadRecords(ctx, from, until, func(r Record) error {
+		if err := s.pace.passed(); err != nil {
+			return err
+		}
+		return deliver(r)
+	})
+}
