@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -79,7 +80,6 @@ type Archiver struct {
 	head    Head      // of the log, at the last look
 	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
 	waiting time.Time // see look
-	behind  bool      // a warning was logged
 	said    string    // the last fault that was logged
 	damage  string    // what was logged of damaged segments
 	stay    bool      // it was logged that merged segments cannot be removed
@@ -110,13 +110,15 @@ func NewArchiver(config Config) *Archiver {
 // counted, and tried again after a pause.
 func (a *Archiver) Run(ctx context.Context) error {
 	defer func() { _ = a.encoder.Close() }() // of an encoder without a stream
+	var saying sync.WaitGroup
+	defer saying.Wait()
+	saying.Go(func() { a.sayBehind(ctx) }) // also while the archive does not answer
 	wait := backoff.Backoff{Min: a.MinWait, Max: max(a.MinWait, a.Interval)}
 	ticker := time.NewTicker(a.PollInterval)
 	defer ticker.Stop()
 	for {
 		err := a.step(ctx)
-		a.note(err)
-		a.sayBehind(ctx)
+		a.noteEnd(err)
 		if err == nil {
 			wait.Reset()
 			a.sayAgain(ctx)
@@ -157,10 +159,12 @@ func (a *Archiver) step(ctx context.Context) error {
 	if !a.due(head) {
 		return nil
 	}
+	a.noteBegin()
 	if err := a.keepEnd(ctx, head); err != nil {
 		return err
 	}
 	for a.archive.next(head) <= head.Last {
+		a.noteBegin()
 		if err := a.cut(ctx, head); err != nil {
 			return err
 		}
@@ -174,6 +178,7 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 	if a.archive != nil && a.archive.logID == head.LogID {
 		return nil
 	}
+	a.noteBegin()
 	opened, err := Open(ctx, a.Place, head.LogID)
 	if err != nil {
 		return fmt.Errorf("open the archive: %w", err)

@@ -485,7 +485,9 @@ func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
 	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is written again") })
 	wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == 10 })
 	wait.Until(t, func() bool { return archiver.State().LagMessages == 0 })
-	require.Equal(t, archive.State{Archive: w.path, LookedAt: archiver.State().LookedAt}, archiver.State())
+	wait.Until(t, func() bool {
+		return archiver.State() == archive.State{Archive: w.path, LookedAt: archiver.State().LookedAt}
+	})
 	stop()
 	require.NoError(t, <-ended)
 	w.requireWhole(t, w.place(t))

@@ -37,6 +37,7 @@ func (a *Archiver) merge(ctx context.Context) error {
 	}
 	from := segment.Start{LogID: a.archive.logID, Partitions: first.Partitions, First: first.First, Before: first.Before, Tree: tree}
 	name := segment.MergedName(first.First, last.Last)
+	a.noteBegin()
 	var info Info
 	err := a.create(ctx, name, from, &info, func(w *segment.Writer) error {
 		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.Write(&r) })
@@ -97,6 +98,7 @@ func (a *Archiver) tidy(ctx context.Context) error {
 		if end < 0 {
 			end = len(replaced)
 		}
+		a.noteBegin()
 		stay, err := a.removeParts(ctx, merged, replaced[:end])
 		if err != nil || stay {
 			return err

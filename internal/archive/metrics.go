@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -23,7 +24,7 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	}, func() float64 { return float64(state().LagMessages) })
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "payfold_archive_lag_seconds",
-		Help: "Age of the oldest message that is not in the archive; 0 if there is none. While the archive cannot be read, at least the time since then.",
+		Help: "Age of the oldest message that is not in the archive; 0 if there is none. While the archive cannot be read or does not answer, at least the time since then.",
 	}, func() float64 { return state().LagSeconds })
 	return &metrics{
 		segments: with.NewCounter(prometheus.CounterOpts{
@@ -44,14 +45,23 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	}
 }
 
-// sayBehind warns once when the archive has fallen behind the log.
+// sayBehind warns once when the archive has fallen behind the log, until ctx ends.
 func (a *Archiver) sayBehind(ctx context.Context) {
-	state := a.State()
-	behind := state.LagSeconds > (behindIntervals * a.Interval).Seconds()
-	if behind && !a.behind {
-		a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", state.LagMessages, "seconds", int64(state.LagSeconds), "archive", a.Place.String())
+	ticker := time.NewTicker(a.PollInterval)
+	defer ticker.Stop()
+	for said := false; ; {
+		state := a.State()
+		behind := state.LagSeconds > (behindIntervals * a.Interval).Seconds()
+		if behind && !said {
+			a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", state.LagMessages, "seconds", int64(state.LagSeconds), "archive", a.Place.String(), "last_error", state.LastError)
+		}
+		said = behind
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
 	}
-	a.behind = behind
 }
 
 // failed logs a fault once, until it changes or has passed.

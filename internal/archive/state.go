@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"cmp"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -11,12 +13,17 @@ type State struct {
 	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was found out; zero: not yet
 	LagMessages uint64    `json:"lag_messages"`
 	// LagSeconds is the age of the oldest message that is not archived; 0 if there is none. Where
-	// that message is not known, because the archive cannot be read, it is the time since then.
+	// that message is not known, because the archive cannot be read or does not answer, it is the
+	// time since then.
 	LagSeconds  float64 `json:"lag_seconds"`
 	Damaged     int     `json:"damaged"`     // number of segments that are damaged or missing
 	Contradicts bool    `json:"contradicts"` // the log; nothing is written then
 	LastError   string  `json:"last_error,omitempty"`
 }
+
+// An archive that does not answer for so long is named. It is less than behindIntervals, so that the
+// warning has the reason.
+const silentIntervals = 3
 
 // noted is what State needs of the archiver's last look.
 type noted struct {
@@ -25,21 +32,24 @@ type noted struct {
 	next    uint64    // the first sequence that is not archived
 	waiting time.Time // when that message was stored; zero if there is none
 	failing time.Time // since when every look has failed; zero if the last one did not
+	asked   time.Time // since when an answer of the archive is waited for; zero if none is
 }
 
-// note keeps what State tells, after a look at the log that ended with err.
-func (a *Archiver) note(err error) {
+// noteBegin keeps what State tells, before something is asked of the archive: the answer may never come.
+func (a *Archiver) noteBegin() {
 	a.noted.mu.Lock()
 	defer a.noted.mu.Unlock()
+	a.noteLag()
+	a.noted.asked = time.Now()
+}
+
+// noteEnd keeps what State tells, after a look at the log that ended with err.
+func (a *Archiver) noteEnd(err error) {
+	a.noted.mu.Lock()
+	defer a.noted.mu.Unlock()
+	a.noteLag()
 	s := &a.noted.state
-	if a.archive != nil {
-		a.noted.next, s.Damaged = a.archive.next(a.head), len(a.archive.faults)
-	}
-	if a.noted.next > 0 {
-		s.LookedAt, s.LagMessages = time.Now().UTC(), a.head.Last+1-min(a.noted.next, a.head.Last+1)
-		a.noted.waiting = a.waiting
-	}
-	s.Contradicts, s.LastError = false, ""
+	a.noted.asked, s.Contradicts, s.LastError = time.Time{}, false, ""
 	if err == nil {
 		a.noted.failing = time.Time{}
 	} else {
@@ -47,6 +57,17 @@ func (a *Archiver) note(err error) {
 			a.noted.failing = time.Now()
 		}
 		s.Contradicts, s.LastError = isContradiction(err), err.Error()
+	}
+}
+
+func (a *Archiver) noteLag() {
+	s := &a.noted.state
+	if a.archive != nil {
+		a.noted.next, s.Damaged = a.archive.next(a.head), len(a.archive.faults)
+	}
+	if a.noted.next > 0 {
+		s.LookedAt, s.LagMessages = time.Now().UTC(), a.head.Last+1-min(a.noted.next, a.head.Last+1)
+		a.noted.waiting = a.waiting
 	}
 }
 
@@ -62,6 +83,10 @@ func (a *Archiver) State() State {
 	}
 	if unknown := a.noted.next == 0; (unknown || s.LagMessages > 0) && !since.IsZero() {
 		s.LagSeconds = max(0, time.Since(since).Seconds())
+	}
+	if asked := a.noted.asked; !asked.IsZero() && time.Since(asked) > silentIntervals*a.Interval {
+		s.LagSeconds = max(s.LagSeconds, time.Since(asked).Seconds()) // messages may have come since
+		s.LastError = cmp.Or(s.LastError, fmt.Sprintf("the archive does not answer, or is slow: it was asked at %s", asked.UTC().Format(time.RFC3339)))
 	}
 	return s
 }

@@ -117,6 +117,8 @@ func (i Ingest) archiveText(p *page.Page) {
 	switch {
 	case a.LookedAt.IsZero():
 		lag = "not known yet"
+	case a.LagMessages == 0 && a.LagSeconds > 0:
+		lag = fmt.Sprintf("not known for %s", ago(a.LagSeconds))
 	case a.LagMessages > 0:
 		lag = fmt.Sprintf("%s, the oldest stored %s ago", messages(a.LagMessages), ago(a.LagSeconds))
 	}

@@ -30,6 +30,8 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	behind := ready
 	behind.Log = LogOf(trimmed)
 	behind.Archive = &archive.State{Archive: "s3://bucket/prefix", LookedAt: now, LagMessages: 12, LagSeconds: 34.56, Damaged: 2, LastError: "the store is away \x1b[2J"}
+	silent := ready
+	silent.Archive = &archive.State{Archive: "/srv/archive", LookedAt: now.Add(-time.Hour), LagSeconds: 3600, LastError: "the archive does not answer, or is slow: it was asked at 2021-03-01T11:01:30Z"}
 	contradicts := ready
 	contradicts.NotReady = "the stream does not keep every event as it is for ever: max_msgs is 1, must be -1"
 	contradicts.Archive = &archive.State{Archive: "/srv/archive", Contradicts: true, LastError: "the archive contradicts the log: it holds seq 20"}
@@ -37,7 +39,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	empty := ready
 	empty.Log, empty.Archive, empty.Answers = LogOf(eventlog.Info{LogID: "kq3f", Partitions: 64, First: 1, ServerFirst: 1, Replicas: 1, Current: 1, Durability: eventlog.OneServer}), nil, nil
 	for file, state := range map[string]Ingest{
-		"ingest_ready": ready, "ingest_behind": behind, "ingest_contradicts": contradicts, "ingest_empty": empty,
+		"ingest_ready": ready, "ingest_behind": behind, "ingest_silent": silent, "ingest_contradicts": contradicts, "ingest_empty": empty,
 		"ingest_starting": {At: now, Version: "v1.4.0", StartedAt: now.Add(-8 * time.Second), NotReady: "checking the log before it is opened: 12 of 80 blocks"},
 	} {
 		requireGolden(t, file, state.Write)
