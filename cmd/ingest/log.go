@@ -83,7 +83,7 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 	return log, closeAll, nil
 }
 
-// storeTimeout bounds the only question to the archive's store that a start waits for.
+// storeTimeout bounds each answer of the archive's store that a start waits for.
 const storeTimeout = 10 * time.Second
 
 // requireNoArchived returns an error if there is no log here, but one in the archive. A new log
@@ -96,9 +96,7 @@ func (c *serveCommand) requireNoArchived(ctx context.Context, log *eventlog.Log,
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	logs, err := archive.Logs(ctx, place)
+	logs, err := archive.Logs(ctx, storage.Bounded(place, storeTimeout))
 	if err != nil {
 		logger.WarnContext(ctx, "a new log is made, although the archive cannot be read", "archive", place.String(), "error", err)
 		return nil

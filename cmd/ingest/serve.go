@@ -25,6 +25,14 @@ import (
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
+// A disk or a store that does not answer must not hold up the end for ever. The archive is waited for
+// until archiveEndTimeout, so that the log is still closed in order, and everything until endTimeout:
+// less than the 30 s after which most supervisors kill.
+const (
+	archiveEndTimeout = 15 * time.Second
+	endTimeout        = 25 * time.Second
+)
+
 // Run serves operators from the beginning, and receives deliveries once the log is open.
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
@@ -39,7 +47,9 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	admin.Handle("GET /status", state)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.Run(ctx) })
-	group.Go(func() error { return c.receive(ctx, state, logger, registry) })
+	group.Go(func() error {
+		return endWithin(ctx, endTimeout, "a disk or a store", func(ctx context.Context) error { return c.receive(ctx, state, logger, registry) })
+	})
 	group.Go(func() error { sdnotify.Run(ctx, state.readiness.Ready, logger); return nil })
 	return group.Wait()
 }
@@ -87,12 +97,36 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		return nil
 	})
 	if archiver != nil {
-		group.Go(func() error { return archiver.Run(ctx) })
+		group.Go(func() error {
+			return endWithin(ctx, archiveEndTimeout, "the archive "+archiver.Place.String(), archiver.Run)
+		})
 	}
 	if trimmer != nil {
-		group.Go(func() error { return trimmer.Run(ctx) })
+		group.Go(func() error {
+			return endWithin(ctx, archiveEndTimeout, "the archive "+trimmer.Place.String(), trimmer.Run)
+		})
 	}
 	return group.Wait()
+}
+
+// endWithin runs what a disk or a store can hold up. Once ctx has ended, it is waited for until the
+// limit. Then the error names what does not answer, and run is left behind: the process has to end.
+func endWithin(ctx context.Context, limit time.Duration, what string, run func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("%s does not answer: ingest ends without it after %s", what, limit)
+	}
 }
 
 // archive returns what archives the log, and what then trims it; nil where there is no archive, and

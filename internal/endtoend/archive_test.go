@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,6 +91,37 @@ func TestAPlaceThatIsAwayHoldsUpNoDelivery(t *testing.T) {
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 1))
 	require.NoError(t, os.Remove(place))
 	w.requireArchived(t)
+	stop(t, w.ingest)
+}
+
+// The archive's disk hangs, as one in the network does: a file that cannot be opened.
+func TestAnArchiveThatHangsHoldsUpNeitherDeliveriesNorTheEnd(t *testing.T) {
+	t.Parallel()
+	w := &world{dir: t.TempDir(), listen: ports.Free(t), provider: newProvider(t)}
+	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
+	const interval = "ARCHIVE_INTERVAL=100ms"
+	w.startIngest(t, interval)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 1))
+	w.requireArchived(t)
+	stop(t, w.ingest)
+	segments, err := filepath.Glob(filepath.Join(w.dir, "archive", "*", "*.seg"))
+	require.NoError(t, err)
+	require.Len(t, segments, 1)
+	require.NoError(t, os.Rename(segments[0], filepath.Join(w.dir, "segment")))
+	require.NoError(t, syscall.Mkfifo(segments[0], 0o600))
+
+	w.startIngest(t, interval)
+	w.deliver(t, pack("evt_2", "pay_2", "u_1", 1))
+	w.ingest.WaitFor(t, "the archive is behind the log")
+	w.deliver(t, pack("evt_3", "pay_3", "u_1", 1))
+	w.ingest.Signal(syscall.SIGTERM)
+	require.Equal(t, 1, w.ingest.Exit(t))
+	require.Contains(t, w.ingest.Output(), "the archive "+filepath.Join(w.dir, "archive")+" does not answer")
+
+	require.NoError(t, os.Rename(filepath.Join(w.dir, "segment"), segments[0]))
+	w.startIngest(t, interval)
+	w.requireArchived(t)
+	require.EqualValues(t, 3, w.head(t))
 	stop(t, w.ingest)
 }
 
