@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ type Archiver struct {
 	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
 	waiting time.Time // see look
 	said    string    // the last fault that was logged
-	damage  string    // what was logged of damaged segments
+	damage  []string  // what was logged of damaged segments
 	stay    bool      // it was logged that merged segments cannot be removed
 
 	noted noted // for State
@@ -194,7 +195,6 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 	if isDamage(err) { // the archive goes on behind it
 		opened.faults, err = append(opened.faults, err), nil
 	}
-	a.metrics.faults.Set(float64(len(opened.faults)))
 	a.sayDamage(ctx, opened.faults)
 	if err != nil {
 		return err
@@ -203,16 +203,22 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 	return a.tidy(ctx)
 }
 
-// sayDamage logs what is damaged, and again when anything else is: after an error the archive is
-// opened again and again.
+// foundDamage takes what a merge has found. Nothing is merged any more: what is damaged stays as it is.
+func (a *Archiver) foundDamage(ctx context.Context, damage error) {
+	a.archive.faults = append(a.archive.faults, damage)
+	a.sayDamage(ctx, a.archive.faults)
+}
+
+// sayDamage counts what is damaged, and logs it once: after an error the archive is opened again and
+// again.
 func (a *Archiver) sayDamage(ctx context.Context, faults []error) {
-	damage := fmt.Sprint(faults)
-	if damage == a.damage {
-		return
-	}
-	a.damage = damage
+	a.metrics.faults.Set(float64(len(faults)))
 	for _, fault := range faults {
-		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written", "archive", a.Place.String(), "error", fault)
+		if slices.Contains(a.damage, fault.Error()) {
+			continue
+		}
+		a.damage = append(a.damage, fault.Error())
+		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written; to mend it: ingest archive --heal", "archive", a.Place.String(), "error", fault)
 	}
 }
 

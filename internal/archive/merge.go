@@ -45,6 +45,10 @@ func (a *Archiver) merge(ctx context.Context) error {
 	if errors.Is(err, storage.ErrExists) {
 		return a.archive.Refresh(ctx)
 	}
+	if isDamage(err) {
+		a.foundDamage(ctx, err)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("merge seq %d to %d: %w", first.First, last.Last, err)
 	}
@@ -108,7 +112,7 @@ func (a *Archiver) tidy(ctx context.Context) error {
 	return nil
 }
 
-// removeParts removes the parts of a merged segment. stay is true if the place does not remove them.
+// removeParts removes the parts of a merged segment. stay is true if it is damaged, or the place does not remove them.
 func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string) (stay bool, err error) {
 	infos := map[uint64][]*Info{} // by the last sequence; a part can lie within another one that stayed
 	for _, name := range parts {
@@ -143,8 +147,8 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	})
 	err = errors.Join(err, s.Close())
 	if isDamage(err) {
-		a.Logger.ErrorContext(ctx, "a merged segment is damaged, and its parts stay; mend it with: ingest archive --heal", "error", err)
-		return false, nil
+		a.foundDamage(ctx, err)
+		return true, nil
 	}
 	if err != nil {
 		return false, err

@@ -1,14 +1,17 @@
 package archive_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // mergedBadly returns a log of nine messages, and an archive of eight: each in a segment of its own, and all in a merged
@@ -182,4 +185,40 @@ func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 		require.ErrorAs(t, err, new(*archive.ContradictionError))
 		require.Equal(t, paths, w.files(t))
 	})
+}
+
+// An archiver that finds damage says it once and counts it, and goes on without merging.
+func TestAnArchiverThatFindsAMergedSegmentDamagedCountsIt(t *testing.T) {
+	t.Parallel()
+	for name, breaks := range map[string]func(t *testing.T, paths []string){
+		"its parts are there": func(*testing.T, []string) {},
+		"its parts are gone": func(t *testing.T, paths []string) {
+			t.Helper()
+			for _, path := range paths[1:] {
+				require.NoError(t, os.Remove(path))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := mergedBadly(t)
+			paths := w.files(t)
+			breaks(t, paths)
+			w.out.Reset()
+			archiver := w.archiver(w.place(t))
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- archiver.Run(ctx) }()
+			for i := 10; i < 40; i++ { // enough for merges
+				w.fill(t, i, i)
+				wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == uint64(i) })
+			}
+			wait.Until(t, func() bool { return archiver.State().Damaged == 1 })
+			stop()
+			require.NoError(t, <-ended)
+			require.Equal(t, 1, strings.Count(w.logged(), "damaged in frame 1"), w.logged())
+			require.NotContains(t, w.logged(), "cannot be written now")
+			require.FileExists(t, paths[0])
+		})
+	}
 }
