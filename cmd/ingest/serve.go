@@ -42,7 +42,7 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	registry, state := telemetry.NewRegistry(cli.Build()), newState()
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, state.readiness.Ready, logger)
 	if err != nil {
-		return err
+		return fmt.Errorf("ADMIN_ADDR: %w", err)
 	}
 	admin.Handle("GET /status", state)
 	group, ctx := errgroup.WithContext(ctx)
@@ -72,7 +72,7 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 
 	listener, err := listen(c.ListenAddr, registry)
 	if err != nil {
-		return fmt.Errorf("listen for deliveries: %w", err)
+		return fmt.Errorf("LISTEN_ADDR: listen for deliveries: %w", err)
 	}
 	handler := webhook.New(webhook.Config{
 		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,

@@ -53,7 +53,7 @@ func (c *consoleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	listener, err := net.Listen("tcp", c.Addr)
 	if err != nil {
-		return fmt.Errorf("listen for the console: %w", err)
+		return fmt.Errorf("CONSOLE_ADDR: listen for the console: %w", err)
 	}
 	defer listener.Close()
 	log, err := c.connect(logger)
@@ -84,7 +84,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 	if c.AdminAddr != "" {
 		admin, err := telemetry.NewAdmin(c.AdminAddr, telemetry.NewRegistry(cli.Build()), tables.Ping, logger)
 		if err != nil {
-			return err
+			return fmt.Errorf("CONSOLE_ADMIN_ADDR: %w", err)
 		}
 		group.Go(func() error { return admin.Run(ctx) })
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -57,7 +58,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	registry, readiness := telemetry.NewRegistry(cli.Build()), telemetry.NewReadiness()
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, readiness.Ready, logger)
 	if err != nil {
-		return err
+		return fmt.Errorf("ADMIN_ADDR: %w", err)
 	}
 	if c.DatabaseURL == "" {
 		readiness.NotYet("the private postgres does not answer yet")

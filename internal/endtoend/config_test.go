@@ -2,9 +2,11 @@ package endtoend
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +38,29 @@ func TestAllFaultsOfAConfigurationAreReportedAtOnce(t *testing.T) {
 		for name := range faults {
 			require.Contains(t, process.Output(), name)
 		}
+	}
+}
+
+func TestAnAddressInUseIsNamedWithItsVariable(t *testing.T) {
+	t.Parallel()
+	used, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = used.Close() })
+	for variable, command := range map[string][]string{
+		"ingest LISTEN_ADDR": nil, "ingest ADMIN_ADDR": nil, "ingest EMBEDDED_NATS_ADDR": nil,
+		"projector ADMIN_ADDR": nil, "projector CONSOLE_ADDR": {"console"},
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Parallel()
+			program, name, _ := strings.Cut(variable, " ")
+			process := testenv.Start(t, program, []string{
+				"DATA_DIR=" + t.TempDir(), "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
+				name + "=" + used.Addr().String(),
+			}, command...)
+			require.Equal(t, 1, process.Exit(t), process.Output())
+			require.Contains(t, process.Output(), name+": listen for ")
+			require.Contains(t, process.Output(), used.Addr().String()+": bind: address already in use")
+		})
 	}
 }
 

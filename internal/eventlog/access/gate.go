@@ -93,7 +93,7 @@ func (g *Gate) listen() error {
 	}
 	listener, err := net.Listen("tcp", g.config.Address)
 	if err != nil {
-		return fmt.Errorf("embedded NATS address: %w", err)
+		return fmt.Errorf("EMBEDDED_NATS_ADDR: listen for readers of the log: %w", err)
 	}
 	g.listeners = append(g.listeners, tls.NewListener(listener, &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},
