@@ -46,7 +46,8 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.secretFlags.Check(faults)
 	c.streamFlags.Check(faults)
 	c.CheckArchive(&c.Common, faults)
-	c.checkKeep(c.ArchiveURL, faults)
+	c.keepFlags.Check(faults)
+	c.checkArchived(c.ArchiveURL, faults)
 	faults.Add(traces.Check())
 	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
@@ -137,18 +138,32 @@ func checkReplicas(replicas int, faults *cli.Faults) {
 func (s *streamFlags) config(name string, replicas int, keep keepFlags) eventlog.StreamConfig {
 	return eventlog.StreamConfig{
 		Name: name, Replicas: replicas, Partitions: s.Partitions, DuplicateWindow: s.DuplicateWindow, FirstSeq: s.FirstSeq,
-		Trimmable: !keep.Keep.All(),
+		Trimmable: !keep.keep.All(),
 	}
 }
 
 // keepFlags say how much of the log its server keeps beside the archive.
 type keepFlags struct {
-	Keep archive.Keep `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the log its server keeps once it is archived: so many of the newest events, or those of a time like 720h; the default is everything. A stream that was made without it keeps everything."`
+	KeepText string `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the log its server keeps once it is archived: so many of the newest events, or those of a time like 720h; the default is everything. A stream that was made without it keeps everything."`
+
+	keep archive.Keep
 }
 
-// checkKeep adds a fault if the log would be trimmed without an archive.
-func (k *keepFlags) checkKeep(archiveURL string, faults *cli.Faults) {
-	if !k.Keep.All() && archiveURL == storage.None {
+// Check implements cli.Checked.
+func (k *keepFlags) Check(faults *cli.Faults) {
+	k.keep = archive.Keep{}
+	if k.KeepText == "" {
+		return
+	}
+	var err error
+	if k.keep, err = archive.ParseKeep(k.KeepText); err != nil {
+		faults.Addf("LOG_KEEP is %q, %w", k.KeepText, err)
+	}
+}
+
+// checkArchived adds a fault if the log would be trimmed without an archive.
+func (k *keepFlags) checkArchived(archiveURL string, faults *cli.Faults) {
+	if !k.keep.All() && archiveURL == storage.None {
 		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only what is archived can be removed from the log")
 	}
 }

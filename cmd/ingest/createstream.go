@@ -18,6 +18,7 @@ type createStreamCommand struct {
 func (c *createStreamCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.streamFlags.Check(faults)
+	c.keepFlags.Check(faults)
 	checkReplicas(c.Replicas, faults)
 	if c.NATSURL == "" {
 		faults.Addf("NATS_URL is missing: the embedded log creates its stream itself")

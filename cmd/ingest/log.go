@@ -47,7 +47,7 @@ const startTimeout = 30 * time.Second
 func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
 		config := logConfig(&c.Common, logger)
-		config.Whole = c.Keep.All()
+		config.Whole = c.keep.All()
 		log, err := eventlog.Connect(config)
 		if err != nil {
 			return nil, nil, err
@@ -55,7 +55,7 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 		return log, func() error { log.Close(); return nil }, nil
 	}
 	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{
-		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Whole: c.Keep.All(), Logger: logger,
+		DataDir: c.DataDir, Address: c.EmbeddedAddr, Stream: c.NATSStream, Whole: c.keep.All(), Logger: logger,
 		Progress: checkProgress(readiness, logger),
 	})
 	if err != nil {

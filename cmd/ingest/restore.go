@@ -35,6 +35,7 @@ type restoreCommand struct {
 // Check implements cli.Checked.
 func (c *restoreCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
+	c.keepFlags.Check(faults)
 	var err error
 	if c.place, err = (storage.Settings{URL: c.From, S3Endpoint: c.S3Endpoint}).Place(); err != nil {
 		faults.Addf("--from: %w", err)
@@ -80,7 +81,7 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	logger := c.QuietLogger(stderr)
 	config := restore.Config{
 		Place:  c.place,
-		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.Keep.All()},
+		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.keep.All()},
 		Report: c.progress(stderr), LostUntil: c.LostUntil,
 	}
 	switch {

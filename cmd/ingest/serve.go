@@ -142,14 +142,14 @@ func (c *serveCommand) archive(ctx context.Context, log *eventlog.Log, logger *s
 	archiver := archive.NewArchiver(archive.Config{
 		Place: place, Source: log, Interval: c.Interval, Logger: logger, Registerer: registry,
 	})
-	if c.Keep.All() {
+	if c.keep.All() {
 		return archiver, nil, nil
 	}
 	if folder, is := place.(*storage.Folder); is && c.NATSURL == "" && within(c.DataDir, folder.Root) {
 		logger.WarnContext(ctx, "LOG_KEEP makes the archive the only copy of older events, and it is in the log's folder: a lost disk loses them", "archive", place.String())
 	}
 	return archiver, archive.NewTrimmer(archive.TrimConfig{
-		Place: place, Log: log, Keep: c.Keep, Interval: c.Interval, Logger: logger, Registerer: registry,
+		Place: place, Log: log, Keep: c.keep, Interval: c.Interval, Logger: logger, Registerer: registry,
 	}), nil
 }
 

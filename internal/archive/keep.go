@@ -15,18 +15,16 @@ type Keep struct {
 
 var errKeep = errors.New("must be a number of messages, or a duration like 720h, above 0")
 
-// UnmarshalText accepts a number or a duration.
-func (k *Keep) UnmarshalText(text []byte) error {
-	if number, err := strconv.ParseUint(string(text), 10, 64); err == nil && number > 0 {
-		*k = Keep{Messages: number}
-		return nil
+// ParseKeep reads a number or a duration.
+func ParseKeep(text string) (Keep, error) {
+	if number, err := strconv.ParseUint(text, 10, 64); err == nil && number > 0 {
+		return Keep{Messages: number}, nil
 	}
-	age, err := time.ParseDuration(string(text))
+	age, err := time.ParseDuration(text)
 	if err != nil || age <= 0 {
-		return errKeep
+		return Keep{}, errKeep
 	}
-	*k = Keep{Age: age}
-	return nil
+	return Keep{Age: age}, nil
 }
 
 // All reports whether everything is kept.

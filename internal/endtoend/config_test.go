@@ -20,7 +20,7 @@ func TestAllFaultsOfAConfigurationAreReportedAtOnce(t *testing.T) {
 		"ingest": {
 			"PROVIDER_WEBHOOK_SECRET": "", "LISTEN_ADDR": "nowhere", "ADMIN_ADDR": "x", "EMBEDDED_NATS_ADDR": "y",
 			"MAX_BODY_BYTES": "many", "MAX_IN_FLIGHT": "0", "PUBLISH_TIMEOUT": "soon", "STREAM_REPLICAS": "9",
-			"STREAM_PARTITIONS": "-1", "DUPLICATE_WINDOW": "1ms", "LOG_LEVEL": "loud", "LOG_FORMAT": "prose",
+			"STREAM_PARTITIONS": "-1", "DUPLICATE_WINDOW": "1ms", "LOG_LEVEL": "loud", "LOG_FORMAT": "prose", "LOG_KEEP": "30d",
 			"PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE": "/nonexistent",
 		},
 		"projector": {
