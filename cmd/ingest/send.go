@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -24,6 +26,20 @@ type sendCommand struct {
 }
 
 const sendTimeout = 30 * time.Second
+
+// Check implements cli.Checked.
+func (c *sendCommand) Check(faults *cli.Faults) {
+	c.secretFlags.Check(faults)
+	address, err := url.Parse(c.URL)
+	switch {
+	case err != nil: // the error would quote the URL, which may have a password
+		faults.Addf("--url cannot be read: it is like http://127.0.0.1:8080%s", webhook.Path)
+	case address.Scheme != "http" && address.Scheme != "https":
+		faults.Addf("--url must begin with http:// or https://: it is like http://127.0.0.1:8080%s", webhook.Path)
+	case address.Hostname() == "":
+		faults.Addf("--url names no host: it is like http://127.0.0.1:8080%s", webhook.Path)
+	}
+}
 
 // Run signs the exact bytes of each file, posts them unchanged and prints the answer. It
 // fails if any answer is not a 2xx.
@@ -49,6 +65,9 @@ func (c *sendCommand) sendBody(ctx context.Context, file string, streams cli.Str
 	return c.send(ctx, body, streams.Out)
 }
 
+// errNotSalvaged: a file with one body is sent without --salvaged.
+var errNotSalvaged = errors.New("it is not a file of ingest check --salvage, which has one event a line; leave out --salvaged for files with one body each")
+
 // sendLines sends each line's event. It continues after an event that is refused.
 func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.Streams) error {
 	input := streams.In
@@ -68,7 +87,10 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 			break
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%w (%w)", errNotSalvaged, err)
+		}
+		if event.Seq == 0 {
+			return errNotSalvaged
 		}
 		if err := c.send(ctx, event.Data(), streams.Out); err != nil {
 			if ctx.Err() != nil {
@@ -94,6 +116,9 @@ func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) e
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set(webhook.SignatureHeader, c.secrets[0].Sign(body))
 	response, err := http.DefaultClient.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w; does ingest run, and is this its LISTEN_ADDR? --url names another address", err)
+	}
 	if err != nil {
 		return err
 	}

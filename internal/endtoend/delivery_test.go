@@ -94,6 +94,27 @@ func TestSendReplaysFilesUnchanged(t *testing.T) {
 	require.Contains(t, output, "missing.json")
 }
 
+func TestSendSaysWhatIsWrongWithAnAddressOrAFile(t *testing.T) {
+	t.Parallel()
+	body := filepath.Join(t.TempDir(), "event.json")
+	require.NoError(t, os.WriteFile(body, []byte(pack("evt_sent", "pay_sent", "u_sent", 5)), 0o600))
+	for _, c := range []struct {
+		args []string
+		exit int
+		said string
+	}{
+		{[]string{"--url=127.0.0.1:1", body}, 2, "--url cannot be read: it is like http://"},
+		{[]string{"--url=localhost:1", body}, 2, "--url must begin with http:// or https://"},
+		{[]string{"--url=http:///api", body}, 2, "--url names no host"},
+		{[]string{"--url=http://127.0.0.1:1/api", body}, 1, "connection refused; does ingest run, and is this its LISTEN_ADDR?"},
+		{[]string{"--url=http://127.0.0.1:1/api", "--salvaged", body}, 1, body + ": it is not a file of ingest check --salvage"},
+	} {
+		program := testenv.Start(t, "ingest", []string{"PROVIDER_WEBHOOK_SECRET=" + secret}, append([]string{"send"}, c.args...)...)
+		require.Equal(t, c.exit, program.Exit(t), program.Output())
+		require.Contains(t, program.Output(), c.said)
+	}
+}
+
 func (w *world) send(t *testing.T, files ...string) (code int, output string) {
 	t.Helper()
 	program := testenv.Start(t, "ingest", []string{"PROVIDER_WEBHOOK_SECRET=" + secret},

@@ -22,7 +22,7 @@ var (
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
 	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
-	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next"}
+	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "ENDPOINT": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
