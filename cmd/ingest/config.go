@@ -88,7 +88,7 @@ const minSecret = 16
 // Check implements cli.Checked.
 func (s *secretFlags) Check(faults *cli.Faults) {
 	current, previous := s.Take(faults)
-	if current == "" {
+	if current == "" && s.SecretFile == "" { // otherwise the fault of the file is known already
 		faults.Addf("%s is missing: copy the signing secret from the provider's dashboard", cli.SecretName)
 	}
 	s.secrets = nil

@@ -156,8 +156,8 @@ func SecretText(name, value, file string, faults *Faults) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }
 
-// GivenText is SecretText for what means something else if it is empty, such as an address: without
-// one the programs use a log or a database of their own. So an empty file is a fault.
+// GivenText is SecretText for what is never empty on purpose, such as an address: without one the
+// programs use a log or a database of their own. So an empty file is a fault.
 func GivenText(name, value, file string, faults *Faults) string {
 	before := len(faults.list)
 	text := SecretText(name, value, file, faults)

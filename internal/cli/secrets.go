@@ -14,7 +14,7 @@ const SecretName = "PROVIDER_WEBHOOK_SECRET"
 // Take returns the secrets, empty if unset, and clears the fields, so that nothing printed
 // later can contain a secret.
 func (s *SecretFlags) Take(faults *Faults) (current, previous string) {
-	current = SecretText(SecretName, s.Secret, s.SecretFile, faults)
+	current = GivenText(SecretName, s.Secret, s.SecretFile, faults)
 	previous = SecretText(SecretName+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
 	s.Secret, s.Previous = "", ""
 	return current, previous

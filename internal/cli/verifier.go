@@ -11,7 +11,7 @@ const VerifierKeyName = "CHECKPOINT_VERIFIER_KEY"
 
 // Text returns the keys as they are given; it is a fault if there is none.
 func (v *VerifierFlags) Text(faults *Faults) string {
-	text := SecretText(VerifierKeyName, v.Key, v.KeyFile, faults)
+	text := GivenText(VerifierKeyName, v.Key, v.KeyFile, faults)
 	if text == "" && v.KeyFile == "" {
 		faults.Addf("%s is missing: without the signer's verifier key a checkpoint proves nothing", VerifierKeyName)
 	}
