@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -38,6 +39,9 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 		return err
 	}
 	signer, err := proof.OpenSigner(c.KeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("CHECKPOINT_KEY_FILE: there is no file %s; ingest checkpoint --new-key NAME makes it, with a new key", c.KeyFile)
+	}
 	if err != nil {
 		return refused(err, streams)
 	}
