@@ -68,8 +68,9 @@ func (a answer) refusesEvent() bool {
 // retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
 
-// refuse answers and has the connection closed, because the sender may be a stranger.
-func refuse(w http.ResponseWriter, a answer) {
+// writeRefusal writes the problem document, and has the connection closed, because the sender may be
+// a stranger.
+func writeRefusal(w http.ResponseWriter, a answer) {
 	header := w.Header()
 	header.Set("Connection", "close")
 	header.Set("Content-Type", problemType)
@@ -98,8 +99,8 @@ func (a answer) problem() []byte {
 	return append(text, '\n')
 }
 
-// confirm writes {"status":…,"id":…}. The name needs no quoting.
-func confirm(w http.ResponseWriter, a answer, id string) {
+// writeConfirmation writes {"status":…,"id":…}. The name needs no quoting.
+func writeConfirmation(w http.ResponseWriter, a answer, id string) {
 	w.Header()["Content-Type"] = jsonType
 	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection
 }

@@ -44,6 +44,20 @@ func connectionOf(ctx context.Context) *connection {
 	return c
 }
 
+// beginRequest notes that the Handler works on a request. A nil connection notes nothing.
+func (c *connection) beginRequest(lengthKnown bool) {
+	if c != nil {
+		c.unwatched.Store(lengthKnown)
+	}
+}
+
+// endRequest ends what beginRequest began.
+func (c *connection) endRequest() {
+	if c != nil {
+		c.unwatched.Store(false)
+	}
+}
+
 // mayStayOpen records that a delivery was verified on this connection. It reports whether
 // the connection may stay open for the next delivery; a part of all connections is reserved
 // for new senders.

@@ -74,20 +74,17 @@ func (h *Handler) AcceptedAt(at time.Time) {
 
 // serve answers one request and returns the answer.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
-	if problem, found := checkHeader(r); found {
-		return h.refuse(w, problem, r)
+	if refusal, found := checkRequest(r); found {
+		return h.refuse(w, refusal, r)
 	}
 	conn := connectionOf(r.Context())
-	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
-	if conn != nil {
-		large.sender, large.verified = conn, conn.trusted.Load()
-		conn.unwatched.Store(r.ContentLength >= 0)
-		defer conn.unwatched.Store(false)
-	}
+	conn.beginRequest(r.ContentLength >= 0)
+	defer conn.endRequest()
+	large := h.reservation(conn)
 	defer large.release()
-	body, problem, found := h.readBody(w, r, &large)
+	body, refusal, found := h.readBody(w, r, &large)
 	if found {
-		return h.refuse(w, problem, r)
+		return h.refuse(w, refusal, r)
 	}
 	received := time.Now()
 	signatures := r.Header.Values(SignatureHeader)
@@ -115,9 +112,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delivery, span *deliverySpan) answer {
 	var err error
 	if d.Event, err = events.Parse(d.Body); err != nil {
-		problem := malformed
-		problem.detail = err.Error()
-		return h.refuse(w, problem, r)
+		refusal := malformed
+		refusal.detail = err.Error()
+		return h.refuse(w, refusal, r)
 	}
 	span.setEvent(d.Event)
 	select {
@@ -128,39 +125,51 @@ func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delive
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	known, err := h.store(r, d, span)
-	result := accepted
-	switch {
-	case err != nil:
+	isDuplicate, err := h.store(r, d, span)
+	if err != nil {
 		h.failures.log(r.Context(), h.Logger, d.Event.ID, err, time.Now())
 		if errors.Is(err, context.DeadlineExceeded) {
 			return h.refuse(w, lateConfirmed, r)
 		}
 		return h.refuse(w, notConfirmed, r)
-	case known:
-		result = duplicate
 	}
-	confirm(w, result, d.Event.ID)
-	return result
+	confirmed := accepted
+	if isDuplicate {
+		confirmed = duplicate
+	}
+	writeConfirmation(w, confirmed, d.Event.ID)
+	return confirmed
+}
+
+// reservation returns the memory for a body beyond its first buffer, none of it taken yet. conn is
+// nil if no Listener accepted the connection.
+func (h *Handler) reservation(conn *connection) reservation {
+	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
+	if conn != nil {
+		large.sender, large.verified = conn, conn.trusted.Load()
+	}
+	return large
 }
 
 // store appends the delivery. It continues if the caller closes the connection.
-func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) (duplicate bool, err error) {
+func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) (isDuplicate bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
 	defer cancel()
 	appending := span.startAppend(&d)
-	duplicate, err = h.log.Append(ctx, d)
-	appending.end(duplicate, err)
-	return duplicate, err
+	isDuplicate, err = h.log.Append(ctx, d)
+	appending.end(isDuplicate, err)
+	return isDuplicate, err
 }
 
+// refuse answers with a refusal and returns it.
 func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) answer {
 	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
-	refuse(w, a)
+	writeRefusal(w, a)
 	return a
 }
 
-func checkHeader(r *http.Request) (answer, bool) {
+// checkRequest checks what is known before the body is read: path, method and headers.
+func checkRequest(r *http.Request) (answer, bool) {
 	switch {
 	case strings.TrimSuffix(r.URL.Path, "/") != Path:
 		return notFound, true
