@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
@@ -31,7 +32,9 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 		return
 	}
 	if r.rules.Catalogue, err = catalogue.Parse(text); err != nil {
-		faults.Addf("CATALOGUE_FILE %s: %w", r.CatalogueFile, err)
+		for fault := range strings.SplitSeq(err.Error(), "\n") {
+			faults.Addf("CATALOGUE_FILE %s: %s", r.CatalogueFile, fault)
+		}
 	}
 }
 

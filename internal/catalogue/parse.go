@@ -23,7 +23,7 @@ const maxMonths = 1200
 func Parse(text []byte) (*Catalogue, error) {
 	var written file
 	if err := yaml.UnmarshalWithOptions(text, &written, yaml.Strict()); err != nil {
-		return nil, errors.New(yaml.FormatError(err, false, false))
+		return nil, unreadable(err)
 	}
 	sum := sha256.Sum256(text)
 	c := &Catalogue{Version: written.Version, Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}

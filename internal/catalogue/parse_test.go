@@ -40,6 +40,27 @@ products:
 	}
 }
 
+func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	for text, fault := range map[string]string{
+		"version: one\nproducts: {a: {kind: pro}}":              `[1:10] version is "one", must be a whole number`,
+		"version: 99999999999999999999\nproducts: {}":           `[1:10] version is "99999999999999999999", must be a whole number`,
+		"version: 1\nproducts: nothing":                         `[2:11] products is "nothing", must be a mapping`,
+		"version: 1\nproducts: {a: {kind: pro, credits: many}}": `[2:36] credits is "many", must be a whole number`,
+		"version: 1\nproducts: {a: [{kind: pro, credits: x}]}":  `[2:37] credits is "x", must be a whole number`,
+		"version: 1\nproducts: {a: {kind: [x]}}":                `[2:22] kind is a list, must be a text`,
+		"version: 1\nproducts:\n  a:\n    kind:\n      x: y\n":  `[5:7] kind is a mapping, must be a text`,
+		"version: 1\nproducts: {a: 5}":                          `[2:15] a is "5", must be a mapping`,
+		"version: 1\nproducts: {a: [5]}":                        `[2:16] this is "5", must be a mapping`,
+		"version: 1\nproducts: {a: {kind: pro, colour: red}}":   `[2:27] unknown field "colour"`,
+		"version: 1\nversion: 2\nproducts: {a: {kind: pro}}":    `[2:1] mapping key "version" already defined at [1:1]`,
+	} {
+		_, err := Parse([]byte(text))
+		require.ErrorContains(t, err, fault, text)
+		require.NotContains(t, err.Error(), "Go ", text)
+	}
+}
+
 func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	repository, err := docs.Open("../..")
