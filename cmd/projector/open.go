@@ -31,6 +31,11 @@ type sourceFlags struct {
 func (f *sourceFlags) Check(faults *cli.Faults) {
 	f.Common.Check(faults)
 	f.DatabaseURL = cli.GivenText("DATABASE_URL", f.DatabaseURL, f.DatabaseURLFile, faults)
+	if f.DatabaseURL != "" {
+		if err := store.CheckDSN(f.DatabaseURL); err != nil {
+			faults.Addf("DATABASE_URL: %w", err)
+		}
+	}
 	f.CheckArchive(&f.Common, faults)
 }
 

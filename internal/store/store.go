@@ -68,12 +68,9 @@ const CleanUpTimeout = 5 * time.Second
 // call of a method does.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c.Schema = cmp.Or(c.Schema, LiveSchema)
-	config, err := pgxpool.ParseConfig(c.DSN)
+	config, err := parseDSN(c.DSN)
 	if err != nil {
-		return nil, fmt.Errorf("read the connection string: %w", err)
-	}
-	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
-		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
+		return nil, err
 	}
 	frozenAfter := cmp.Or(c.FrozenAfter, c.LeaseTime)
 	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(frozenAfter > 0))
@@ -112,6 +109,23 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+}
+
+// CheckDSN returns an error where a connection string cannot be used. It does not connect.
+func CheckDSN(dsn string) error {
+	_, err := parseDSN(dsn)
+	return err
+}
+
+func parseDSN(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("read the connection string: %w", err)
+	}
+	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
+		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
+	}
+	return config, nil
 }
 
 func connectTimeout(short bool) time.Duration {
