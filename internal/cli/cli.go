@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		return nil, ErrPrinted
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; see: %s --help", err, commandOf(err, args, name))
 	}
 	var faults Faults
 	given := map[*kong.Flag]bool{}
@@ -84,6 +85,20 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		}
 	}
 	return parsed, errors.Join(faults.list...)
+}
+
+// commandOf returns the command whose help tells what is wrong with args: the one that they name,
+// or else the program.
+func commandOf(err error, args []string, program string) string {
+	var fault *kong.ParseError
+	if !errors.As(err, &fault) || fault.Context == nil {
+		return program
+	}
+	command := fault.Context.Selected()
+	if command == nil || !slices.Contains(args, command.Name) { // the default command
+		return program
+	}
+	return command.FullPath()
 }
 
 func unsetEmpty(node *kong.Node) {

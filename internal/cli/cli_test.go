@@ -103,9 +103,11 @@ func TestAValueThatCannotBeReadIsOneFaultOnly(t *testing.T) {
 func TestACommandLineThatFitsNoCommandIsAFault(t *testing.T) {
 	t.Parallel()
 	for fault, args := range map[string][]string{
-		"unknown flag --unheard-of":        {"--unheard-of"},
-		"unexpected argument one-too-many": {"serve", "one-too-many"},
-		`expected "<files> ..."`:           {"send"},
+		"unknown flag --unheard-of; see: program --help":              {"--unheard-of"},
+		"unknown flag --unheard-of; see: program send --help":         {"send", "--unheard-of"},
+		"unexpected argument no-command; see: program --help":         {"no-command"},
+		"unexpected argument one-too-many; see: program serve --help": {"serve", "one-too-many"},
+		`expected "<files> ..."; see: program send --help`:            {"send"},
 	} {
 		require.Equal(t, []string{fault}, setup(t).faults(args...))
 	}
