@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"regexp"
 
 	"github.com/payfold/payfold/internal/telemetry"
@@ -29,6 +30,7 @@ func (c *Common) Check(faults *Faults) {
 	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
 	c.NATSURL = GivenText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
+	c.checkCreds(faults)
 	if c.NATSInboxPrefix != "" && !inboxPrefix.MatchString(c.NATSInboxPrefix) {
 		faults.Addf("NATS_INBOX_PREFIX is %q, must be letters, digits, - and _, with dots between them", c.NATSInboxPrefix)
 	}
@@ -37,6 +39,20 @@ func (c *Common) Check(faults *Faults) {
 	}
 	if c.DataDir == "" {
 		faults.Addf("DATA_DIR is empty")
+	}
+}
+
+// checkCreds adds a fault where the credentials cannot be used. Without NATS_URL a program would
+// begin a log of its own, although one of a cluster is meant.
+func (c *Common) checkCreds(faults *Faults) {
+	if c.NATSCreds == "" {
+		return
+	}
+	if c.NATSURL == "" && c.NATSURLFile == "" {
+		faults.Addf("NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials")
+	}
+	if _, err := os.ReadFile(c.NATSCreds); err != nil {
+		faults.Addf("NATS_CREDS: %w", err)
 	}
 }
 
