@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -34,6 +35,9 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 		return err
 	}
 	defer log.Close()
+	if _, err := log.AwaitInfo(ctx, logTimeout); errors.Is(err, eventlog.ErrDisconnected) {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)

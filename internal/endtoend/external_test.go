@@ -56,6 +56,14 @@ func TestIngestIsNotReadyUntilTheStreamIsCreated(t *testing.T) {
 	stop(t, ingest)
 }
 
+func TestAClusterThatIsNotReachedIsNamedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	create := testenv.Start(t, "ingest", []string{"DATA_DIR=" + t.TempDir(), "NATS_URL=nats://ingest:" + mark + "@127.0.0.1:1"}, "create-stream")
+	require.Equal(t, 1, create.Exit(t), create.Output())
+	require.Contains(t, create.Output(), "is the server of NATS_URL running at nats://127.0.0.1:1, ")
+	requireUnmarked(t, create)
+}
+
 // MaxMsgs: each event would delete the one before.
 func TestIngestConfirmsNothingWithAStreamThatDeletesEvents(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -67,9 +68,9 @@ func Connect(config Config) (*Log, error) {
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)
-		// The message leaves out the URL, which may contain a password.
+		// The message has the addresses and not the URL, which may contain a password.
 		l.disconnected = func() error {
-			return fmt.Errorf("%w: is the server of NATS_URL running, and does it accept these credentials?", ErrDisconnected)
+			return fmt.Errorf("%w: is the server of NATS_URL running at %s, and does it accept these credentials?", ErrDisconnected, strings.Join(l.conn.Servers(), ", "))
 		}
 	}
 	return l, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	neturl "net/url"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 
@@ -42,6 +43,9 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 			}
 		}),
 	)
+	if hasBareSlash(url) {
+		return nil, errNotURL
+	}
 	conn, err := nats.Connect(url, options...)
 	if unreadable := new(neturl.Error); errors.As(err, &unreadable) {
 		return nil, errNotURL // the error has the URL, and in it the password
@@ -50,6 +54,21 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 		return nil, fmt.Errorf("connect to the log: %w", err)
 	}
 	return conn, nil
+}
+
+// hasBareSlash reports whether a user or password of URLs has a slash. A part of the password would
+// be taken for the server's address, and be shown in messages.
+func hasBareSlash(urls string) bool {
+	for url := range strings.SplitSeq(urls, ",") {
+		_, rest, found := strings.Cut(url, "://")
+		if !found {
+			rest = url
+		}
+		if _, path, _ := strings.Cut(rest, "/"); strings.Contains(path, "@") {
+			return true
+		}
+	}
+	return false
 }
 
 var errNotURL = errors.New("NATS_URL cannot be read: it is nats://user:password@host:4222, or several with commas between them; a password with other characters than letters and digits needs %2F for / and the like")

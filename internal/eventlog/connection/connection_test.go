@@ -37,3 +37,13 @@ func TestARightThatIsMissingIsOneLine(t *testing.T) {
 	<-closed // it follows all other handlers
 	require.Equal(t, 1, strings.Count(out.String(), "the log's server reports an error"), out.String())
 }
+
+// Otherwise the first part of the password would be the server's address, which messages name.
+func TestAPasswordWithASlashIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"nats://ingest:123/x@127.0.0.1:1", "ingest:123/x@127.0.0.1:1", "nats://127.0.0.1:1,nats://ingest:123/x@127.0.0.1:1"} {
+		_, err := connection.Open(url, func() {}, slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, "NATS_URL cannot be read")
+		require.NotContains(t, err.Error(), "123")
+	}
+}
