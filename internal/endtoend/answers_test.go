@@ -143,7 +143,7 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 
 	require.Contains(t, w.runWithExit(t, 3, "explain", "evt_9"), "no event evt_9 is in the tables")
 	require.Contains(t, w.runWithExit(t, 3, "explain", "--user", "u\x1b9"), `no event and no table names user "u\x1b9"`)
-	require.Contains(t, w.runWithExit(t, 3, "explain", "--seq", "9"), "the log goes from seq 1 to 4")
+	require.Contains(t, w.runWithExit(t, 3, "explain", "--seq", "9"), "the log has no message at seq 9: it ends at seq 4")
 	require.Contains(t, w.runWithExit(t, 2, "explain"), "one of EVENT_ID, --seq and --user")
 	require.Contains(t, w.runWithExit(t, 2, "explain", "evt_1", "--user", "u_1", "--limit", "0"), "--limit is 0")
 

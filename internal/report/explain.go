@@ -34,8 +34,6 @@ func Explain(ctx context.Context, log Log, database *store.Store, about Question
 		return answer, err
 	case about.User != "":
 		return nil, UnknownError{unknownUser(about.User)}
-	case about.Seq != 0:
-		return nil, UnknownError{err.Error()}
 	}
 	return nil, UnknownError{unknownEvent(ctx, log, about.EventID)}
 }

@@ -149,8 +149,8 @@ func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, pending.Write(&text, false))
 	requireGolden(t, "pending.txt", text.Bytes())
-	_, err = findPending(ctx, shop.log, info.LogID, 4)
-	require.ErrorIs(t, err, store.ErrUnknown)
+	_, err = findPending(ctx, shop.log, info.LogID, 99)
+	require.Equal(t, UnknownError{"the log has no message at seq 99: it ends at seq 3"}, err)
 	_, err = findPending(ctx, shop.log, "another", 3)
 	require.ErrorIs(t, err, errForeignLog)
 	require.NotErrorIs(t, err, store.ErrUnknown)

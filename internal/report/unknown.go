@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/page"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // unknownEvent says in one line that the tables do not have an event, and where to look
@@ -24,8 +24,20 @@ func unknownEvent(ctx context.Context, log Log, id string) string {
 
 func unknownUser(user string) string { return "no event and no table names user " + name(user) }
 
+// unknownMessage says in one line that the log has no message at a sequence.
+func unknownMessage(seq uint64, info eventlog.Info) string {
+	switch {
+	case info.Last < info.First:
+		return fmt.Sprintf("the log has no message at seq %d: it has none yet", seq)
+	case seq < info.First:
+		return fmt.Sprintf("the log has no message at seq %d: it begins at seq %d", seq, info.First)
+	default:
+		return fmt.Sprintf("the log has no message at seq %d: it ends at seq %d", seq, info.Last)
+	}
+}
+
 // findPending reads a message that the tables do not have from log logID. The error is
-// store.ErrUnknown where the log does not have it either.
+// an UnknownError where the log does not have it either.
 func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
@@ -36,7 +48,7 @@ func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pendin
 	case info.LogID != logID:
 		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, errForeignLog)
 	case seq > info.Last || seq < info.First:
-		return Pending{}, fmt.Errorf("%w: the log goes from seq %d to %d", store.ErrUnknown, info.First, info.Last)
+		return Pending{}, UnknownError{unknownMessage(seq, info)}
 	}
 	message, err := log.Message(ctx, seq)
 	if err != nil {
