@@ -110,7 +110,7 @@ func open(ctx context.Context, place storage.Place) (opened *archive.Archive, re
 	case err != nil:
 		return nil, result, err
 	case len(logs) == 0:
-		return nil, result, fmt.Errorf("%s holds no segment of any log", place)
+		return nil, result, fmt.Errorf("%s holds no segment of any log: name the archive of the lost log, which is its ARCHIVE_URL, or else the folder archive in its DATA_DIR", place)
 	case len(logs) > 1:
 		return nil, result, fmt.Errorf("%s holds segments of several logs: %s; name a place with one", place, strings.Join(logs, ", "))
 	}

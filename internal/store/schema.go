@@ -143,7 +143,7 @@ func (s *Store) Drop(ctx context.Context) error {
 // DropLocked is Drop for a command that has the lock of LockSchema already.
 func (s *Store) DropLocked(ctx context.Context) error {
 	if s.schema == LiveSchema {
-		return fmt.Errorf("%w: %s", ErrLive, s.schema)
+		return fmt.Errorf("%w: %s; projector rebuild --promote replaces its tables, and those before are then %s, which can be dropped", ErrLive, s.schema, PreviousSchema)
 	}
 	if _, err := s.SchemaNamed(ctx, s.schema); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Store) DropLocked(ctx context.Context) error {
 			return err
 		}
 		if len(others) > 0 {
-			return fmt.Errorf("schema %s is used from outside: %s", s.schema, strings.Join(others, ", "))
+			return fmt.Errorf("schema %s is used from outside, so drop these first: %s", s.schema, strings.Join(others, ", "))
 		}
 		return DropSchema(ctx, tx, s.schema)
 	})
