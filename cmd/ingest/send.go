@@ -15,6 +15,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -101,7 +102,7 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 		}
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d events were not accepted", refused)
+		return fmt.Errorf("not accepted: %s", page.Count(refused, "event"))
 	}
 	return nil
 }

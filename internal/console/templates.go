@@ -37,7 +37,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"mask":     mask,
 	"balances": balances,
 	"has":      func(l report.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
-	"counted":  page.Count,
+	"counted":  page.Count[int64],
 	"have":     have,
 	"number":   func(n int) int64 { return int64(n) },
 	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },

@@ -95,7 +95,7 @@ func TestIngestRefusesADamagedLogAndCheckSalvagesIt(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "events.jsonl")
 	status, output = w.check(t, "--salvage", saved)
 	require.Equal(t, 3, status, output)
-	require.Contains(t, output, "40 events are in "+saved)
+	require.Contains(t, output, "written to "+saved+": 40 events")
 	status, output = w.check(t, "--json")
 	require.Equal(t, 3, status, output)
 	require.Contains(t, output, `"whole":false`)

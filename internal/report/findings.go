@@ -33,7 +33,7 @@ func (f Findings) Checkpoint(c proof.Checkpoint, refused error) {
 			fmt.Fprintf(f.Out, "%v; the tables were not compared\n", refused)
 			return
 		}
-		fmt.Fprintf(f.Out, "the log begins with the checkpoint of %s: %d messages, seq %d to %d\n", c.Origin, c.Size, c.First, c.Last())
+		fmt.Fprintf(f.Out, "the log begins with the checkpoint of %s: %s, seq %d to %d\n", c.Origin, page.Count(c.Size, "message"), c.First, c.Last())
 		return
 	}
 	fault := ""

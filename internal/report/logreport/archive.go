@@ -23,8 +23,8 @@ func archiveText(p *page.Page, s *archive.Status) {
 	case s.Segments == 0:
 		p.Line("%s holds nothing of log %s yet", s.Archive, s.LogID)
 	default:
-		p.Line("%s holds log %s: seq %d to %d, in %d segments of %d bytes; the newest message was stored at %s",
-			s.Archive, s.LogID, s.First, s.Last, s.Segments, s.Bytes, s.StoredTo.Format(time.RFC3339))
+		p.Line("%s holds log %s: seq %d to %d, in %s of %d bytes; the newest message was stored at %s",
+			s.Archive, s.LogID, s.First, s.Last, page.Count(s.Segments, "segment"), s.Bytes, s.StoredTo.Format(time.RFC3339))
 	}
 	switch {
 	case s.LogError != "":
@@ -32,6 +32,6 @@ func archiveText(p *page.Page, s *archive.Status) {
 	case s.LagMessages == 0:
 		p.Line("it holds all of the log")
 	default:
-		p.Line("it is %d messages behind the log; the oldest of them was stored %.0f s ago", s.LagMessages, s.LagSeconds)
+		p.Line("it is %s behind the log; the oldest of them was stored %.0f s ago", page.Count(s.LagMessages, "message"), s.LagSeconds)
 	}
 }

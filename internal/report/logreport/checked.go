@@ -27,9 +27,9 @@ func archiveCheckText(p *page.Page, c *archive.Checked) {
 	}
 	switch {
 	case c.Segments > 0 && len(c.Faults) > 0:
-		p.Line("the archive %s is not whole; the digests of %d segments, seq %d to %d, are those of the log", c.Archive, c.Segments, c.First, c.Last)
+		p.Line("the archive %s is not whole; the digests of %s, seq %d to %d, are those of the log", c.Archive, page.Count(c.Segments, "segment"), c.First, c.Last)
 	case c.Segments > 0:
-		p.Line("the archive %s has the same messages as the log in %d segments, seq %d to %d", c.Archive, c.Segments, c.First, c.Last)
+		p.Line("the archive %s has the same messages as the log in %s, seq %d to %d", c.Archive, page.Count(c.Segments, "segment"), c.First, c.Last)
 	default:
 		p.Line("no segment of the archive %s could be compared with the log", c.Archive)
 	}
@@ -53,8 +53,8 @@ func filesText(p *page.Page, r check.Result) {
 	case r.Events == 0:
 		p.Line("log %s of stream %s is whole: it has no event yet, and begins with seq %d", r.LogID, r.Stream, r.First)
 	default:
-		p.Line("log %s of stream %s is whole: %d events, seq %d to %d, in %d blocks of %d bytes",
-			r.LogID, r.Stream, r.Events, r.First, r.Last, r.Blocks, r.Bytes)
+		p.Line("log %s of stream %s is whole: %s, seq %d to %d, in %s of %d bytes",
+			r.LogID, r.Stream, page.Count(r.Events, "event"), r.First, r.Last, page.Count(r.Blocks, "block"), r.Bytes)
 	}
 	if r.Running {
 		p.Line("ingest is running: messages that are not durable yet were not checked")
@@ -66,6 +66,6 @@ func filesText(p *page.Page, r check.Result) {
 		}
 	}
 	if r.SalvagedTo != "" {
-		p.Line("%d events are in %s", r.Salvaged, r.SalvagedTo)
+		p.Line("written to %s: %s", r.SalvagedTo, page.Count(r.Salvaged, "event"))
 	}
 }

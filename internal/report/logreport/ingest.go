@@ -83,7 +83,7 @@ func (l Log) kept() string {
 	if l.Messages == 0 {
 		return "nothing"
 	}
-	return fmt.Sprintf("seq %d to %d, %s, %d bytes", l.ServerFirst, l.Head, messages(l.Messages), l.Bytes)
+	return fmt.Sprintf("seq %d to %d, %s, %d bytes", l.ServerFirst, l.Head, page.Count(l.Messages, "message"), l.Bytes)
 }
 
 // Replicas tells how many replicas the log has, how many of them are current, and how durable an
@@ -120,10 +120,10 @@ func (i Ingest) archiveText(p *page.Page) {
 	case a.LagMessages == 0 && a.LagSeconds > 0:
 		lag = fmt.Sprintf("not known for %s", ago(a.LagSeconds))
 	case a.LagMessages > 0:
-		lag = fmt.Sprintf("%s, the oldest stored %s ago", messages(a.LagMessages), ago(a.LagSeconds))
+		lag = fmt.Sprintf("%s, the oldest stored %s ago", page.Count(a.LagMessages, "message"), ago(a.LagSeconds))
 	}
 	if a.Damaged > 0 {
-		damaged = fmt.Sprintf("%d segments are damaged or missing; to list them: ingest archive", a.Damaged)
+		damaged = fmt.Sprintf("%s, damaged or missing; to list them: ingest archive", page.Count(a.Damaged, "segment"))
 	}
 	fault := "last error"
 	if a.Contradicts {
@@ -176,11 +176,4 @@ func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 // ago formats a duration to a tenth of a second.
 func ago(seconds float64) string {
 	return time.Duration(max(seconds, 0) * float64(time.Second)).Round(100 * time.Millisecond).String()
-}
-
-func messages(n uint64) string {
-	if n == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", n)
 }

@@ -40,7 +40,8 @@ func TestWhatAnArchiveHoldsIsShown(t *testing.T) {
 	whole := archive.Status{
 		Archive: "/srv/archive", LogID: "kq3f", Segments: 3, Bytes: 4_096, First: 1, Last: 900, StoredTo: stored, Root: "00ff",
 	}
-	behind, away, damaged := whole, whole, whole
+	behind, away, damaged, one := whole, whole, whole, whole
+	one.Segments, one.LagMessages, one.LagSeconds = 1, 1, 2
 	behind.LagMessages, behind.LagSeconds = 12, 34.56
 	away.LogError = "not connected to the log"
 	damaged.Faults = []string{
@@ -48,7 +49,7 @@ func TestWhatAnArchiveHoldsIsShown(t *testing.T) {
 		"/srv/archive also holds segments of log \x1b[2J",
 	}
 	for file, status := range map[string]archive.Status{
-		"archive_whole": whole, "archive_behind": behind, "archive_without_log": away, "archive_damaged": damaged,
+		"archive_whole": whole, "archive_behind": behind, "archive_without_log": away, "archive_damaged": damaged, "archive_one": one,
 		"archive_empty":  {Archive: "s3://bucket/prefix", LogID: "kq3f", LagMessages: 5, LagSeconds: 1},
 		"archive_no_log": {Archive: "s3://bucket/prefix", LogError: "not connected to the log"},
 	} {
@@ -60,7 +61,8 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 	t.Parallel()
 	durable := uint64(900)
 	whole := blockstore.Report{Stream: "PAYMENTS", LogID: "kq3f", First: 1, Last: 900, Events: 900, Blocks: 2, Bytes: 70_000, Durable: &durable}
-	torn, damaged, restoring := whole, whole, whole
+	torn, damaged, restoring, one := whole, whole, whole, whole
+	one.Last, one.Events, one.Blocks = 1, 1, 1
 	restoring.Restoring = true
 	torn.TornTail = &blockstore.Tail{File: "3.blk", Offset: 100, Bytes: 20, Newer: []string{"4.blk"}}
 	damaged.Events = 890
@@ -70,6 +72,7 @@ func TestTheStateOfTheLogsFilesIsShown(t *testing.T) {
 	}
 	for file, result := range map[string]check.Result{
 		"files_whole":    {Report: &whole, Whole: true},
+		"files_one":      {Report: &one, Whole: true, Salvaged: 1, SalvagedTo: "saved.jsonl"},
 		"files_torn":     {Report: &torn, Whole: true, Running: true},
 		"files_damaged":  {Report: &damaged},
 		"files_salvaged": {Report: &damaged, Salvaged: 890, SalvagedTo: "saved.jsonl"},

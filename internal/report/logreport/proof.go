@@ -39,6 +39,6 @@ func Proof(w io.Writer, m events.Message, c proof.Checkpoint, asJSON bool) error
 		p.Line("  stored      %s", m.StoredAt.Format(time.RFC3339Nano))
 		p.Line("  signature   %q, key %q", m.Signature, m.KeyFingerprint)
 		p.Line("  body        %d bytes, SHA-256 %s; --body prints it", len(m.Body), sum)
-		p.Line("  log         %q, %d messages from seq %d on, confirmed by %q", c.LogID, c.Size, c.First, c.Origin)
+		p.Line("  log         %q, %s from seq %d on, confirmed by %q", c.LogID, page.Count(c.Size, "message"), c.First, c.Origin)
 	})
 }

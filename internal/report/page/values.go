@@ -22,7 +22,7 @@ func Money(amount int64, currency string) string {
 }
 
 // Count is a number of things, such as "1 event" and "2 events".
-func Count(n int64, thing string) string {
+func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
