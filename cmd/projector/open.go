@@ -48,9 +48,13 @@ type sources struct {
 // logTimeout is how long a command waits for the log. projector run waits for ever.
 const logTimeout = 10 * time.Second
 
-// withLog calls work when the log answers.
+// withLog calls work when the database and the log answer. The database is asked first: where it is
+// away, that is often known at once, and nobody has to wait for the log.
 func withLog(work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
+		if err := s.store.Ping(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
 		if _, err := s.log.AwaitInfo(ctx, logTimeout); err != nil {
 			return err
 		}

@@ -30,6 +30,16 @@ func (w *world) liveTables(t *testing.T) int64 {
 	return mustQuery[int64](t, w.database, "select 'portal.credits'::regclass::oid::bigint")
 }
 
+func TestACommandWithoutADatabaseSaysSoBeforeItWaitsForTheLog(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"promote", "portal_prev"}, {"rebuild"}} {
+		p := testenv.Start(t, "projector", []string{"DATA_DIR=" + t.TempDir(), "DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, command...)
+		require.Equal(t, 1, p.Exit(t), p.Output())
+		require.Contains(t, p.Output(), "the database does not answer")
+		require.NotContains(t, p.Output(), "not connected to the log")
+	}
+}
+
 func TestARepeatedPromotionReportsTheFirstOne(t *testing.T) {
 	t.Parallel()
 	w := setupCandidate(t)
