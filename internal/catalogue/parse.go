@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ func Parse(text []byte) (*Catalogue, error) {
 		return nil, unreadable(err)
 	}
 	sum := sha256.Sum256(text)
-	c := &Catalogue{Version: written.Version, Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
+	c := &Catalogue{Version: int(written.Version), Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
 	var faults []error
 	if written.Version < 1 {
 		faults = append(faults, errors.New("version must be a whole number from 1"))
@@ -61,7 +62,7 @@ func Parse(text []byte) (*Catalogue, error) {
 }
 
 type file struct {
-	Version  int                  `yaml:"version"`
+	Version  wholeNumber          `yaml:"version"`
 	Products map[string]offerList `yaml:"products"`
 }
 
@@ -81,12 +82,22 @@ func (l *offerList) UnmarshalYAML(node ast.Node) error {
 }
 
 type writtenOffer struct {
-	From        string `yaml:"from"`
-	Kind        string `yaml:"kind"`
-	Credits     *int64 `yaml:"credits"`
-	Drip        string `yaml:"drip"`
-	Months      *int64 `yaml:"months"`
-	ValidMonths *int64 `yaml:"valid_months"`
+	From        string       `yaml:"from"`
+	Kind        string       `yaml:"kind"`
+	Credits     *wholeNumber `yaml:"credits"`
+	Drip        string       `yaml:"drip"`
+	Months      *wholeNumber `yaml:"months"`
+	ValidMonths *wholeNumber `yaml:"valid_months"`
+}
+
+// wholeNumber refuses 5.5, of which the YAML library would make 5.
+type wholeNumber int64
+
+func (n *wholeNumber) UnmarshalYAML(node ast.Node) error {
+	if node.Type() == ast.FloatType {
+		return &yaml.TypeError{DstType: reflect.TypeFor[int64](), Token: node.GetToken()}
+	}
+	return yaml.NodeToValue(node, (*int64)(n))
 }
 
 func (w writtenOffer) offer() (offer Offer, faults []error) {
@@ -112,7 +123,7 @@ func (w writtenOffer) offer() (offer Offer, faults []error) {
 		fault("kind is %q, which is none of subscription, one_time, pro", w.Kind)
 	}
 	if w.Credits != nil {
-		if offer.Credits = *w.Credits; offer.Credits < 1 || offer.Credits > MaxCredits {
+		if offer.Credits = int64(*w.Credits); offer.Credits < 1 || offer.Credits > MaxCredits {
 			fault("credits is %d, must be 1 to %d", offer.Credits, int64(MaxCredits))
 		}
 	}
@@ -127,10 +138,10 @@ func (w writtenOffer) offer() (offer Offer, faults []error) {
 	case w.Credits == nil:
 		fault("a drip needs credits")
 	default:
-		offer.Months = *w.Months
+		offer.Months = int64(*w.Months)
 	}
 	if w.ValidMonths != nil {
-		if offer.ValidMonths = *w.ValidMonths; offer.ValidMonths < 1 || offer.ValidMonths > maxMonths {
+		if offer.ValidMonths = int64(*w.ValidMonths); offer.ValidMonths < 1 || offer.ValidMonths > maxMonths {
 			fault("valid_months is %d, must be 1 to %d", offer.ValidMonths, maxMonths)
 		}
 	}

@@ -47,6 +47,7 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		"version: 99999999999999999999\nproducts: {}":           `[1:10] version is "99999999999999999999", must be a whole number`,
 		"version: 1\nproducts: nothing":                         `[2:11] products is "nothing", must be a mapping`,
 		"version: 1\nproducts: {a: {kind: pro, credits: many}}": `[2:36] credits is "many", must be a whole number`,
+		"version: 1\nproducts: {a: {kind: pro, credits: 5.5}}":  `[2:36] credits is "5.5", must be a whole number`,
 		"version: 1\nproducts: {a: [{kind: pro, credits: x}]}":  `[2:37] credits is "x", must be a whole number`,
 		"version: 1\nproducts: {a: {kind: [x]}}":                `[2:22] kind is a list, must be a text`,
 		"version: 1\nproducts:\n  a:\n    kind:\n      x: y\n":  `[5:7] kind is a mapping, must be a text`,
