@@ -45,8 +45,8 @@ type sources struct {
 	store *store.Store
 }
 
-// logTimeout is how long a command waits for the log. projector run waits for ever.
-const logTimeout = 10 * time.Second
+// logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run waits for ever.
+const logTimeout = 30 * time.Second
 
 // withLog calls work when the database and the log answer. The database is asked first: where it is
 // away, that is often known at once, and nobody has to wait for the log.
