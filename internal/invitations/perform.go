@@ -36,7 +36,7 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 		case unclear:
 			return r.retryLater(attempt, failure, OutcomeUnknown)
 		case denied:
-			return r.refused(attempt, failure)
+			return r.forbidden(attempt, failure)
 		}
 		return r.retryLater(attempt, failure, OutcomeNotSent)
 	}

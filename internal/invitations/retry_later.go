@@ -7,8 +7,8 @@ var (
 	afterFault  = delays{time.Second, 5 * time.Minute}
 	afterLimit  = delays{time.Minute, time.Hour} // where GitHub names no time; its documentation asks for a minute
 	afterDenial = delays{time.Minute, time.Hour} // a person has to repair the cause
-	// afterRefusal is the pause where GitHub refuses to invite. It becomes long enough for the alert of a pause.
-	afterRefusal = delays{time.Minute, 20 * time.Minute}
+	// afterForbidden is the pause where GitHub refuses to invite. It becomes long enough for the alert of a pause.
+	afterForbidden = delays{time.Minute, 20 * time.Minute}
 )
 
 // retryLater is the result of an attempt that has to be repeated. It pauses all
@@ -41,16 +41,16 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 	return result{answer: Answer{Outcome: outcome, Message: failure.message, Next: next}, pause: pause}
 }
 
-// refused is the result where GitHub refuses to invite after it has answered the look. It may refuse this user alone, so that
+// forbidden is the result where GitHub refuses to invite after it has answered the look. It may refuse this user alone, so that
 // counts as a fault of this invitation, which waits longer each time. The others go first after a pause, which grows only
 // while nothing else succeeds: the credentials may lack the right to invite.
-func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
+func (r *Reconciler) forbidden(attempt *Attempt, failure *problem) result {
 	done := r.retryLater(attempt, failure, OutcomeNotSent)
 	next := &done.answer.Next
 	next.Faults++
 	next.DueAt = r.Now().Add(r.wait(afterDenial, next.Faults))
 	next.Reason = &failure.message
-	done.pause.Until = r.Now().Add(r.wait(afterRefusal, r.consecutiveFailures))
+	done.pause.Until = r.Now().Add(r.wait(afterForbidden, r.consecutiveFailures))
 	return done
 }
 

@@ -68,9 +68,9 @@ func (a answer) refusesEvent() bool {
 // retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
 
-// writeRefusal writes the problem document, and has the connection closed, because the sender may be
+// writeProblem writes the problem document, and has the connection closed, because the sender may be
 // a stranger.
-func writeRefusal(w http.ResponseWriter, a answer) {
+func writeProblem(w http.ResponseWriter, a answer) {
 	header := w.Header()
 	header.Set("Connection", "close")
 	header.Set("Content-Type", problemType)

@@ -74,17 +74,17 @@ func (h *Handler) AcceptedAt(at time.Time) {
 
 // serve answers one request and returns the answer.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
-	if refusal, found := checkRequest(r); found {
-		return h.refuse(w, refusal, r)
+	if problem, found := checkRequest(r); found {
+		return h.refuse(w, problem, r)
 	}
 	conn := connectionOf(r.Context())
 	conn.beginRequest(r.ContentLength >= 0)
 	defer conn.endRequest()
 	large := h.reservation(conn)
 	defer large.release()
-	body, refusal, found := h.readBody(w, r, &large)
+	body, problem, found := h.readBody(w, r, &large)
 	if found {
-		return h.refuse(w, refusal, r)
+		return h.refuse(w, problem, r)
 	}
 	received := time.Now()
 	signatures := r.Header.Values(SignatureHeader)
@@ -112,9 +112,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delivery, span *deliverySpan) answer {
 	var err error
 	if d.Event, err = events.Parse(d.Body); err != nil {
-		refusal := malformed
-		refusal.detail = err.Error()
-		return h.refuse(w, refusal, r)
+		problem := malformed
+		problem.detail = err.Error()
+		return h.refuse(w, problem, r)
 	}
 	span.setEvent(d.Event)
 	select {
@@ -161,10 +161,10 @@ func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) 
 	return isDuplicate, err
 }
 
-// refuse answers with a refusal and returns it.
+// refuse answers with the problem document of an answer, and returns it.
 func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) answer {
 	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
-	writeRefusal(w, a)
+	writeProblem(w, a)
 	return a
 }
 
