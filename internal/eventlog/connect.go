@@ -30,8 +30,13 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// dialTimeout bounds one attempt to connect to another process.
-const dialTimeout = 2 * time.Second
+// dialTimeout bounds one attempt to connect to another process, handshake included. The embedded server has
+// embeddedTimeout for it: there is no other one to try, and a machine that is busy would lose a connection whose
+// handshake took as long as its limit.
+const (
+	dialTimeout     = 2 * time.Second
+	embeddedTimeout = 10 * time.Second
+)
 
 // Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
@@ -41,17 +46,21 @@ func Connect(config Config) (*Log, error) {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
-		options = append(options, connection.Dial(&net.Dialer{Timeout: dialTimeout}), connection.Inbox(config.InboxPrefix, url))
+		options = append(options,
+			nats.Timeout(dialTimeout),
+			connection.Dial(&net.Dialer{Timeout: dialTimeout}),
+			connection.Inbox(config.InboxPrefix, url))
 	} else {
 		url = "nats://embedded.invalid" // the dialer ignores it
 		options = append(options,
+			nats.Timeout(embeddedTimeout),
 			nats.SkipHostLookup(),
 			connection.Dial(embedded),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
 	publisher := appends.NewClient(func(uint64) error { return nil })
-	l, err := connect(url, config.Stream, publisher.Lost, config.Logger, append(options, nats.Timeout(dialTimeout))...)
+	l, err := connect(url, config.Stream, publisher.Lost, config.Logger, options...)
 	if err != nil {
 		return nil, err
 	}
