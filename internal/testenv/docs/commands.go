@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +23,7 @@ var (
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
 	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
-	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "ENDPOINT": "http://localhost"}
+	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "--url URL": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
@@ -144,11 +145,10 @@ func calls(program string, at place, line string) (command, bool) {
 	if len(words) == 0 || folderOfBin.ReplaceAllString(words[0], "") != program {
 		return c, false
 	}
-	for _, arg := range words[1:] {
+	for i, arg := range words[1:] {
 		if placeholder.MatchString(arg) {
-			if arg = strings.TrimSuffix(arg, "…"); substitutes[arg] != "" {
-				arg = substitutes[arg]
-			}
+			arg = strings.TrimSuffix(arg, "…")
+			arg = cmp.Or(substitutes[words[i]+" "+arg], substitutes[arg], arg) // words[i] stands before it
 		}
 		c.args = append(c.args, arg)
 	}
