@@ -30,37 +30,47 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// dialTimeout bounds one attempt to connect to another process, handshake included. The embedded server has
-// embeddedTimeout for it: there is no other one to try, and a machine that is busy would lose a connection whose
-// handshake took as long as its limit.
-const (
-	dialTimeout     = 2 * time.Second
-	embeddedTimeout = 10 * time.Second
+// limits are how long one server may take before it counts as gone.
+type limits struct {
+	handshake time.Duration
+	silence   time.Duration // between two bytes; the server answers a ping each second
+	request   time.Duration // until the answer
+}
+
+var (
+	// ofCluster are short, because another server answers.
+	ofCluster = limits{handshake: 2 * time.Second, silence: 3 * time.Second, request: 5 * time.Second}
+
+	// ofEmbedded are long, because there is no other server, the end of its process ends the connection at once, and on
+	// a busy machine a server that is slow would be taken for one that is gone.
+	ofEmbedded = limits{handshake: 20 * time.Second, silence: 20 * time.Second, request: 20 * time.Second}
 )
 
 // Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
-	options := []nats.Option{nats.RetryOnFailedConnect(true)}
-	url, embedded := config.URL, access.NewDialer(config.DataDir, dialTimeout)
+	wait := ofCluster
+	if config.URL == "" {
+		wait = ofEmbedded
+	}
+	options := []nats.Option{nats.RetryOnFailedConnect(true), nats.Timeout(wait.handshake)}
+	url, embedded := config.URL, access.NewDialer(config.DataDir, wait.handshake)
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
 		options = append(options,
-			nats.Timeout(dialTimeout),
-			connection.Dial(&net.Dialer{Timeout: dialTimeout}),
+			connection.Dial(&net.Dialer{Timeout: wait.handshake}, wait.silence),
 			connection.Inbox(config.InboxPrefix, url))
 	} else {
 		url = "nats://embedded.invalid" // the dialer ignores it
 		options = append(options,
-			nats.Timeout(embeddedTimeout),
 			nats.SkipHostLookup(),
-			connection.Dial(embedded),
+			connection.Dial(embedded, wait.silence),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
 	publisher := appends.NewClient(func(uint64) error { return nil })
-	l, err := connect(url, config.Stream, publisher.Lost, config.Logger, options...)
+	l, err := connect(url, config.Stream, wait.request, publisher.Lost, config.Logger, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +95,17 @@ func Connect(config Config) (*Log, error) {
 	return l, nil
 }
 
-// connect returns a Log without a committer. It calls lost when the connection is lost.
-func connect(url, stream string, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
+// connect returns a Log without a committer. A question without another limit ends after request. lost is called when
+// the connection is lost.
+func connect(url, stream string, request time.Duration, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
 	conn, err := connection.Open(url, lost, logger, options...)
 	if err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(request))
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, disconnected: func() error { return ErrDisconnected }}, nil
+	return &Log{conn: conn, js: js, name: stream, request: request, disconnected: func() error { return ErrDisconnected }}, nil
 }

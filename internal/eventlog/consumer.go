@@ -58,7 +58,7 @@ func (l *Log) deleteConsumer(ctx context.Context, name string) {
 	if !l.conn.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.request)
 	defer cancel()
 	_ = l.js.DeleteConsumer(ctx, l.name, name)
 }
@@ -67,7 +67,7 @@ func (l *Log) deleteConsumer(ctx context.Context, name string) {
 // created it, and this reader's server learns of it a moment later.
 func (l *Log) awaitConsumer(ctx context.Context, name string) error {
 	const pause = 10 * time.Millisecond
-	for range requestTimeout / pause {
+	for range l.request / pause {
 		if err := l.ping(ctx, name); !errors.Is(err, nats.ErrNoResponders) {
 			return nil
 		}

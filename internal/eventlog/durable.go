@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -14,9 +13,6 @@ import (
 // The server delivers a message to readers before it is durable. A projector that
 // applied such a message would be ahead of the log after a power cut, and would refuse the
 // log. So readers ask the writing process, which answers when the message is durable.
-
-// questionTimeout bounds one question. The reader asks again if a flush takes longer.
-const questionTimeout = 5 * time.Second
 
 // maxQuestions bounds the questions in progress: one for each connection that readers may
 // have (package accounts). A reader that gets no answer asks again.
@@ -45,7 +41,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 		}
 		go func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(context.Background(), questionTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), l.request)
 			defer cancel()
 			if durable, err := l.committer.Confirm(ctx, seq); err == nil {
 				_ = m.Respond(strconv.AppendUint(nil, durable, 10))
@@ -64,7 +60,7 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 // ask asks the writing process whether seq is durable; the result is that of
 // committer.Confirm.
 func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
 	answer, err := l.conn.RequestWithContext(ctx, accounts.DurableQuestion, strconv.AppendUint(nil, seq, 10))
 	if err != nil {

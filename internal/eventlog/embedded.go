@@ -176,7 +176,7 @@ func (s *Server) Connect() (*Log, error) {
 		flush = s.store.FlushFolders
 	}
 	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(appends.InsideTimeout)}
-	log, err := connect("nats://embedded.invalid", s.config.Stream, func() {}, s.config.Logger, inProcess...)
+	log, err := connect("nats://embedded.invalid", s.config.Stream, ofEmbedded.request, func() {}, s.config.Logger, inProcess...)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ type Waiting struct {
 
 // Waiting counts the messages of a partition after a position, without reading them all.
 func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Waiting, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
 	config := jetstream.ConsumerConfig{
 		FilterSubject: wire.Subject(partition),

@@ -22,15 +22,13 @@ import (
 // Read, because the caller must first check that the server still has the same log.
 var ErrDisconnected = appends.ErrDisconnected
 
-// requestTimeout bounds one question to the server.
-const requestTimeout = 5 * time.Second
-
 // Log is a connection to the stream. It survives restarts of the server: calls fail while
 // the server is unavailable, and work again after it has returned. Safe for concurrent use.
 type Log struct {
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	name      string
+	request   time.Duration // how long the server may take to answer a question
 	committer *appends.Committer
 
 	// confirm waits until a message that was delivered to a reader is durable. It is nil if

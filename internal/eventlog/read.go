@@ -181,7 +181,7 @@ func (l *Log) TraceParent(ctx context.Context, seq uint64) (string, error) {
 }
 
 func (l *Log) rawMessage(ctx context.Context, seq uint64) (*nats.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
 	js, err := l.conn.JetStream()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestTheEndOfTheServersCertificateIsMeasured(t *testing.T) {
 	s := startServer(t, server.Options{TLS: true, TLSTimeout: wait.Timeout.Seconds(), TLSConfig: &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
 	}})
-	conn, registry := open(t, s, connection.Dial(&net.Dialer{}), nats.Timeout(wait.Timeout),
+	conn, registry := open(t, s, connection.Dial(&net.Dialer{}, wait.Timeout), nats.Timeout(wait.Timeout),
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trusted, ServerName: "127.0.0.1"}))
 	families, err := registry.Gather()
 	require.NoError(t, err)

@@ -13,28 +13,30 @@ const (
 	// pingInterval is the time between two pings to the server.
 	pingInterval = time.Second
 
-	// idleTimeout is how long a connection may receive nothing before it is closed.
-	idleTimeout = 3 * pingInterval
-
-	// maxPingsOutstanding is so high that it never ends a connection; idleTimeout does. The
+	// maxPingsOutstanding is so high that it never ends a connection; silence does, see Dial. The
 	// answer to a ping comes after everything that the server sent before it, several
 	// megabytes, which takes long on a slow line or with a slow reader. Those bytes already
 	// show that the server is alive.
 	maxPingsOutstanding = 100
 )
 
-// Dial makes connections through a dialer. They fail when the server is silent for three seconds.
-func Dial(through nats.CustomDialer) nats.Option { return nats.SetCustomDialer(dialer{through}) }
+// Dial makes connections through a dialer. They fail when the server sends nothing for the time of silence, which must
+// be some seconds: the server answers a ping each second.
+func Dial(through nats.CustomDialer, silence time.Duration) nats.Option {
+	return nats.SetCustomDialer(dialer{through, silence})
+}
 
-// dialer returns connections that fail when the server sends nothing for idleTimeout.
-type dialer struct{ nats.CustomDialer }
+type dialer struct {
+	nats.CustomDialer
+	silence time.Duration
+}
 
 func (d dialer) Dial(network, address string) (net.Conn, error) {
 	conn, err := d.CustomDialer.Dial(network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &idleConn{Conn: conn}, nil
+	return &idleConn{Conn: conn, silence: d.silence}, nil
 }
 
 // SkipTLSHandshake returns the wrapped dialer's answer; false if it has none.
@@ -43,10 +45,11 @@ func (d dialer) SkipTLSHandshake() bool {
 	return ok && inner.SkipTLSHandshake()
 }
 
-// idleConn is a connection whose Read fails after idleTimeout without a byte, or earlier at the deadline that was
+// idleConn is a connection whose Read fails after silence without a byte, or earlier at the deadline that was
 // set: nats.go sets one for what it reads while it connects, and does nothing else meanwhile.
 type idleConn struct {
 	net.Conn
+	silence  time.Duration
 	deadline atomic.Pointer[time.Time] // of reads; nil or zero: none
 }
 
@@ -69,7 +72,7 @@ func (c *idleConn) SetReadDeadline(at time.Time) error {
 }
 
 func (c *idleConn) limitRead() error {
-	by := time.Now().Add(idleTimeout)
+	by := time.Now().Add(c.silence)
 	if at := c.deadline.Load(); at != nil && !at.IsZero() && at.Before(by) {
 		by = *at
 	}

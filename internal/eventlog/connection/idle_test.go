@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/connection"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // nats.go connects within a deadline, which must end a read that could wait for longer.
@@ -19,7 +20,7 @@ func TestADeadlineEndsARead(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	var options nats.Options
-	require.NoError(t, connection.Dial(&net.Dialer{})(&options))
+	require.NoError(t, connection.Dial(&net.Dialer{}, wait.Timeout)(&options))
 	conn, err := options.CustomDialer.Dial("tcp", server.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -37,4 +38,20 @@ func TestADeadlineEndsARead(t *testing.T) {
 	n, err := conn.Read(got)
 	require.NoError(t, err)
 	require.Equal(t, "INFO", string(got[:n]))
+}
+
+func TestAConnectionEndsAfterTheSilenceThatWasGiven(t *testing.T) {
+	t.Parallel()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	var options nats.Options
+	require.NoError(t, connection.Dial(&net.Dialer{}, 20*time.Millisecond)(&options))
+	conn, err := options.CustomDialer.Dial("tcp", server.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	began := time.Now()
+	_, err = conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
 }

@@ -1,6 +1,0 @@
-//go:build race
-
-package testenv
-
-// buildFlags: where tests run with the race detector, programs do, too.
-var buildFlags = []string{"-race"}
