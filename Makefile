@@ -16,14 +16,14 @@ run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	deploy/in-memory.sh go test -race -shuffle=on -p "$$(($$(getconf _NPROCESSORS_ONLN) + 1))" -parallel 4 -timeout 30m ./...
+	deploy/in-memory.sh go test -race -shuffle=on -p "$$(getconf _NPROCESSORS_ONLN)" -parallel 4 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
 
 FAULT_ROUNDS ?= 100
-test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load
+test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load, in programs with the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	FAULT_ROUNDS=$(FAULT_ROUNDS) go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
+	FAULT_ROUNDS=$(FAULT_ROUNDS) PROGRAM_FLAGS=-race go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
 
 POWER_CUTS ?= 200
 test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse

@@ -5,7 +5,7 @@
 # half of their time on it. They never learn where they are, so that
 # TMPDIR=/var/tmp deploy/in-memory.sh COMMAND runs them on a disk.
 set -eu
-least=8000000 # KB: three packages at a time, each with its databases, logs and programs
+least=8000000 # KB: some packages at a time, each with its databases, logs and programs
 
 memory=/dev/shm
 plenty() {

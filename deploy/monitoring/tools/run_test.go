@@ -70,7 +70,7 @@ type target struct{ job, addr string }
 func start(t *testing.T) *run {
 	t.Helper()
 	r := &run{t: t, bin: t.TempDir(), dir: t.TempDir()}
-	command(t, "go", "build", "-o", r.bin, "./cmd/...")
+	command(t, "go", "build", "-trimpath", "-o", r.bin, "./cmd/...")
 	bin := strings.TrimSpace(command(t, "deploy/postgres/ensure.sh"))
 	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusCreated)

@@ -35,7 +35,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(bin)
-	build := exec.Command("go", "build", "-o", bin, "./cmd/...")
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/...")
 	build.Dir = "../../.."
 	if output, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the programs: %w\n%s", err, output)
