@@ -65,7 +65,7 @@ func TestOutOfOrderEventsAreSettledWhileLiveWorkGoesOn(t *testing.T) {
 	w.awaitProjected(t)
 
 	output := w.verify(t, 3)
-	require.Contains(t, output, "rows differ because events were applied out of the log's order; to settle them: projector settle")
+	require.Contains(t, output, "rows differ because events were applied out of the log's order; to settle: projector settle")
 	require.Contains(t, output, "0 messages, 0 other rows and 0 definitions are wrong")
 	require.Contains(t, w.verify(t, 3, "--json"), `"differences":0,"out_of_order":`)
 	require.Contains(t, w.run(t, "status"), "OUT OF ORDER: 20 events")

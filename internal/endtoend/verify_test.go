@@ -50,7 +50,7 @@ func TestAMessageOfAnUnknownSecretIsAFaultOnlyWithStrict(t *testing.T) {
 	w.awaitProjected(t)
 	require.Contains(t, w.verify(t, 0, "--strict"), "portal is what the log gives, up to seq 2")
 	const other = "--provider-webhook-secret=whsec_of_somebody_else"
-	require.Contains(t, w.verify(t, 0, other), "2 messages were signed with a secret that was not given; with --strict they count as wrong")
+	require.Contains(t, w.verify(t, 0, other), "2 messages were signed with a secret that was not given; with --strict that counts as wrong")
 	require.Contains(t, w.verify(t, 3, other, "--strict"), "2 messages, 0 rows and 0 definitions are wrong")
 	require.Contains(t, w.verify(t, 3, other, "--strict", "--json"), `"unverifiable":2,"strict":true`)
 	require.Contains(t, w.verify(t, 2, "--provider-webhook-secret=", "--strict"), "no secret is given")

@@ -100,38 +100,40 @@ func (f Findings) Verdict(v verify.Verdict) {
 	}
 	for _, sum := range v.Sums {
 		if sum.Wrong > 0 {
-			fmt.Fprintf(f.Out, "violated: %s (%d rows)\n", sum.Rule, sum.Wrong)
+			fmt.Fprintf(f.Out, "violated: %s (%s)\n", sum.Rule, page.Count(sum.Wrong, "row"))
 		}
 	}
 	if v.Lost > 0 {
-		fmt.Fprintf(f.Out, "%d messages were lost with an earlier log: a mark stands for each\n", v.Lost)
+		fmt.Fprintf(f.Out, "%s lost with an earlier log: a mark stands for each\n", page.Clause(v.Lost, "message", "was", "were"))
 	}
 	if v.Unverifiable > 0 {
-		fmt.Fprintf(f.Out, "%d messages were signed with a secret that was not given%s\n", v.Unverifiable, notWrong(v))
+		fmt.Fprintf(f.Out, "%s signed with a secret that was not given%s\n", page.Clause(v.Unverifiable, "message", "was", "were"), notWrong(v))
 	}
 	if v.OutOfOrder > 0 {
 		settle := "projector settle"
 		if v.Schema != store.LiveSchema {
 			settle = "projector rebuild"
 		}
-		fmt.Fprintf(f.Out, "%d rows differ because events were applied out of the log's order; to settle them: %s\n", v.OutOfOrder, settle)
+		fmt.Fprintf(f.Out, "%s because events were applied out of the log's order; to settle: %s\n",
+			page.Clause(v.OutOfOrder, "row", "differs", "differ"), settle)
 	}
 	if v.Holds() {
 		fmt.Fprintf(f.Out, "%s is what the log gives, up to seq %d\n", v.Schema, v.Position)
 		return
 	}
-	rows := "rows"
+	row := "row"
 	if v.OutOfOrder > 0 {
-		rows = "other rows"
+		row = "other row"
 	}
-	fmt.Fprintf(f.Out, "%s up to seq %d: %d messages, %d %s and %d definitions are wrong\n", v.Schema, v.Position, v.Faults, v.Differences, rows, v.Definitions)
+	fmt.Fprintf(f.Out, "%s up to seq %d: %s, %s and %s are wrong\n", v.Schema, v.Position,
+		page.Count(v.Faults, "message"), page.Count(v.Differences, row), page.Count(v.Definitions, "definition"))
 }
 
 func notWrong(v verify.Verdict) string {
 	if v.Strict {
 		return ""
 	}
-	return "; with --strict they count as wrong"
+	return "; with --strict that counts as wrong"
 }
 
 func (f Findings) line(value any) { _ = page.JSON(f.Out, value) }

@@ -83,8 +83,8 @@ func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
 	case done.OutOfOrder == 0:
 		_, err = fmt.Fprintln(w, "No event is recorded as out of order.")
 	default:
-		_, err = fmt.Fprintf(w, "%d out-of-order events are settled: %d events of %d users were folded again, in the order of the log.\n",
-			done.OutOfOrder, done.Events, done.Users)
+		_, err = fmt.Fprintf(w, "%s settled: %s of %s were folded again, in the order of the log.\n",
+			page.Clause(done.OutOfOrder, "out-of-order event", "is", "are"), page.Count(done.Events, "event"), page.Count(done.Users, "user"))
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func filesText(p *page.Page, r check.Result) {
 	}
 	switch {
 	case len(r.Damage) > 0:
-		p.Line("the log of stream %s is damaged; %d events up to seq %d are whole", r.Stream, r.Events, r.Last)
+		p.Line("the log of stream %s is damaged; %s whole, up to seq %d", r.Stream, page.Clause(r.Events, "event", "is", "are"), r.Last)
 		p.Line("What to do: %s.", r.Damage[0].Advice)
 	case r.Restoring:
 		p.Line("log %s of stream %s is being restored from an archive, up to seq %d so far; finish with: ingest restore", r.LogID, r.Stream, r.Last)

@@ -28,3 +28,11 @@ func Count[N int | int64 | uint64](n N, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// Clause is Count with a verb: Clause(1, "row", "differs", "differ") is "1 row differs".
+func Clause[N int | int64 | uint64](n N, thing, ofOne, ofMany string) string {
+	if n == 1 {
+		return Count(n, thing) + " " + ofOne
+	}
+	return Count(n, thing) + " " + ofMany
+}
