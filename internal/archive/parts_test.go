@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,4 +222,19 @@ func TestAnArchiverThatFindsAMergedSegmentDamagedCountsIt(t *testing.T) {
 			require.FileExists(t, paths[0])
 		})
 	}
+}
+
+// damagingMerges damages what is merged, as a disk does: after it was written.
+type damagingMerges struct {
+	storage.Place
+	t    *testing.T
+	root string
+}
+
+func (d damagingMerges) Create(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := d.Place.Create(ctx, name, write)
+	if err == nil && strings.Contains(filepath.Base(name), "-") {
+		damage(d.t, filepath.Join(d.root, name), 200)
+	}
+	return err
 }

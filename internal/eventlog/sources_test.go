@@ -2,21 +2,13 @@ package eventlog
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -24,144 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
-
-// sources is a log and its archive. Unlike a log of payfold, its server can be told to forget
-// messages.
-type sources struct {
-	dir    string
-	server *Server
-	log    *Log // of the server's process
-	stream jetstream.Stream
-	place  *storage.Folder
-}
-
-// newSources returns a log with that many messages and no archive yet.
-func newSources(t *testing.T, messages int) *sources {
-	t.Helper()
-	s := &sources{dir: t.TempDir(), place: &storage.Folder{Root: filepath.Join(t.TempDir(), "archive")}}
-	s.server, s.log = streamless(t, s.dir)
-	t.Cleanup(func() { stop(t, s.server, s.log) })
-	config := ordinary.jetstream()
-	config.DenyPurge = false
-	var err error
-	s.stream, err = s.log.js.CreateStream(t.Context(), config)
-	require.NoError(t, err)
-	s.add(t, 1, messages)
-	return s
-}
-
-// add appends messages, numbered as given. Ingest would confirm nothing to such a stream.
-func (s *sources) add(t *testing.T, from, to int) {
-	t.Helper()
-	for i := from; i <= to; i++ {
-		foreign(t, s.log, map[string][]string{"Nats-Msg-Id": {fmt.Sprint("e", i)}, "Other": {fmt.Sprint(i), "second"}}, strings.Repeat("x", i*37%900))
-	}
-}
-
-// forget removes all messages before seq from the server.
-func (s *sources) forget(t *testing.T, seq uint64) {
-	t.Helper()
-	require.NoError(t, s.stream.Purge(t.Context(), jetstream.WithPurgeSequence(seq)))
-}
-
-func (s *sources) info(t *testing.T) Info {
-	t.Helper()
-	info, err := s.log.Info(t.Context())
-	require.NoError(t, err)
-	return info
-}
-
-// altered is a log whose archive is another one's.
-type altered struct {
-	*Log
-	head   func(*archive.Head)
-	record func(*archive.Record)
-}
-
-func (a altered) Head(ctx context.Context) (archive.Head, error) {
-	head, err := a.Log.Head(ctx)
-	if a.head != nil {
-		a.head(&head)
-	}
-	return head, err
-}
-
-func (a altered) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return a.Log.ReadRecords(ctx, from, until, func(r archive.Record) error {
-		if a.record != nil {
-			a.record(&r)
-		}
-		return deliver(r)
-	})
-}
-
-// archive archives everything, about two messages in a frame and ten in a segment.
-func (s *sources) archive(t *testing.T, source archive.Source) {
-	t.Helper()
-	archiveInto(t, s.place, source, 8<<10)
-}
-
-// archiveInto archives everything in segments of so many bytes.
-func archiveInto(t *testing.T, place storage.Place, source archive.Source, segment int64) {
-	t.Helper()
-	head, err := source.Head(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	archiver := archive.NewArchiver(archive.Config{
-		Place: place, Source: source, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: segment, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
-	var running errgroup.Group
-	running.Go(func() error { return archiver.Run(ctx) })
-	wait.Until(t, func() bool {
-		opened, err := archive.Open(t.Context(), place, head.LogID)
-		return err == nil && opened.Last() == head.Last
-	}, "the archive holds the log")
-	cancel()
-	require.NoError(t, running.Wait())
-}
-
-// segments are the paths of the segments, in order.
-func (s *sources) segments(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(s.place.Root, "*", "*.seg"))
-	require.NoError(t, err)
-	return paths
-}
-
-// reader connects as another process that reads this archive. said returns what it warns of.
-func (s *sources) reader(t *testing.T, place storage.Place) (l *Log, said func() string) {
-	t.Helper()
-	var mu sync.Mutex
-	var out bytes.Buffer
-	l = reader(t, s.dir)
-	l.archive = newArchived(place, slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return out.Write(line)
-	}), nil)))
-	return l, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return out.String()
-	}
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(data []byte) (int, error) { return f(data) }
-
-// all returns the messages from sequence from to the end.
-func all(t *testing.T, l *Log, from uint64) []events.Message {
-	t.Helper()
-	info, err := l.Info(t.Context())
-	require.NoError(t, err)
-	out, err := collectRange(t, l.ReadUntil, from, info.Last)
-	require.NoError(t, err)
-	return out
-}
 
 func TestWhatTheServerNoLongerHasIsReadFromTheArchive(t *testing.T) {
 	t.Parallel()
@@ -244,27 +99,6 @@ func TestAnEmptyArchiveIsNoArchive(t *testing.T) {
 	require.Empty(t, said())
 }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-// damageHeader damages the length of the first header, as in TestADamagedHeaderLengthEndsTheRead.
-func damageHeader(b []byte) []byte {
-	b[22+int(binary.LittleEndian.Uint16(b[20:]))] ^= 1
-	return b
-}
-
-// damagedFiles returns a copy of the server's files with a damaged first block.
-func (s *sources) damagedFiles(t *testing.T, damage func([]byte) []byte) *blockstore.Store {
-	t.Helper()
-	copied := aside(t, s.dir)
-	edit(t, block(copied, 1), damage)
-	return filesIn(copied)
-}
-
 // The server's files need not be readable where there is an archive.
 func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	t.Parallel()
@@ -279,16 +113,6 @@ func TestWithAnArchiveTheServersFilesAreNotRead(t *testing.T) {
 	l.archive = nil
 	_, err := collectRange(t, l.ReadUntil, 1, 70)
 	require.ErrorIs(t, err, blockstore.ErrDamaged)
-}
-
-// withLongRest returns sources of which many messages are not archived yet, and all messages.
-func withLongRest(t *testing.T) (*sources, []events.Message) {
-	t.Helper()
-	const archived, last = 60, 60 + 2*minBacklog
-	s := newSources(t, archived)
-	s.archive(t, s.log)
-	s.add(t, archived+1, last)
-	return s, fromServer(t, s.log, 1, last)
 }
 
 // Many messages that are not archived yet cost the server nothing.
@@ -380,186 +204,6 @@ func TestDamageOfTheArchiveIsReadAround(t *testing.T) {
 	require.Equal(t, want[first-1:], all(t, l, first))
 }
 
-// requireReadBehindDamage: the server delivers no more than what is damaged.
-func (s *sources) requireReadBehindDamage(t *testing.T, whole string, want []events.Message) {
-	t.Helper()
-	s.place = &storage.Folder{Root: t.TempDir()}
-	require.NoError(t, os.CopyFS(s.place.Root, os.DirFS(whole)))
-	segments := s.segments(t)
-	edit(t, segments[2], func(b []byte) []byte { b[len(b)/3] ^= 1; return b })
-	place := &faulty{Place: s.place, left: 1_000_000}
-	l, _ := s.reader(t, place)
-	require.Equal(t, want, all(t, l, 1)) // opens every segment
-	place.opened = nil
-	require.Equal(t, want, all(t, l, 1))
-	require.Subset(t, place.opened, []string{filepath.Base(segments[2]), filepath.Base(segments[4]), filepath.Base(segments[5])})
-}
-
-func remove(t *testing.T, paths []string) {
-	t.Helper()
-	for _, path := range paths {
-		require.NoError(t, os.Remove(path))
-	}
-}
-
-// What the archive says must be what the log says.
-func TestAnArchiveThatIsNotThatOfTheLogIsNotRead(t *testing.T) {
-	t.Parallel()
-	for name, other := range map[string]altered{
-		"another message":    {record: func(r *archive.Record) { r.Body = append([]byte("y"), r.Body...) }},
-		"another partition":  {record: func(r *archive.Record) { r.Partition++ }},
-		"more partitions":    {head: func(h *archive.Head) { h.Partitions++ }},
-		"another log":        {head: func(h *archive.Head) { h.LogID = "another" }},
-		"only other headers": {record: func(r *archive.Record) { r.Header = nil }},
-	} {
-		s := newSources(t, 50)
-		other.Log = s.log
-		s.archive(t, other)
-		l, said := s.reader(t, s.place)
-		require.Equal(t, fromServer(t, s.log, 1, 50), all(t, l, 1), name)
-		require.Contains(t, said(), "the archive cannot be read", name)
-		require.Equal(t, 1, strings.Count(said(), "\n"), "it is said once")
-		s.forget(t, 10)
-		_, err := collectRange(t, l.ReadUntil, 1, 50)
-		require.ErrorContains(t, err, "seq 1 to 9 cannot be read", name)
-	}
-}
-
-// A folder with the log's id that holds the segments of another log.
-func TestSegmentsThatNameAnotherLogAreNotRead(t *testing.T) {
-	t.Parallel()
-	s := newSources(t, 50)
-	s.archive(t, altered{Log: s.log, head: func(h *archive.Head) { h.LogID = "another" }})
-	require.NoError(t, os.Rename(filepath.Join(s.place.Root, "another"), filepath.Join(s.place.Root, s.info(t).LogID)))
-	l, said := s.reader(t, s.place)
-	require.Equal(t, fromServer(t, s.log, 1, 50), all(t, l, 1))
-	require.Contains(t, said(), "is of log another")
-}
-
-// A backup of the log was restored: the archive has more. That is of use until the log goes
-// another way.
-func TestAnArchiveMayBeAheadOfTheLog(t *testing.T) {
-	t.Parallel()
-	s := newSources(t, 60)
-	backup := aside(t, s.dir)
-	s.add(t, 61, 100)
-	s.archive(t, s.log)
-	want := fromServer(t, s.log, 1, 60)
-
-	stop(t, s.server, s.log)
-	s.dir = backup
-	s.server, s.log = streamless(t, backup)
-	ensure(t, s.log, ordinary)
-	var err error
-	s.stream, err = s.log.js.Stream(t.Context(), ordinary.Name)
-	require.NoError(t, err)
-	l, said := s.reader(t, s.place)
-	s.forget(t, 60)
-	require.Equal(t, want, all(t, l, 1))
-	require.Empty(t, said())
-	s.add(t, 1061, 1070)
-	_, err = collectRange(t, l.ReadUntil, 1, 70)
-	require.ErrorContains(t, err, "seq 1 to 59 cannot be read")
-	require.Contains(t, said(), "seq 70 is another message there")
-}
-
-func TestAnArchiveThatVanishesWhileItIsReadIsReplacedByTheServer(t *testing.T) {
-	t.Parallel()
-	s := newSources(t, 150)
-	s.archive(t, s.log)
-	want := fromServer(t, s.log, 1, 150)
-	l, said := s.reader(t, s.place)
-	var got []events.Message
-	require.NoError(t, l.ReadUntil(t.Context(), 1, 150, func(m events.Message) error {
-		if m.Seq == 30 {
-			require.NoError(t, os.RemoveAll(s.place.Root))
-		}
-		m.Body = m.Digest()
-		got = append(got, m)
-		return nil
-	}))
-	require.Equal(t, want, got)
-	require.Equal(t, 1, strings.Count(said(), "\n"), said())
-	require.Equal(t, want, all(t, l, 1))
-}
-
-// faulty is a place that answers as it is told, from its n-th question on.
-type faulty struct {
-	storage.Place
-	mu     sync.Mutex
-	left   int // questions that are answered
-	answer func() error
-	opened []string
-}
-
-func (f *faulty) fault() error {
-	f.mu.Lock()
-	f.left--
-	over := f.left < 0
-	f.mu.Unlock()
-	if over {
-		return f.answer()
-	}
-	return nil
-}
-
-func (f *faulty) List(ctx context.Context, folder string) ([]string, error) {
-	if err := f.fault(); err != nil {
-		return nil, err
-	}
-	return f.Place.List(ctx, folder)
-}
-
-func (f *faulty) Open(ctx context.Context, name string) (storage.Object, error) {
-	f.mu.Lock()
-	f.opened = append(f.opened, filepath.Base(name))
-	f.mu.Unlock()
-	if err := f.fault(); err != nil {
-		return nil, err
-	}
-	object, err := f.Place.Open(ctx, name)
-	return faultyObject{object, f}, err
-}
-
-type faultyObject struct {
-	storage.Object
-	place *faulty
-}
-
-func (o faultyObject) ReadAt(data []byte, offset int64) (int, error) {
-	if err := o.place.fault(); err != nil {
-		return 0, err
-	}
-	return o.Object.ReadAt(data, offset)
-}
-
-func TestAStoreThatFailsOrDoesNotAnswerIsReplacedByTheServer(t *testing.T) {
-	t.Parallel()
-	s := newSources(t, 120)
-	s.archive(t, s.log)
-	want := fromServer(t, s.log, 1, 120)
-	released := make(chan struct{})
-	defer close(released)
-	answers := map[string]func() error{
-		"permission denied": func() error { return fs.ErrPermission },
-		"no answer":         func() error { <-released; return errors.New("too late") },
-	}
-	const many = 1_000
-	counting := &faulty{Place: s.place, left: many}
-	l, _ := s.reader(t, counting)
-	require.Equal(t, want, all(t, l, 1))
-	asked := many - counting.left
-	for name, answer := range answers {
-		for _, answered := range []int{0, 1, 2, asked / 2, asked - 8, asked - 1} {
-			place := &faulty{Place: s.place, left: answered, answer: answer}
-			l, said := s.reader(t, place)
-			l.archive.place = storage.Bounded(place, 100*time.Millisecond)
-			require.Equal(t, want, all(t, l, 1), name)
-			require.Equal(t, 1, strings.Count(said(), "\n"), "%s after %d: %s", name, answered, said())
-		}
-	}
-}
-
 // A reader that runs for long sees what is archived later, and what was merged.
 func TestReadersSeeTheArchiveGrow(t *testing.T) {
 	t.Parallel()
@@ -587,37 +231,4 @@ func TestReadersSeeTheArchiveGrow(t *testing.T) {
 		require.Equal(t, want, all(t, l, 1))
 	}
 	require.Empty(t, said())
-}
-
-func TestAReadOfTheArchiveReturnsWhyItEnded(t *testing.T) {
-	t.Parallel()
-	s := newSources(t, 50)
-	s.archive(t, s.log)
-	l, said := s.reader(t, s.place)
-	errMine := errors.New("mine")
-	delivered := 0
-	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 50, func(events.Message) error {
-		if delivered++; delivered == 7 {
-			return errMine
-		}
-		return nil
-	}), errMine)
-	require.Equal(t, 7, delivered)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	err := l.ReadUntil(ctx, 1, 50, func(events.Message) error { cancel(); return nil })
-	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, ErrDisconnected)
-	require.NoError(t, l.ReadUntil(t.Context(), 3, 2, func(events.Message) error { return errMine }))
-	s.add(t, 51, 51) // it is not archived
-	err = l.ReadUntil(t.Context(), 1, 51, func(m events.Message) error {
-		if m.Seq == 5 {
-			stop(t, s.server, s.log)
-			wait.Until(t, func() bool { return !l.conn.IsConnected() })
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, ErrDisconnected)
-	require.Empty(t, said())
-	s.server, s.log = streamless(t, s.dir)
 }
