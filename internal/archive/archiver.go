@@ -77,6 +77,7 @@ type Archiver struct {
 	archive *Archive // nil until it was opened, and after an error
 	proven  bool     // see proveStore
 	unsafe  error    // the place cannot be used at all
+	agreed  Hash     // the chain's value after the newest message that is known to be that of the log
 
 	head    Head      // of the log, at the last look
 	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
@@ -164,7 +165,13 @@ func (a *Archiver) step(ctx context.Context) error {
 	if err := a.keepEnd(ctx, head); err != nil {
 		return err
 	}
-	for a.archive.next(head) <= head.Last {
+	for {
+		if err := a.agree(ctx); err != nil {
+			return err
+		}
+		if a.archive.next(head) > head.Last {
+			break
+		}
 		a.noteBegin()
 		if err := a.cut(ctx, head); err != nil {
 			return err
@@ -191,16 +198,33 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 	if err := opened.Contradiction(); err != nil {
 		return err
 	}
-	err = opened.compare(ctx, a.Source)
-	if isDamage(err) { // the archive goes on behind it
-		opened.faults, err = append(opened.faults, err), nil
-	}
-	a.sayDamage(ctx, opened.faults)
-	if err != nil {
+	if err := a.compareEnd(ctx, opened); err != nil {
 		return err
 	}
 	a.archive, a.bytes, a.waiting = opened, 0, time.Time{}
 	return a.tidy(ctx)
+}
+
+// compareEnd compares the end of an archive with the log. The archive goes on behind damage there.
+func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
+	err := opened.compare(ctx, a.Source)
+	if isDamage(err) {
+		opened.faults, err = append(opened.faults, err), nil
+	}
+	a.sayDamage(ctx, opened.faults)
+	if end := opened.end(); err == nil && end != nil {
+		a.agreed = end.After
+	}
+	return err
+}
+
+// agree compares the end of the archive with the log, if another archiver wrote it. That can be one of a copy of this
+// log, such as a restored machine has while the old one goes on.
+func (a *Archiver) agree(ctx context.Context) error {
+	if end := a.archive.end(); end == nil || end.After == a.agreed {
+		return nil
+	}
+	return a.compareEnd(ctx, a.archive)
 }
 
 // foundDamage takes what a merge has found. Nothing is merged any more: what is damaged stays as it is.
@@ -375,4 +399,5 @@ func (a *Archiver) add(info *Info) {
 		a.archive.origin = info.First
 	}
 	a.archive.segments = append(a.archive.segments, info)
+	a.agreed = info.After
 }
