@@ -112,19 +112,27 @@ func (s *Store) cut(tail *Tail) error {
 	}
 	defer block.Close()
 	if tail.Bytes > 0 {
-		copied, err := os.OpenFile(s.unconfirmed(tail.block), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		defer copied.Close()
-		if _, err := io.Copy(copied, io.NewSectionReader(block, int64(tail.Offset), int64(tail.Bytes))); err != nil {
-			return err
-		}
-		if err := copied.Sync(); err != nil {
+		if err := setAside(s.unconfirmed(tail.block), io.NewSectionReader(block, int64(tail.Offset), int64(tail.Bytes))); err != nil {
 			return err
 		}
 	}
 	return block.Truncate(int64(tail.Offset))
+}
+
+// setAside writes a new file durably. After an error there is none: on a full disk a start is tried again and again.
+func setAside(path string, from io.Reader) error {
+	copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(copied, from)
+	if err == nil {
+		err = copied.Sync()
+	}
+	if err = errors.Join(err, copied.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 func (s *Store) unconfirmed(block int) string {
