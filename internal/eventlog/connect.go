@@ -42,8 +42,9 @@ var (
 	ofCluster = limits{handshake: 2 * time.Second, silence: 3 * time.Second, request: 5 * time.Second}
 
 	// ofEmbedded are long, because there is no other server, the end of its process ends the connection at once, and on
-	// a busy machine a server that is slow would be taken for one that is gone.
-	ofEmbedded = limits{handshake: 20 * time.Second, silence: 20 * time.Second, request: 20 * time.Second}
+	// a busy machine a server that is slow would be taken for one that is gone. The handshake is short, because every
+	// call waits for it: where ingest is frozen, so does the end of the program, and the answer of readyz.
+	ofEmbedded = limits{handshake: 5 * time.Second, silence: 20 * time.Second, request: 20 * time.Second}
 )
 
 // Connect returns at once, also if the server cannot be reached yet.

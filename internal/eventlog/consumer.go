@@ -20,6 +20,10 @@ const (
 
 	// keepAliveInterval allows four more tries before the timeout on a busy machine.
 	keepAliveInterval = time.Second
+
+	// deleteTimeout is short, because a reader's end waits for it, and with it a projector's heartbeat. Without the
+	// answer the server deletes the consumer all the same.
+	deleteTimeout = 2 * time.Second
 )
 
 // errConsumerDeleted: the server has deleted the consumer, or the server that held it is gone.
@@ -58,7 +62,7 @@ func (l *Log) deleteConsumer(ctx context.Context, name string) {
 	if !l.conn.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.request)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
 	defer cancel()
 	_ = l.js.DeleteConsumer(ctx, l.name, name)
 }
