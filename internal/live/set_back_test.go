@@ -15,6 +15,17 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
+// undoSecondEvent sets the tables back to public.checkpoints, before e2 came.
+const undoSecondEvent = `
+		begin;
+		delete from portal.checkpoint;
+		insert into portal.checkpoint select * from public.checkpoints;
+		delete from portal.processed_event where event_id = 'e2';
+		delete from portal.payment where provider_payment_id = 'p2';
+		delete from portal.credit_ledger where user_id = 'u2';
+		delete from portal.credits where user_id = 'u2';
+		commit`
+
 // What a standby that was behind has not received is undone here by hand.
 func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	t.Parallel()
@@ -32,15 +43,7 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	w.WaitApplied(ctx, t)
 	require.NotContains(t, said.String(), "set back")
 
-	_, err = w.DB.Exec(ctx, `
-		begin;
-		delete from portal.checkpoint;
-		insert into portal.checkpoint select * from public.checkpoints;
-		delete from portal.processed_event where event_id = 'e2';
-		delete from portal.payment where provider_payment_id = 'p2';
-		delete from portal.credit_ledger where user_id = 'u2';
-		delete from portal.credits where user_id = 'u2';
-		commit`)
+	_, err = w.DB.Exec(ctx, undoSecondEvent)
 	require.NoError(t, err)
 	appendTo(ctx, t, w.Log.Log, fixture.Pack("e3", "p3", "u2", 1))
 	w.WaitApplied(ctx, t)
@@ -52,4 +55,24 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 		# TYPE payfold_projector_set_backs_total counter
 		payfold_projector_set_backs_total 1
 	`), "payfold_projector_set_backs_total"))
+}
+
+// A pooler, or a projector that was frozen meanwhile, hides from it that the database was replaced, and the shop sells
+// nothing for hours.
+func TestTablesThatWereSetBackAreFoldedAgainWithoutANewEvent(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database := w.OpenAs(ctx, t, "p1")
+	stop := world.Run(ctx, t, live.New(w.Config(t, database, fixture.AnyMode)), database)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	_, err := w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
+	require.NoError(t, err)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
+	w.WaitApplied(ctx, t)
+	_, err = w.DB.Exec(ctx, undoSecondEvent)
+	require.NoError(t, err)
+	w.WaitApplied(ctx, t)
+	require.EqualValues(t, 1, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u2'"))
+	require.NoError(t, stop())
 }
