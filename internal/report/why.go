@@ -60,7 +60,7 @@ func duplicatePayment(e projections.ProcessedEvent, related Related) string {
 		text = fmt.Sprintf("%s (seq %d) had claimed its payment before, so it grants nothing again.", name(p.EventID), p.StreamSeq)
 	}
 	if related.Wrote[e.EventID] != 0 {
-		text = strings.Replace(text, ", so it grants nothing again.", ", without a number of credits.", 1)
+		text = strings.Replace(text, ", so it grants nothing again.", ".", 1)
 	}
 	return text + " It filled in what the payment lacked." + granted(e, related)
 }
@@ -90,6 +90,8 @@ func applied(e projections.ProcessedEvent, related Related) string {
 		return reversed(e, p, related)
 	case !projections.IsClaim(e.EventType):
 		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
+	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
+		return merged(p) + granted(e, related)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
@@ -113,6 +115,21 @@ func applied(e projections.ProcessedEvent, related Related) string {
 		text += " It gave a licence."
 	}
 	return text + granted(e, related)
+}
+
+// startsSubscription reports whether the event is a checkout that claims nothing: it names the order of the payment and
+// not its transaction.
+func startsSubscription(e projections.ProcessedEvent, p projections.Payment) bool {
+	return e.EventType == "checkout.completed" && e.SubscriptionID != "" && e.ProviderPaymentID == p.OrderID
+}
+
+// merged explains what became of an event's payment. The rows do not prove whether the event had claimed it.
+func merged(p projections.Payment) string {
+	text := fmt.Sprintf("Payments %s and %s turned out to be one", name(p.MergedID), name(p.ProviderPaymentID))
+	if p.UserID == "" {
+		return text + ", which is not claimed yet."
+	}
+	return text + fmt.Sprintf(", which %s (seq %d) claimed for user %s.", name(p.EventID), p.StreamSeq, name(p.UserID))
 }
 
 // statusSetBy is the status that a lifecycle event set. The event's type names it, except

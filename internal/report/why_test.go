@@ -45,10 +45,18 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "applied"},
 			payment(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1"}),
 		},
+		"Payments o1 and p1 turned out to be one, which e2 (seq 2) claimed for user u1. It granted 7 credits.": {
+			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindOneTime, Outcome: "applied"},
+			reversal(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1", MergedID: "o1", OrderID: "o1"}, projections.Reversal{}, 7),
+		},
+		"Payments o1 and p1 turned out to be one, which is not claimed yet.": {
+			projections.ProcessedEvent{EventType: "subscription.paid", Kind: projections.KindSubscription, Outcome: "applied"},
+			payment(projections.Payment{EventID: "e2", MergedID: "o1", OrderID: "o1"}),
+		},
 		"It set the subscription to the status that it named.": {
 			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, Related{},
 		},
-		"e2 (seq 2) had claimed its payment before, without a number of credits. It filled in what the payment lacked. It granted 7 credits.": {
+		"e2 (seq 2) had claimed its payment before. It filled in what the payment lacked. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "duplicate_payment"},
 			reversal(projections.Payment{EventID: "e2", StreamSeq: 2, UserID: "u1"}, projections.Reversal{}, 7),
 		},
