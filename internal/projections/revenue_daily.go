@@ -19,7 +19,7 @@ type RevenueDay struct {
 	Refunded       int64     `db:"refunded"`
 	Net            int64     `db:"net"`
 	RejectedEvents int64     `db:"rejected_events"` // rejected events that say that a payment arrived
-	Rejected       int64     `db:"rejected"`        // their money
+	Rejected       int64     `db:"rejected"`        // the money they name; Gross can have it, too
 }
 
 type revenueKey struct {

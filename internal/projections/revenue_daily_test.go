@@ -56,6 +56,23 @@ func TestRevenueDoesNotDependOnTheOrderOfArrival(t *testing.T) {
 	}
 }
 
+// What a rejected event names can be in the gross, too: only the user is missing, or another event is used.
+func TestTheMoneyOfARejectedEventIsNotBesideTheGross(t *testing.T) {
+	t.Parallel()
+	pack := func(id, user string) string {
+		return at(0, checkout(id, `"provider_payment_id":"t1","amount_paid":1000,"currency":"EUR","metadata":{"kind":"one_time","credits":10`+user+`}`))
+	}
+	for _, log := range [][]string{
+		{pack("e1", ``)},
+		{pack("e1", ``), pack("e2", `,"user_id":"u1"`)},
+		{pack("e1", `,"user_id":"u1"`), pack("e2", `,"user_id":"u2"`)},
+	} {
+		s := foldInto(t, NewState(), Rules{Mode: ModeAny, Extras: []string{"revenue_daily"}}, log...)
+		require.Equal(t, []string{"2026-01-02 EUR one_time: 1 paid 1000, refunded 0"}, revenueIn(s), log)
+		require.EqualValues(t, 1000, s.Revenue.Rows()[0].Rejected, log)
+	}
+}
+
 // refundsIn lists the refunds of a log.
 func refundsIn(log []string) []string {
 	return slices.DeleteFunc(slices.Clone(log), func(body string) bool { return !strings.Contains(body, "refund.created") })

@@ -18,10 +18,8 @@ import (
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
 // its own day and a reversal on its own.
 //
-// Payments and Gross are those of table revenue_daily. Refunded is, too, if the payment was known
-// when it was reversed. Otherwise the table has the day, currency and kind as they were known
-// then, and RevenueDay as they are known now. The sum of all days is the same. The table's columns
-// of rejected events are not here: the amounts of these events are only in the log.
+// All sums are those of table revenue_daily, but none wraps. The table's columns of rejected events are not here: the
+// amounts of these events are only in the log.
 type RevenueDay struct {
 	Day      time.Time `json:"day"` // its start, UTC
 	Currency string    `json:"currency"`
