@@ -1,5 +1,7 @@
 -- evicts expired members: those without a heartbeat for the duration of a lease ($3), or
 -- for three heartbeats ($4) where they have no session. Their leases are free at once.
+-- After a fail-over, the clock of the server may be behind that of the one before. So a member
+-- without a session is evicted, too, if its heartbeat is of the future.
 -- Ending their sessions releases the rows of transactions that a frozen member left open.
 with evicted as (
   delete from payfold.member
@@ -8,7 +10,7 @@ with evicted as (
     from payfold.member m
     where m.owner <> $1
       and (m.last_seen < clock_timestamp() - $3::interval
-           or m.last_seen < clock_timestamp() - 3 * $4::interval
+           or (m.last_seen < clock_timestamp() - 3 * $4::interval or m.last_seen > clock_timestamp() + $3::interval)
               and not exists (select from pg_stat_activity a
                               where a.datname = current_database() and a.application_name = $2::text || m.owner))
     order by m.owner

@@ -113,10 +113,12 @@ func TestASilentMemberIsEvictedAndItsSessionsEnd(t *testing.T) {
 		connected bool
 		evicted   bool
 	}{
-		"silent for less than three heartbeats":        {-time.Minute, false, false}, // however slow the machine is
-		"silent, and no session of it is left":         {4 * time.Second, false, true},
-		"silent, but its sessions are there":           {4 * time.Second, true, false},
-		"silent for a lease's time, frozen, connected": {time.Minute + time.Second, true, true},
+		"silent for less than three heartbeats":                   {-time.Minute, false, false}, // however slow the machine is
+		"silent, and no session of it is left":                    {4 * time.Second, false, true},
+		"silent, but its sessions are there":                      {4 * time.Second, true, false},
+		"of a clock that was ahead, and no session of it is left": {-2 * time.Minute, false, true},
+		"of a clock that was ahead, but its sessions are there":   {-2 * time.Minute, true, false},
+		"silent for a lease's time, frozen, connected":            {time.Minute + time.Second, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
