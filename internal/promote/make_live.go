@@ -74,6 +74,9 @@ func exchange(ctx context.Context, s *store.Store, tx pgx.Tx, p terms) error {
 	if err := catchUp(ctx, s, tx, p.CatchUp); err != nil {
 		return err
 	}
+	if err := checkQuarantined(ctx, s, tx, foldedBefore); err != nil {
+		return err
+	}
 	// A rebuild whose transaction is open meanwhile would write into both schemas.
 	if _, err := tx.Exec(ctx, "lock table "+store.Qualified(s.Schema(), "checkpoint")+" in exclusive mode"); err != nil {
 		return fmt.Errorf("wait for other work on schema %s: %w", s.Schema(), err)

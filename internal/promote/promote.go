@@ -46,6 +46,9 @@ func (p *Promotion) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkQuarantined(ctx, p.Store, p.Store.Pool(), foldedBefore, releasedSince); err != nil {
+		return err
+	}
 	return p.checkLive(ctx, info)
 }
 

@@ -75,6 +75,35 @@ func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	return nil
 }
 
+// foldedBefore selects the events that the candidate $1 has folded and that were quarantined later. The index of
+// stream_seq finds them.
+const foldedBefore = `select e.stream_seq from payfold.poison join payfold.schema_state using (log_id) join %[1]s e using (stream_seq)
+	where schema_name = $1 and e.reason is distinct from 'internal'`
+
+// releasedSince selects the events that the candidate has rejected and that are not quarantined any more. It reads the
+// whole table.
+const releasedSince = `select e.stream_seq from %[1]s e left join payfold.poison using (stream_seq)
+	where e.outcome = 'rejected' and e.reason = 'internal' and payfold.poison.stream_seq is null`
+
+// checkQuarantined refuses a candidate that has other quarantined events than a fold of the log has now: that would give
+// or take money without an event. The previous tables may go back as they are.
+func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, parts ...string) error {
+	if s.Schema() == store.PreviousSchema {
+		return nil
+	}
+	var events, first int64
+	found := fmt.Sprintf(strings.Join(parts, " union all "), store.Qualified(s.Schema(), "processed_event"))
+	err := q.QueryRow(ctx, "select count(*), coalesce(min(stream_seq), 0) from ("+found+") found", s.Schema()).Scan(&events, &first)
+	if err != nil {
+		return fmt.Errorf("compare the quarantined events: %w", err)
+	}
+	if events > 0 {
+		return fmt.Errorf("%w: events were quarantined or released after %s had folded them, the first of %d at seq %d; run: projector drop %[2]s, then projector rebuild --promote",
+			ErrNotPromoted, s.Schema(), events, first)
+	}
+	return nil
+}
+
 // checkObjects refuses a promotion if objects that are not payfold's depend on the tables.
 // After it, objects that depend on the live tables would still depend on the same tables, which
 // are not live any more. Objects that depend on the previous tables would be dropped.
