@@ -18,7 +18,7 @@ var waitingSQL string
 var listWaitingSQL string
 
 // Waiting counts the payments that are paid and not granted, because no event has named
-// their user yet.
+// their user yet. A payment of which nothing is left after its refunds does not wait.
 type Waiting struct {
 	Payments int64      `json:"payments"`
 	Since    *time.Time `json:"oldest_occurred_at"` // of the oldest payment, by the provider's time; nil where none waits
