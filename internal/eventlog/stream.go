@@ -73,7 +73,7 @@ func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConf
 		{"replicas", strconv.Itoa(want.Replicas), strconv.Itoa(have.Replicas)},
 		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[metaPartitions]},
 		{"duplicate_window", want.DuplicateWindow.String(), have.Duplicates.String()},
-		{"trimmable", strconv.FormatBool(want.Trimmable), strconv.FormatBool(have.Metadata[metaTrimmable] != "")},
+		{"log_keep_is_set", strconv.FormatBool(want.Trimmable), strconv.FormatBool(have.Metadata[metaTrimmable] != "")},
 	} {
 		if d.want != d.have {
 			logger.WarnContext(ctx, "the stream differs from the configuration and stays as it is",

@@ -66,7 +66,7 @@ func (s *Server) run(ctx context.Context) error {
 	defer lock.Close()
 	owner, err := lock.TryLock()
 	if err == nil && !owner {
-		s.logger.InfoContext(ctx, "another process runs the private postgres, waiting", "data_dir", dir)
+		s.logger.InfoContext(ctx, "another process runs the private postgres; this one starts it again if that process ends", "data_dir", dir)
 		_, err = lock.TryLockContext(ctx, lockInterval)
 	}
 	if err != nil {
