@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -56,11 +57,46 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 	if err := advance.Quarantined.Record(ctx, tx, advance.LogID, inBatch); err != nil {
 		return nil, err
 	}
+	batch, err := withoutKnownMarks(ctx, tx, batch)
+	if err != nil {
+		return nil, err
+	}
+	if len(batch) == 0 {
+		*result = Result{}
+		return &pgx.Batch{}, nil
+	}
 	state, err := tables.Load(ctx, tx, s.Schema(), batch)
 	if err != nil {
 		return nil, err
 	}
 	return fold(s, rules, state, batch, result)
+}
+
+// withoutKnownMarks returns the events without the marks (events.Lost) of messages that the tables
+// have. A lost message can have been applied although the partition of its mark stood before it: an
+// idle partition stands where its checkpoint was last moved.
+func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]events.Event, error) {
+	var marks []int64
+	for i := range batch {
+		if batch[i].Type == events.LostType {
+			marks = append(marks, int64(batch[i].Seq))
+		}
+	}
+	if len(marks) == 0 {
+		return batch, nil
+	}
+	rows, err := tx.Query(ctx, `select stream_seq from processed_event where stream_seq = any($1)
+		union all select stream_seq from duplicate_event where stream_seq = any($1)`, marks)
+	if err != nil {
+		return nil, fmt.Errorf("look for lost messages in the tables: %w", err)
+	}
+	known, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("look for lost messages in the tables: %w", err)
+	}
+	return slices.DeleteFunc(slices.Clone(batch), func(e events.Event) bool {
+		return e.Type == events.LostType && slices.Contains(known, int64(e.Seq))
+	}), nil
 }
 
 // fold returns the statements that write what the events change. The result is complete when they

@@ -37,6 +37,33 @@ func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
 	require.Equal(t, store.Checkpoint{Partition: 1, LogID: "log-1"}, checkpoints[1])
 }
 
+// A restored log has a mark for each lost message. The mark of a message that was applied can be in a
+// partition that stood before it.
+func TestAMarkOfAnAppliedMessageIsPassedOver(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	applied := []events.Event{
+		fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 200)),
+		fixture.Event(t, 2, fixture.Pack("e1", "p1", "u1", 200)),
+	}
+	_, err := live.Apply(ctx, s, fixture.AnyMode, applied, store.Advance{LogID: "log-1", From: fixture.From(2, 0), To: 2})
+	require.NoError(t, err)
+
+	mark := func(seq uint64) events.Event {
+		_, body := events.Lost(seq)
+		return fixture.Event(t, seq, string(body))
+	}
+	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{mark(1), mark(2)}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
+	require.NoError(t, err)
+	again := fixture.Event(t, 4, fixture.Pack("e2", "p2", "u1", 50))
+	result, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{mark(2), mark(3), again}, store.Advance{LogID: "log-1", From: fixture.From(1, 0), To: 4})
+	require.NoError(t, err)
+	require.Len(t, result.Events, 2)
+	require.Equal(t, int64(250), fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
+	require.Equal(t, int64(1), fixture.Number(ctx, t, s, "select count(*) from processed_event where event_id = 'lost:3' and stream_seq = 3"))
+	require.Equal(t, int64(3), fixture.Number(ctx, t, s, "select count(*) from processed_event"))
+}
+
 func TestAZombieChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
