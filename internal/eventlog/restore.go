@@ -58,7 +58,7 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 	have := stream.CachedInfo()
 	switch begun := have.Config.Metadata; {
 	case begun[metaRestoring] == "":
-		return nil, fmt.Errorf("%w: stream %s, log %s", ErrNotEmpty, config.Name, begun[metaLogID])
+		return nil, fmt.Errorf("%w: stream %s, log %s; to restore one here, stop ingest and move this one away first", ErrNotEmpty, config.Name, begun[metaLogID])
 	case begun[metaLogID] != config.LogID:
 		return nil, fmt.Errorf("%w: stream %s, into which log %s is being restored", ErrNotEmpty, config.Name, begun[metaLogID])
 	case (begun[metaTrimmable] != "") != config.Trimmable:
