@@ -12,7 +12,7 @@ import (
 )
 
 // ErrFoldID means that the tables were folded under other rules. Nothing was written.
-var ErrFoldID = errors.New("the tables belong to another fold id; run: projector rebuild --promote")
+var ErrFoldID = errors.New("the tables belong to another fold id; start the build, catalogue and mode that they were made with, or make them again with those of this program: projector rebuild --promote")
 
 // CurrentTables returns the tables that have the schema's name now, or the error of
 // CheckRules, or ErrNotPrepared.
