@@ -59,6 +59,8 @@ func (s Settings) Place() (Place, error) {
 	switch scheme, rest, found := strings.Cut(s.URL, "://"); {
 	case s.URL == "" || s.URL == None:
 		return nil, errors.New("there is no archive")
+	case !found && strings.HasPrefix(strings.ToLower(s.URL), "s3:"): // a mistyped s3://, not a folder on this disk
+		return nil, fmt.Errorf("%q is not s3://bucket/prefix", s.URL)
 	case !found:
 		return &Folder{Root: s.URL}, nil
 	case scheme == "file":

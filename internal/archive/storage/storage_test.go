@@ -45,6 +45,7 @@ func TestSettingsOfAPlace(t *testing.T) {
 		{URL: "none"},
 		{URL: "gs://bucket"},
 		{URL: "s3://"},
+		{URL: "s3:/bucket/prefix"},
 		{URL: "s3://key:secret@bucket"},
 		{URL: "s3://b", S3Endpoint: "localhost:9000"},
 		{URL: "s3://b", S3Endpoint: "https://host/path"},
