@@ -26,6 +26,9 @@ func (c *checkCommand) Check(faults *cli.Faults) {
 	if c.NATSURL != "" && (!c.Archive || c.Salvage != "") {
 		faults.Addf("NATS_URL is set: a check reads the files of the embedded log; the servers of a cluster check their own files. Only --archive works with a cluster")
 	}
+	if c.Full && !c.Archive {
+		faults.Addf("--full needs --archive")
+	}
 	if !c.Archive {
 		return
 	}

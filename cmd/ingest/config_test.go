@@ -35,3 +35,20 @@ func TestAMissingKeyIsNamedWithItsVariableAndWhatMakesIt(t *testing.T) {
 	err := command.Run(t.Context(), cli.Streams{})
 	require.EqualError(t, err, "CHECKPOINT_KEY_FILE: there is no file "+command.KeyFile+"; ingest checkpoint --new-key NAME makes it, with a new key")
 }
+
+func TestAFlagThatNeedsAnotherIsRefusedWithoutIt(t *testing.T) {
+	t.Parallel()
+	for fault, args := range map[string][]string{
+		"--full needs --archive":       {"check", "--full"},
+		"--scratch needs --check":      {"restore", "--from=/archive", "--scratch=/scratch"},
+		"--metrics-file needs --check": {"restore", "--from=/archive", "--metrics-file=/metrics"},
+	} {
+		var grammar struct {
+			Check   checkCommand   `cmd:""`
+			Restore restoreCommand `cmd:""`
+		}
+		var out bytes.Buffer
+		_, err := cli.Parse(&grammar, "ingest", "", append(args, "--data-dir="+t.TempDir()), &out, &out)
+		require.EqualError(t, err, fault)
+	}
+}

@@ -92,7 +92,7 @@ func (p *Promotion) catchUp(ctx context.Context, head uint64) error {
 		return err
 	}
 	if head > info.Last && !p.AcceptLogLoss {
-		return fmt.Errorf("%w: the log ends at seq %d, the live tables hold seq %d; --accept-log-loss gives up what the log has lost",
+		return fmt.Errorf("%w: the log ends at seq %d, the live tables hold seq %d; projector promote --accept-log-loss gives up what the log has lost",
 			ErrNotPromoted, info.Last, head)
 	}
 	return p.Rebuild.Run(ctx, min(head, info.Last))
@@ -106,7 +106,7 @@ func (p *Promotion) checkLive(ctx context.Context, info eventlog.Info) error {
 	}
 	_, err := identity.Check(ctx, p.Log, p.Live, info)
 	if errors.Is(err, identity.ErrLogLost) {
-		return fmt.Errorf("%w: of the live tables: %w; --accept-log-loss gives up what the log has lost", ErrNotPromoted, err)
+		return fmt.Errorf("%w: of the live tables: %w; projector promote --accept-log-loss gives up what the log has lost", ErrNotPromoted, err)
 	}
 	return err
 }

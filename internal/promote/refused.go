@@ -40,7 +40,7 @@ func (p terms) fit(candidate, live store.Schema) error {
 		return fmt.Errorf("%w: %s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
 			ErrNotPromoted, candidate.Name, candidate.FoldID, p.FoldID)
 	case candidate.LogID != live.LogID && !p.AcceptLogLoss:
-		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; --accept-log-loss gives up what only that one had",
+		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; projector promote --accept-log-loss gives up what only that one had",
 			ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
 	}
 	return nil
@@ -55,7 +55,7 @@ func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64
 		return fmt.Errorf("compare the beginnings: %w", err)
 	}
 	if lacking {
-		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold earlier messages; --accept-log-loss gives these up", ErrNotPromoted, first)
+		return fmt.Errorf("%w: the log begins at seq %d and the live tables hold earlier messages; projector promote --accept-log-loss gives these up", ErrNotPromoted, first)
 	}
 	return nil
 }
