@@ -156,7 +156,7 @@ func reversed(e projections.ProcessedEvent, p projections.Payment, related Relat
 	case r.Amount == nil:
 		what += " is of the whole payment."
 	case r.Cumulative:
-		what += fmt.Sprintf(" raises the total that is taken back to %d%s.", *r.Amount, ofPaid(r.Paid))
+		what += fmt.Sprintf(" says that the total taken back is %d%s.", *r.Amount, ofPaid(r.Paid))
 	default:
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}

@@ -67,7 +67,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			projections.ProcessedEvent{EventType: "refund.created", Outcome: "applied"},
 			reversal(claimed, projections.Reversal{Cause: "refund", Amount: &amount, Paid: &paid}, 0),
 		},
-		"The chargeback raises the total that is taken back to 100. It took back 1 credit.": {
+		"The chargeback says that the total taken back is 100. It took back 1 credit.": {
 			projections.ProcessedEvent{EventType: "dispute.created", Outcome: "applied"},
 			reversal(claimed, projections.Reversal{Cause: "chargeback", Amount: &amount, Cumulative: true}, -1),
 		},
