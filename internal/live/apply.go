@@ -74,7 +74,8 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 
 // withoutKnownMarks returns the events without the marks (events.Lost) of messages that the tables
 // have. A lost message can have been applied although the partition of its mark stood before it: an
-// idle partition stands where its checkpoint was last moved.
+// idle partition stands where its checkpoint was last moved. A backlog meets no such mark, because all
+// its partitions stand at one position.
 func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]events.Event, error) {
 	var marks []int64
 	for i := range batch {
