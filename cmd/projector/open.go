@@ -48,14 +48,20 @@ type sources struct {
 // logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run waits for ever.
 const logTimeout = 30 * time.Second
 
+// sayAfter is how long a command waits without a word.
+const sayAfter = 10 * time.Second
+
 // withLog calls work when the database and the log answer. The database is asked first: where it is
 // away, that is often known at once, and nobody has to wait for the log.
-func withLog(work func(context.Context, sources) error) func(context.Context, sources) error {
+func withLog(logger *slog.Logger, work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
 		if err := s.store.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
-		if _, err := s.log.AwaitInfo(ctx, logTimeout); err != nil {
+		late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
+		_, err := s.log.AwaitInfo(ctx, logTimeout)
+		late.Stop()
+		if err != nil {
 			return err
 		}
 		return work(ctx, s)
@@ -90,7 +96,7 @@ func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slo
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
 			return err
 		}
-		return withLog(work)(ctx, s)
+		return withLog(logger, work)(ctx, s)
 	})
 }
 

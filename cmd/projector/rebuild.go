@@ -50,7 +50,7 @@ func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZe
 // Run builds the tables, and promotes them if that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(func(ctx context.Context, s sources) error {
+	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		inBackground()
 		progress := report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
 		fold := s.rebuild(c.rules, progress, logger)

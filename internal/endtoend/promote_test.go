@@ -40,6 +40,12 @@ func TestACommandWithoutADatabaseSaysSoBeforeItWaitsForTheLog(t *testing.T) {
 	}
 }
 
+func TestACommandThatWaitsForTheLogSaysSo(t *testing.T) {
+	t.Parallel()
+	p := testenv.Start(t, "projector", []string{"DATA_DIR=" + t.TempDir(), "DATABASE_URL=" + testenv.Database(t)}, "rebuild")
+	p.WaitFor(t, "the log does not answer yet")
+}
+
 func TestARepeatedPromotionReportsTheFirstOne(t *testing.T) {
 	t.Parallel()
 	w := setupCandidate(t)
