@@ -53,13 +53,14 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)
 	}
+	name := "LISTEN_ADDR"
 	switch {
 	case c.ListenAddr == "" && c.Port == "":
 		c.ListenAddr = ":8080"
 	case c.ListenAddr == "":
-		c.ListenAddr = ":" + c.Port
+		name, c.ListenAddr = "PORT", ":"+c.Port
 	}
-	cli.CheckAddress("LISTEN_ADDR", c.ListenAddr, faults)
+	cli.CheckAddress(name, c.ListenAddr, faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.EmbeddedAddr != "" {
 		cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)

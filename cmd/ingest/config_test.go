@@ -36,6 +36,16 @@ func TestAMissingKeyIsNamedWithItsVariableAndWhatMakesIt(t *testing.T) {
 	require.EqualError(t, err, "CHECKPOINT_KEY_FILE: there is no file "+command.KeyFile+"; ingest checkpoint --new-key NAME makes it, with a new key")
 }
 
+func TestAPortThatIsNoneIsNamedWithItsVariable(t *testing.T) {
+	t.Parallel()
+	var grammar struct {
+		Serve serveCommand `cmd:"" default:"withargs"`
+	}
+	var out bytes.Buffer
+	_, err := cli.Parse(&grammar, "ingest", "", []string{"--provider-webhook-secret=whsec_0123456789abcdef", "--port=x"}, &out, &out)
+	require.EqualError(t, err, `PORT: ":x" is not host:port`)
+}
+
 func TestAFlagThatNeedsAnotherIsRefusedWithoutIt(t *testing.T) {
 	t.Parallel()
 	for fault, args := range map[string][]string{

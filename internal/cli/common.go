@@ -77,9 +77,13 @@ func (c *Common) logger(w io.Writer, level string) *slog.Logger {
 	return logger
 }
 
-// CheckAddress adds a fault if address is not host:port.
+// CheckAddress adds a fault if address is not host:port, where the port is a number or the name of a service.
 func CheckAddress(name, address string, faults *Faults) {
-	if _, _, err := net.SplitHostPort(address); err != nil {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
 		faults.Addf("%s: %q is not host:port", name, address)
 	}
 }

@@ -38,12 +38,13 @@ func TestAnAddressIsHostAndPort(t *testing.T) {
 	var out bytes.Buffer
 	_, err := cli.Parse(&grammar, "program", "", []string{":8080", "127.0.0.1:0", "[::1]:80", "host:http"}, &out, &out)
 	require.NoError(t, err)
-	_, err = cli.Parse(&grammar, "program", "", []string{"8080", "host", "::1:80", ""}, &out, &out)
+	_, err = cli.Parse(&grammar, "program", "", []string{"8080", "host", "::1:80", "", "host:port"}, &out, &out)
 	require.Equal(t, strings.Join([]string{
 		`LISTEN_ADDR: "8080" is not host:port`,
 		`LISTEN_ADDR: "host" is not host:port`,
 		`LISTEN_ADDR: "::1:80" is not host:port`,
 		`LISTEN_ADDR: "" is not host:port`,
+		`LISTEN_ADDR: "host:port" is not host:port`,
 	}, "\n"), err.Error())
 }
 
