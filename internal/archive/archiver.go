@@ -218,15 +218,6 @@ func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
 	return err
 }
 
-// agree compares the end of the archive with the log, if another archiver wrote it. That can be one of a copy of this
-// log, such as a restored machine has while the old one goes on.
-func (a *Archiver) agree(ctx context.Context) error {
-	if end := a.archive.end(); end == nil || end.After == a.agreed {
-		return nil
-	}
-	return a.compareEnd(ctx, a.archive)
-}
-
 // foundDamage takes what a merge has found. Nothing is merged any more: what is damaged stays as it is.
 func (a *Archiver) foundDamage(ctx context.Context, damage error) {
 	a.archive.faults = append(a.archive.faults, damage)

@@ -71,3 +71,12 @@ func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) er
 	a.add(info)
 	return nil
 }
+
+// agree compares the end of the archive with the log, if another archiver wrote it. That can be one of a copy of this
+// log, such as a restored machine has while the old one goes on.
+func (a *Archiver) agree(ctx context.Context) error {
+	if end := a.archive.end(); end == nil || end.After == a.agreed {
+		return nil
+	}
+	return a.compareEnd(ctx, a.archive)
+}
