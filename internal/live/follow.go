@@ -120,7 +120,7 @@ func (f *follower) apply(ctx context.Context) error {
 			err = f.applyNext(ctx, f.collect(m))
 		case <-ticker.C:
 			if f.writing == nil {
-				err = f.applyIdle(ctx)
+				err = f.applyBatch(ctx, f.withDropped(nil))
 			}
 		}
 		if err != nil {
@@ -186,34 +186,6 @@ func (f *follower) withDropped(batch []message) []message {
 	return batch
 }
 
-// applyIdle moves the checkpoints of partitions without messages. Where none has to move, no
-// transaction would find out that the database has lost commits. So it looks for that.
-func (f *follower) applyIdle(ctx context.Context) error {
-	batch := f.withDropped(nil)
-	for _, position := range f.at {
-		if len(batch) > 0 || position < f.delivered {
-			return f.applyBatch(ctx, batch)
-		}
-	}
-	return f.compare(ctx)
-}
-
-// compare returns store.ErrFenced where a checkpoint of the share is not where this projector has moved it.
-func (f *follower) compare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	now, err := f.projector.Store.Positions(ctx)
-	if err != nil {
-		return err
-	}
-	for partition, position := range f.at {
-		if now[partition] != position {
-			return store.ErrFenced
-		}
-	}
-	return nil
-}
-
 // applyBatch applies the messages of the share and drops the others. A batch that the
 // database refuses is halved until the event at fault is found. That event is quarantined
 // and rejected; the others are applied.
@@ -264,6 +236,11 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 			}
 		}
 	}
+	if len(from) == 0 && sweep { // no transaction finds out whether the database has lost commits
+		if err := f.compare(ctx); err != nil {
+			return err
+		}
+	}
 	if len(from) > 0 {
 		result, err := Apply(ctx, p.Store, p.Rules, decoded(fresh), store.Advance{
 			LogID: f.logID, From: from, To: delivered, Digest: digest, Quarantined: p.quarantine.Pending,
@@ -285,6 +262,22 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 	f.delivered, f.digest = delivered, digest
 	if sweep {
 		f.advancedAll = began
+	}
+	return nil
+}
+
+// compare returns store.ErrFenced where a checkpoint of the share is not where this projector has moved it.
+func (f *follower) compare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	now, err := f.projector.Store.Positions(ctx)
+	if err != nil {
+		return err
+	}
+	for partition, position := range f.at {
+		if now[partition] != position {
+			return store.ErrFenced
+		}
 	}
 	return nil
 }
