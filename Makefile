@@ -14,9 +14,10 @@ build: ## bin/ingest and bin/projector
 run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
 	@exec deploy/run.sh
 
+# go vet is a part of make lint.
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	deploy/in-memory.sh go test -race -shuffle=on -p "$$(getconf _NPROCESSORS_ONLN)" -parallel 4 -timeout 30m ./...
+	deploy/in-memory.sh go test -race -vet=off -shuffle=on -p "$$(getconf _NPROCESSORS_ONLN)" -parallel 4 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
 

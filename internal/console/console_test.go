@@ -23,7 +23,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 
 // everybody may look.
 type everybody struct{}

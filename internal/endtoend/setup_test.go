@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := testenv.RunWithPostgres(testenv.QuickLogins(m))
+	code := testenv.RunWithPostgres(m)
 	testenv.RemovePrograms()
 	os.Exit(code)
 }

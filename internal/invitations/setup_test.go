@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
-	os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(checked{m})))
+	os.Exit(testenv.RunWithPostgres(checked{m}))
 }
 
 // checked fails where goroutines outlive the tests.

@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 
 // meter is a Meter that runs.
 type meter struct {

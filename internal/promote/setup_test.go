@@ -7,4 +7,4 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }

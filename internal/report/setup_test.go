@@ -21,7 +21,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(testenv.QuickLogins(m))) }
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 
 var anyMode = projections.Rules{Mode: projections.ModeAny}
 

@@ -8,40 +8,17 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// QuickLogins returns m with quick password checks: the server hashes passwords with one
-// iteration instead of 4096. With the race detector each iteration is so slow that
-// programs would spend more time on logins than on their work. Password and protocol stay
-// the same.
-func QuickLogins(m interface{ Run() int }) interface{ Run() int } { return quick{m} }
-
-type quick struct{ tests interface{ Run() int } }
-
-func (q quick) Run() int {
-	if err := storeVerifier(); err != nil {
-		return fail(err)
-	}
-	return q.tests.Run()
-}
-
-func storeVerifier() error {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
-	defer cancel()
-	connection, err := pgx.Connect(ctx, serverDSN)
+// makeLoginsQuick stores a hash of the password that has one iteration instead of 4,096. With the
+// race detector each iteration is so slow that tests would spend more time on logins than on
+// their work. Password and protocol stay the same.
+func makeLoginsQuick(ctx context.Context) error {
+	verifier, err := verifierOf(admin.Config().Password)
 	if err != nil {
 		return err
 	}
-	defer connection.Close(ctx)
-	verifier, err := verifierOf(connection.Config().Password)
-	if err != nil {
-		return err
-	}
-	_, err = connection.Exec(ctx, "alter role current_user password '"+verifier+"'")
+	_, err = admin.Exec(ctx, "alter role current_user password '"+verifier+"'")
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,10 +15,13 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-var (
-	serverDSN string
-	databases atomic.Int64
-)
+// admin is the connection of a superuser to the server of this package.
+var admin struct {
+	sync.Mutex
+	*pgx.Conn
+}
+
+var databases atomic.Int64
 
 // RunWithPostgres is the body of a TestMain. It starts a private server for the package,
 // runs the tests, stops the server and returns the exit code. Without PostgreSQL on the
@@ -48,14 +52,18 @@ func RunWithPostgres(m interface{ Run() int }) int {
 		stop()
 		<-ended
 	}()
-	if serverDSN, err = server.Ready(ready); err != nil {
-		return fail(err)
-	}
-	config, err := pgx.ParseConfig(serverDSN)
+	dsn, err := server.Ready(ready)
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(config.Host) // the server leaves the folder of its socket
+	if admin.Conn, err = pgx.Connect(ready, dsn); err != nil {
+		return fail(err)
+	}
+	defer admin.Close(ctx)
+	defer os.RemoveAll(admin.Config().Host) // the server leaves the folder of its socket
+	if err := makeLoginsQuick(ready); err != nil {
+		return fail(err)
+	}
 	return m.Run()
 }
 
@@ -68,12 +76,11 @@ func fail(err error) int {
 // drops it.
 func Database(t testing.TB) string {
 	t.Helper()
-	require.NotEmpty(t, serverDSN, "this package's TestMain must call testenv.RunWithPostgres")
+	require.NotNil(t, admin.Conn, "this package's TestMain must call testenv.RunWithPostgres")
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	execute(t, "create database "+name)
 	t.Cleanup(func() { execute(t, "drop database "+name+" with (force)") })
-	config, err := pgx.ParseConfig(serverDSN)
-	require.NoError(t, err)
+	config := admin.Config()
 	return fmt.Sprintf("host=%s port=%d user=%s password=%s dbname=%s options='-c search_path=portal'",
 		config.Host, config.Port, config.User, config.Password, name)
 }
@@ -82,9 +89,8 @@ func execute(t testing.TB, sql string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
-	connection, err := pgx.Connect(ctx, serverDSN)
-	require.NoError(t, err)
-	defer connection.Close(ctx)
-	_, err = connection.Exec(ctx, sql)
+	admin.Lock()
+	defer admin.Unlock()
+	_, err := admin.Exec(ctx, sql)
 	require.NoError(t, err)
 }

@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Repository is a folder with sources and documents.
 type Repository struct {
 	files     map[string]string // by path; the content of text files
 	documents []document
+	index     func() *index // what makeIndex returns; made once
 }
 
 // document is one Markdown file.
@@ -41,6 +43,7 @@ type place struct{ where, text string }
 // Open reads the repository in root.
 func Open(root string) (*Repository, error) {
 	r := &Repository{files: map[string]string{}}
+	r.index = sync.OnceValue(r.makeIndex)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,16 +12,19 @@ import (
 	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
+// payfold is this repository.
+var payfold = sync.OnceValues(func() (*docs.Repository, error) { return docs.Open("../../..") })
+
 func TestTheDocumentsNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
-	repository, err := docs.Open("../../..")
+	repository, err := payfold()
 	require.NoError(t, err)
 	require.Empty(t, repository.Faults())
 }
 
 func TestTheTableOfPackagesMatchesTheImports(t *testing.T) {
 	t.Parallel()
-	repository, err := docs.Open("../../..")
+	repository, err := payfold()
 	require.NoError(t, err)
 	require.Empty(t, repository.ArrowFaults())
 }

@@ -71,7 +71,7 @@ type index struct {
 	deployWords                              map[string]bool
 }
 
-func (r *Repository) index() *index {
+func (r *Repository) makeIndex() *index {
 	x := &index{
 		r: r, attributes: map[string]bool{}, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
 		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},

@@ -10,7 +10,7 @@ import (
 
 func TestEachAlertHasItsSectionOfTheRunbookAndKnownMetrics(t *testing.T) {
 	t.Parallel()
-	repository, err := docs.Open("../../..")
+	repository, err := payfold()
 	require.NoError(t, err)
 	require.Empty(t, repository.RunbookFaults())
 }

@@ -10,7 +10,7 @@ import (
 
 func TestTheWorkflowsCallWhatExists(t *testing.T) {
 	t.Parallel()
-	repository, err := docs.Open("../../..")
+	repository, err := payfold()
 	require.NoError(t, err)
 	require.Empty(t, repository.WorkflowFaults())
 }
