@@ -96,13 +96,13 @@ func TestALostSessionIsReplaced(t *testing.T) {
 
 func TestTheInviterWaitsForTheTables(t *testing.T) {
 	t.Parallel()
-	clock := testenv.NewClock()
-	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
+	w := newWorld(t, testenv.Database(t))
 	var log testenv.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	running(t, r)
-	w.project(t)
+	createTables(t, w.dsn)
+	w.connect(t)
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
 	require.NotContains(t, log.String(), "level=WARN")

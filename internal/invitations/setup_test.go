@@ -62,18 +62,27 @@ type world struct {
 
 func setup(t *testing.T) *world {
 	t.Helper()
-	clock := testenv.NewClock()
-	w := &world{dsn: testenv.Database(t), clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
-	w.project(t)
+	w := newWorld(t, testenv.Copy(t, "tables", createTables))
+	w.connect(t)
 	return w
 }
 
-// project creates the tables.
-func (w *world) project(t *testing.T) {
+func newWorld(t *testing.T, dsn string) *world {
+	clock := testenv.NewClock()
+	return &world{dsn: dsn, clock: clock, github: testenv.NewGitHub(t, clock.Now), perDay: 50}
+}
+
+func createTables(t testing.TB, dsn string) {
+	s := (&world{dsn: dsn}).open(t)
+	defer s.Close()
+	require.NoError(t, s.Prepare(t.Context(), "log-1", 1, anyMode))
+}
+
+// connect opens the connections of the test to the tables.
+func (w *world) connect(t *testing.T) {
 	t.Helper()
 	w.tables = w.open(t)
 	t.Cleanup(w.tables.Close)
-	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
 	var err error
 	w.db, err = pgx.Connect(t.Context(), w.dsn)
 	require.NoError(t, err)

@@ -23,6 +23,12 @@ var admin struct {
 
 var databases atomic.Int64
 
+// templates are the databases that Copy copies, by the name of what is in them.
+var templates = struct {
+	sync.Mutex
+	made map[string]string
+}{made: map[string]string{}}
+
 // RunWithPostgres is the body of a TestMain. It starts a private server for the package,
 // runs the tests, stops the server and returns the exit code. Without PostgreSQL on the
 // machine it fails and says what to install.
@@ -76,17 +82,46 @@ func fail(err error) int {
 // drops it.
 func Database(t testing.TB) string {
 	t.Helper()
-	require.NotNil(t, admin.Conn, "this package's TestMain must call testenv.RunWithPostgres")
+	return create(t, "template1")
+}
+
+// Copy is Database for a copy of what fill has made in an empty database. fill runs once for each name,
+// and leaves no connection open.
+func Copy(t testing.TB, name string, fill func(t testing.TB, dsn string)) string {
+	t.Helper()
+	return create(t, template(t, name, fill))
+}
+
+func template(t testing.TB, name string, fill func(t testing.TB, dsn string)) string {
+	t.Helper()
+	templates.Lock()
+	defer templates.Unlock()
+	if templates.made[name] == "" {
+		database := fmt.Sprintf("template_%d", databases.Add(1))
+		execute(t, "create database "+database)
+		fill(t, dsnOf(database))
+		templates.made[name] = database
+	}
+	return templates.made[name]
+}
+
+func create(t testing.TB, template string) string {
+	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	execute(t, "create database "+name)
+	execute(t, "create database "+name+" template "+template)
 	t.Cleanup(func() { execute(t, "drop database "+name+" with (force)") })
+	return dsnOf(name)
+}
+
+func dsnOf(database string) string {
 	config := admin.Config()
 	return fmt.Sprintf("host=%s port=%d user=%s password=%s dbname=%s options='-c search_path=portal'",
-		config.Host, config.Port, config.User, config.Password, name)
+		config.Host, config.Port, config.User, config.Password, database)
 }
 
 func execute(t testing.TB, sql string) {
 	t.Helper()
+	require.NotNil(t, admin.Conn, "this package's TestMain must call testenv.RunWithPostgres")
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
 	admin.Lock()
