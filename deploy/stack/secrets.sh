@@ -2,7 +2,7 @@
 # secrets.sh: makes what is missing in deploy/secrets: passwords, a certificate authority of the stack, and its
 # certificates. What is there stays as it is, so a file that was removed is made anew.
 #
-# PAYFOLD_HOST (localhost) is the name in the certificate of the proxy.
+# PAYFOLD_HOST, by default that of .env, is the name in the certificate of the proxy.
 set -euo pipefail
 umask 077
 mkdir -p "$(dirname "$0")/../secrets"
@@ -44,7 +44,8 @@ authority
 certificate nats nats-1 nats-2 nats-3
 certificate postgres postgres-1 postgres-2
 certificate store store store-reader
-certificate proxy "${PAYFOLD_HOST:-localhost}"
+host=${PAYFOLD_HOST:-$(sed -n 's/^PAYFOLD_HOST=//p' ../.env 2>/dev/null | tr -d "\"' \r" || true)}
+certificate proxy "${host:-localhost}"
 
 for user in ingest projector admin; do
 	login="tls://$user:$(cat "nats_${user}_password")"
