@@ -13,14 +13,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// maxConflicts bounds the tries of one batch that conflicts with other projectors. That is
-// far more than happen by chance, and few enough to notice a conflict that never ends.
+// maxConflicts bounds the tries of one batch that conflicts with other projectors. Chance conflicts
+// need far fewer tries, and a conflict that never ends is noticed soon.
 const maxConflicts = 20
 
-// Apply folds the events, which are in the order of the log, and moves the checkpoints, in
-// one transaction. After a conflict with another projector it tries again on what that one
-// has committed. The error is a store.RefusedError where the database would refuse the same
-// rows again, store.ErrFenced or store.ErrFoldID.
+// Apply folds the events, which are in the order of the log, and moves the checkpoints, in one
+// transaction. After a conflict with another projector it tries again on the rows that this
+// projector has committed. The error may be store.ErrFenced, store.ErrFoldID, or a
+// store.RefusedError if the database would refuse the same rows again.
 func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	for attempt := 1; ; attempt++ {
 		var result Result
@@ -72,10 +72,9 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 	return fold(s, rules, state, batch, result)
 }
 
-// withoutKnownMarks returns the events without the marks (events.Lost) of messages that the tables
-// have. A lost message can have been applied although the partition of its mark stood before it: an
-// idle partition stands where its checkpoint was last moved. A backlog meets no such mark, because all
-// its partitions stand at one position.
+// withoutKnownMarks returns the events without the marks (events.Lost) of messages that the tables have. The tables can
+// have a lost message although the checkpoint of its mark's partition is before it: the checkpoint of an idle partition
+// moves only now and then. A backlog never has such a mark, because all its partitions are at one position.
 func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]events.Event, error) {
 	var marks []int64
 	for i := range batch {
@@ -100,8 +99,8 @@ func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]
 	}), nil
 }
 
-// fold returns the statements that write what the events change. The result is complete when they
-// have been sent.
+// fold returns the statements that write what the events change. The result is complete when the
+// statements have been sent.
 func fold(s *store.Store, rules projections.Rules, state *projections.State, batch []events.Event, result *Result) (*pgx.Batch, error) {
 	for _, event := range batch {
 		if err := store.Fold(rules, state, event); err != nil {

@@ -16,24 +16,24 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// backlog applies batches in the order of the log, as Apply does. But while Postgres writes
-// one batch, it loads and folds the next, and the rows that one batch has loaded or changed
-// stay in a row cache for the next ones.
+// backlog applies batches in the order of the log, as Apply does. But it loads and folds the next
+// batch while Postgres writes one. The rows that a batch has loaded or changed stay in a row cache
+// for the next ones.
 //
-// That is safe only while no other process changes the tables. So every batch moves the
-// checkpoints of all partitions from one position to the next, in its transaction: where
-// another projector has written, a checkpoint is elsewhere, and the batch is fenced. A
-// promotion or settle changes rows and no checkpoint; then the RowsID differs, and the batch
-// is stale. In both cases nothing was written, and the row cache is dropped.
+// That is safe only while no other process changes the tables. So every batch moves the checkpoints
+// of all partitions from one position to the next, in its transaction. If another projector has
+// written, a checkpoint is at another position, and the batch is fenced. A promotion or settle
+// changes rows and no checkpoint; then the RowsID differs, and the batch is stale. In both cases
+// nothing was written, and the row cache is dropped.
 //
 // It is not safe for concurrent use.
 type backlog struct {
 	store  *store.Store
 	rules  projections.Rules
-	rows   store.RowsID // that the cache has rows of
+	rows   store.RowsID // of the rows in the cache
 	cache  *rowcache.Cache
 	state  *projections.State
-	result chan error // of the batch that is written now
+	result chan error // of the batch that is being written
 }
 
 // usualBacklogMemory is enough for the rows of about 100,000 events.
@@ -56,8 +56,8 @@ func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*
 	return b, s.Pool().SendBatch(ctx, first).Close()
 }
 
-// full reports whether the rows in memory have reached their limit. Then they are dropped, and those of customers who
-// come again are read again.
+// full reports whether the rows in memory have reached their limit. Then they are dropped, and the rows of returning
+// customers are read again.
 func (b *backlog) full() bool { return b.cache.Size() > backlogMemory() }
 
 // foldedBatch is a batch that is folded and not written yet.
@@ -65,13 +65,13 @@ type foldedBatch struct {
 	messages []message
 	writes   *pgx.Batch
 	result   Result
-	began    time.Time // when it began to be written
+	began    time.Time // when its write began
 }
 
 func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
 
-// fold folds the events of these messages. It may run while the batch before is written. After
-// an error the backlog must not be used any more; it may be a store.RefusedError.
+// fold folds the events of these messages. It may run while the batch before is written. The error
+// may be a store.RefusedError. After any error the backlog must not be used.
 func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
 	batch := decoded(messages)
 	read, err := b.cache.Read(ctx, batch)

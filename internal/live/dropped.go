@@ -7,8 +7,8 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// dropped has the newest message that was dropped, because its partition belongs to another
-// projector. The zero value has none. It is safe for concurrent use.
+// dropped has the newest message that was dropped because its partition belongs to another
+// projector. The zero value has no message. It is safe for concurrent use.
 type dropped struct {
 	mu      sync.Mutex
 	message events.Message

@@ -50,6 +50,7 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 
 var errStopped = errors.New("stopped")
 
+// follower applies the messages of one share.
 type follower struct {
 	projector *Projector
 	logID     string
@@ -64,10 +65,10 @@ type follower struct {
 	digest      []byte         // of that message
 	advancedAll time.Time      // when all positions last moved
 	backlog     *backlog       // nil unless batches are applied through it
-	writing     *foldedBatch   // by the backlog, now; nil where none is
+	writing     *foldedBatch   // the batch that the backlog writes now; nil if none
 }
 
-// newFollower returns a follower of a share, which is not empty. at has the positions of all
+// newFollower returns a follower of a share, which must not be empty. at has the positions of all
 // partitions.
 func newFollower(p *Projector, logID string, share []int, at identity.Positions) *follower {
 	f := &follower{
@@ -80,7 +81,7 @@ func newFollower(p *Projector, logID string, share []int, at identity.Positions)
 	return f
 }
 
-// receive takes a message of the log. Its body may be overwritten afterwards.
+// receive takes a message of the log and copies its body.
 func (f *follower) receive(ctx context.Context, m events.Message, traceParent string) error {
 	if m.Partition < 0 || m.Partition >= len(f.mine) {
 		return fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(f.mine))
@@ -106,7 +107,7 @@ func (f *follower) apply(ctx context.Context) error {
 	defer ticker.Stop()
 	defer f.awaitWrite()
 	for {
-		var written <-chan error // nil, which never receives, where nothing is written
+		var written <-chan error // nil while nothing is written, so that select ignores it
 		if f.writing != nil {
 			written = f.backlog.result
 		}
@@ -129,10 +130,10 @@ func (f *follower) apply(ctx context.Context) error {
 	}
 }
 
-// applyNext applies a batch, through the backlog where it is one and no other projector has a
+// applyNext applies a batch. It uses the backlog if many messages wait and no other projector has a
 // partition.
 func (f *follower) applyNext(ctx context.Context, batch []message) error {
-	if f.isBacklog(batch) && f.alone() {
+	if f.isBacklog(batch) && f.mayUseBacklog() {
 		return f.applyBacklog(ctx, batch)
 	}
 	if err := f.endBacklog(ctx); err != nil {
@@ -172,10 +173,10 @@ func (f *follower) collect(first message) []message {
 	return batch
 }
 
-// withDropped returns the batch with the newest message that was dropped, if no message of the
-// share that came before it is left to be applied after the batch.
+// withDropped appends the newest dropped message to the batch, unless an earlier message of the
+// share still waits.
 func (f *follower) withDropped(batch []message) []message {
-	newest := f.dropped.newest() // first: what came before it has been received by now
+	newest := f.dropped.newest() // read first: every earlier message has been received by now
 	after := f.delivered
 	if len(batch) > 0 {
 		after = batch[len(batch)-1].Seq
@@ -206,7 +207,7 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 	}
 	middle := len(batch) / 2
 	if middle == 0 {
-		return err // refused without any message
+		return err // the batch has no message of the share
 	}
 	if err := f.applyBatch(ctx, batch[:middle]); err != nil {
 		return err
@@ -228,16 +229,16 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 		last := batch[len(batch)-1]
 		delivered, digest = last.Seq, last.Digest()
 	}
-	sweep := began.Sub(f.advancedAll) >= idleInterval || f.isBacklog(batch)
-	if sweep {
+	moveAll := began.Sub(f.advancedAll) >= idleInterval || f.isBacklog(batch)
+	if moveAll {
 		for partition, position := range f.at {
 			if position < delivered {
 				from[partition] = position
 			}
 		}
 	}
-	if len(from) == 0 && sweep { // no transaction finds out whether the database has lost commits
-		if err := f.compare(ctx); err != nil {
+	if len(from) == 0 && moveAll { // no transaction detects that the database has lost commits
+		if err := f.checkPositions(ctx); err != nil {
 			return err
 		}
 	}
@@ -260,14 +261,14 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 		f.at[partition] = delivered
 	}
 	f.delivered, f.digest = delivered, digest
-	if sweep {
+	if moveAll {
 		f.advancedAll = began
 	}
 	return nil
 }
 
-// compare returns store.ErrFenced where a checkpoint of the share is not where this projector has moved it.
-func (f *follower) compare(ctx context.Context) error {
+// checkPositions returns store.ErrFenced where a checkpoint of the share is not where this projector has moved it.
+func (f *follower) checkPositions(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	now, err := f.projector.Store.Positions(ctx)

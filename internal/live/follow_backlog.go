@@ -8,15 +8,15 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// isBacklog reports whether so many messages waited that more can be expected at once.
+// isBacklog reports whether the batch is so large that more messages probably wait.
 func (f *follower) isBacklog(batch []message) bool {
 	const share = 8 // of a full batch
 	return share*len(batch) > f.projector.BatchSize
 }
 
-// alone reports whether batches may be applied through a backlog: this projector has all
+// mayUseBacklog reports whether batches may be applied through a backlog: this projector has all
 // partitions, at one position, and no event waits to be quarantined.
-func (f *follower) alone() bool {
+func (f *follower) mayUseBacklog() bool {
 	for _, position := range f.at {
 		if position != f.delivered {
 			return false
@@ -25,7 +25,7 @@ func (f *follower) alone() bool {
 	return len(f.at) == len(f.mine) && len(f.projector.quarantine.Pending) == 0
 }
 
-// applyBacklog folds a batch while the one before is written, and then begins to write it.
+// applyBacklog folds a batch while Postgres writes the batch before, and then starts to write it.
 func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 	if f.backlog != nil && f.backlog.full() {
 		if err := f.endBacklog(ctx); err != nil {
@@ -47,14 +47,14 @@ func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 			if err := f.repeat(ctx, err); err != nil {
 				return err
 			}
-			return f.applyNext(ctx, batch) // the rows that it was folded on are not those of the tables
+			return f.applyNext(ctx, batch) // it was folded on rows that the tables do not have
 		}
-		f.written()
+		f.noteWritten()
 	}
 	if foldErr == nil {
 		f.startWrite(ctx, folded)
 	}
-	if before != nil { // after the next write has begun, because Postgres shall not wait for it
+	if before != nil { // after the next write has begun, so that Postgres does not wait
 		f.account(ctx, before)
 	}
 	if canRepeat(foldErr) {
@@ -71,19 +71,19 @@ func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
 	f.backlog.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
 }
 
-// endWrite takes the result of the batch that was written, outside applyBacklog.
+// endWrite handles the result of a write that ended outside applyBacklog.
 func (f *follower) endWrite(ctx context.Context, err error) error {
 	if err != nil {
 		return f.repeat(ctx, err)
 	}
 	before := f.writing
-	f.written()
+	f.noteWritten()
 	f.account(ctx, before)
 	return nil
 }
 
-// repeat applies the batch that the backlog could not write without it, and drops the rows in
-// memory. It returns err where that would not help.
+// repeat drops the backlog and applies the batch that it could not write. It returns err if that
+// would not help.
 func (f *follower) repeat(ctx context.Context, err error) error {
 	folded := f.writing
 	f.writing = nil
@@ -94,8 +94,8 @@ func (f *follower) repeat(ctx context.Context, err error) error {
 	return f.applyAndRelease(ctx, folded.messages)
 }
 
-// written notes that the batch is committed.
-func (f *follower) written() {
+// noteWritten notes that the batch is committed.
+func (f *follower) noteWritten() {
 	last := f.writing.last()
 	for partition := range f.at {
 		f.at[partition] = last.Seq
@@ -111,7 +111,7 @@ func (f *follower) account(ctx context.Context, folded *foldedBatch) {
 	f.release(folded.messages)
 }
 
-// endBacklog waits for the batch that is written and drops the rows in memory.
+// endBacklog waits for the batch that is being written and drops the rows in memory.
 func (f *follower) endBacklog(ctx context.Context) error {
 	if f.writing != nil {
 		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {

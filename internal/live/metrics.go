@@ -66,7 +66,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
 		}),
 		setBacks: make.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_projector_set_backs_total", Help: "Times the tables stood before where this projector knew them to be: the database had lost commits.",
+			Name: "payfold_projector_set_backs_total", Help: "Times the tables were at earlier positions than this projector had seen: the database had lost commits.",
 		}),
 	}
 	for _, reason := range projections.Reasons { // an alert sees no increase of a counter that begins with 1

@@ -59,26 +59,26 @@ func New(config Config) *Projector {
 	return p
 }
 
-// Back-off after a fault: the projector works again within two seconds after the database
-// or the log has returned, and it is no busy loop.
+// After a fault the projector works again within two seconds after the database or the log has
+// returned. minBackOff prevents a busy loop.
 const (
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = time.Second
 )
 
-// Every try must find another log for so long before Run gives up.
+// Run gives up after every try has found another log for this long.
 const (
-	// A server that starts or stops may answer as if its log were another one for a moment.
+	// A server that starts or stops may answer for a moment as if it had another log.
 	lostLogTimeout = 2 * time.Second
 
-	// A leader that is cut off from the other servers answers with an old head until it notices,
-	// which takes nats-server up to twenty seconds (its lostQuorumInterval and lostQuorumCheck).
+	// A leader that is cut off from the other servers answers with an old head until it notices.
+	// nats-server needs up to twenty seconds for that (its lostQuorumInterval and lostQuorumCheck).
 	lostReplicatedLogTimeout = 30 * time.Second
 )
 
-// Run projects until ctx ends, then gives up its leases and returns nil. After a fault of
-// the log or the database it logs the fault once and tries again. It returns an error only
-// where the log is not the one of the tables. It may be called once.
+// Run projects until ctx ends, then gives up its leases and returns nil. After a fault of the log
+// or the database it logs the fault once and tries again. It returns an error only if the tables
+// were folded from another log. It may be called once.
 func (p *Projector) Run(ctx context.Context) error {
 	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
 	lastLogged := ""
@@ -99,7 +99,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			return err
 		}
 		lasted := time.Since(began) > maxBackOff
-		if lasted && worked { // it did not only wait for an answer
+		if lasted && worked { // the try did not only wait for an answer
 			lastLogged = ""
 		}
 		p.setLastError(err)
@@ -117,8 +117,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// Ready returns why the projector does not work, nil where it works. It also works where
-// other projectors hold all partitions. It is safe for concurrent use.
+// Ready returns the reason why the projector does not work, or nil. A projector also works if
+// others hold all partitions. It is safe for concurrent use.
 func (p *Projector) Ready(context.Context) error {
 	if last := p.lastError.Load(); last != nil {
 		return errors.New(*last)
@@ -138,7 +138,7 @@ func (p *Projector) setLastError(err error) {
 // callTimeout bounds each call to the log or the database.
 const callTimeout = 2 * time.Second
 
-// work is one membership, from the first heartbeat to the first fault.
+// work makes this projector a member and applies messages until the first fault. Then it leaves.
 func (p *Projector) work(ctx context.Context) error {
 	info, err := p.prepare(ctx)
 	if err != nil {
@@ -178,8 +178,8 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	return info, nil
 }
 
-// logInfo has a timeout, because a request may be lost with its connection. It returns an
-// error for a log that may lose events: the tables would have events that the log has not.
+// logInfo has a timeout, because a request may be lost with its connection. It returns an error for
+// a log that may lose events: the tables could have events that the log has lost.
 func (p *Projector) logInfo(ctx context.Context) (eventlog.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -196,10 +196,10 @@ func (p *Projector) logInfo(ctx context.Context) (eventlog.Info, error) {
 // prepareTimeout is long: another projector may be creating the tables.
 const prepareTimeout = 10 * time.Second
 
-// heartbeat renews the membership and takes free leases. It returns the partitions to work
-// on from now on, and the surplus: partitions to release as soon as no work on them goes
-// on. The end of ctx does not cancel its statements: the database could execute a canceled
-// statement later, after leave.
+// heartbeat renews the membership and takes free leases. It returns share, the partitions to work
+// on from now on, and surplus, the partitions to release when the work on them has ended. The end
+// of ctx does not cancel its statements: the database could execute a canceled statement later,
+// after leave.
 func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
@@ -283,14 +283,13 @@ func (p *Projector) currentTables(ctx context.Context) (store.TablesID, error) {
 	return p.Store.CurrentTables(ctx, p.Rules)
 }
 
-// unlessReplaced returns nil where err is ErrFenced because a promotion has replaced the
-// tables. A batch that waited for the promotion then meets the checkpoints of the new
-// tables, which is no fault.
+// unlessReplaced returns nil if err is ErrFenced because a promotion has replaced the tables. That
+// is no fault: a batch that waited for the promotion finds the checkpoints of the new tables.
 func (p *Projector) unlessReplaced(ctx context.Context, tables store.TablesID, err error) error {
 	if !errors.Is(err, store.ErrFenced) {
 		return err
 	}
-	if now, unknown := p.currentTables(ctx); unknown != nil || now == tables {
+	if now, readErr := p.currentTables(ctx); readErr != nil || now == tables {
 		return err
 	}
 	p.Logger.InfoContext(ctx, "a promotion has replaced the tables")

@@ -7,15 +7,15 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 )
 
-// reached is how far this process knows the tables of a log to have been.
+// reached has the newest positions of the tables that this process knows, for one log.
 type reached struct {
 	logID     string
 	positions identity.Positions
 }
 
-// noticeSetBack says where the tables stand before where they were: their database has lost commits,
-// as by a fail-over to a standby that was behind. Nothing is missing in the end, because the messages
-// are folded again from the checkpoints that are left.
+// noticeSetBack logs and counts when the tables are at earlier positions than before: their database has lost commits,
+// for example in a fail-over to a standby that was behind. The messages are folded again from the remaining
+// checkpoints, so nothing is missing in the end.
 func (p *Projector) noticeSetBack(ctx context.Context, logID string, now identity.Positions) {
 	before := p.reached
 	p.reached = reached{logID, slices.Clone(now)}

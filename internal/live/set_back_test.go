@@ -51,7 +51,7 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	require.NoError(t, stop())
 	require.Equal(t, 1, strings.Count(said.String(), `level=WARN msg="the tables were set back: the database has lost commits`), said.String())
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-		# HELP payfold_projector_set_backs_total Times the tables stood before where this projector knew them to be: the database had lost commits.
+		# HELP payfold_projector_set_backs_total Times the tables were at earlier positions than this projector had seen: the database had lost commits.
 		# TYPE payfold_projector_set_backs_total counter
 		payfold_projector_set_backs_total 1
 	`), "payfold_projector_set_backs_total"))

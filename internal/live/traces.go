@@ -15,7 +15,7 @@ import (
 // message is a message of the log, with the span of its delivery.
 type message struct {
 	events.Message
-	delivery *trace.SpanContext // nil where that is not recorded, or there are no traces
+	delivery *trace.SpanContext // nil if the span is not recorded or there are no traces
 }
 
 func (p *Projector) traced(m events.Message, traceParent string) message {
@@ -29,11 +29,11 @@ func (p *Projector) traced(m events.Message, traceParent string) message {
 // export has room for 2,048.
 const maxTraced = 100
 
-// outcomeDuplicate is that of a message that is a row of duplicate_event.
+// outcomeDuplicate is the outcome of a message that is a row of duplicate_event.
 const outcomeDuplicate = "duplicate_event"
 
-// trace records what a committed batch has done with those of its messages that are traced. Each gets
-// a span in the trace of its delivery. One span of the batch, a trace of its own, links to all of them.
+// trace records what a committed batch did with its traced messages. Each gets a span in the trace of its delivery. The
+// batch has one span, in a trace of its own, which links to all of them.
 func (p *Projector) trace(messages []message, result Result, began time.Time) {
 	var traced []message
 	for _, m := range messages {

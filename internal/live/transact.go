@@ -14,13 +14,12 @@ import (
 
 // transact moves the checkpoints, calls work, and sends the statements that work returns, in one
 // transaction. The checkpoints come first, so that a second projector on a partition waits before
-// it reads a row. work gets the id of the rows that the tables have. After an error, which may be
-// store.ErrFenced or store.ErrFoldID, nothing is committed, unless the connection was lost
-// meanwhile.
+// it reads a row. work gets the id of the rows that the tables have. The error may be
+// store.ErrFenced or store.ErrFoldID. After an error nothing is committed, unless the connection
+// was lost.
 //
-// Each round trip costs a delivery time until its row is visible. So "begin" is sent with the first
-// statements, and "commit" with the last ones: Postgres does not execute it after one of them has
-// failed.
+// Each round trip delays the rows of a delivery. So "begin" is sent with the first statements, and
+// "commit" with the last ones. Postgres does not execute "commit" after a statement has failed.
 func transact(ctx context.Context, s *store.Store, rules projections.Rules, advance store.Advance, work func(tx pgx.Tx, rows store.RowsID) (last *pgx.Batch, err error)) (err error) {
 	connection, err := s.Pool().Acquire(ctx)
 	if err != nil {
@@ -33,7 +32,7 @@ func transact(ctx context.Context, s *store.Store, rules projections.Rules, adva
 	tx := sent.Tx()
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback(ctx) // where it fails, it closes the connection
+			_ = tx.Rollback(ctx) // if it fails, pgx closes the connection
 		}
 	}()
 	if err := sent.Close(); err != nil {
