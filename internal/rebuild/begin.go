@@ -35,7 +35,7 @@ func (b *Bulk) begin(ctx context.Context) error {
 	if !b.known.any {
 		b.rows = rowcache.New(b.expected(), nil)
 	} else {
-		source := rowcache.NewSource(b.chunk.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.knows())
+		source := rowcache.NewSource(b.chunk.reads, tables.Loader{Schema: b.schema, AllQuarantined: true}, b.known.forSource())
 		b.rows = rowcache.New(0, source)
 		if err := loadExtras(ctx, b.reads, b.rules, b.state); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (b *Bulk) findRows(ctx context.Context) error {
 		if err := b.known.places.readChunk(ctx, b.writes, b.reads); err != nil {
 			return b.fencedOr(ctx, err)
 		}
-		b.known.forgetTooMuch()
+		b.known.forgetIfTooLarge()
 	}
 	if b.known.exact {
 		return nil
@@ -61,7 +61,8 @@ func (b *Bulk) findRows(ctx context.Context) error {
 	return store.MakeIndexes(ctx, b.schema, tables.Complete, b.writes, b.reads)
 }
 
-// fencedOr returns store.ErrFenced if another process has moved the partitions, which explains err.
+// fencedOr returns err, or store.ErrFenced if another process has moved the checkpoints, which
+// explains err.
 func (b *Bulk) fencedOr(ctx context.Context, err error) error {
 	if now, failed := store.PositionsIn(ctx, b.reads); failed == nil && !maps.Equal(now, b.positions) {
 		return store.ErrFenced
@@ -69,7 +70,7 @@ func (b *Bulk) fencedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// openChunk begins the transactions of a chunk. Another session that waits for the tables goes first.
+// openChunk begins the transactions of a chunk. It lets another session that waits for the tables go first.
 func (b *Bulk) openChunk(ctx context.Context) (c *chunk, err error) {
 	retry := backoff.Every(store.LockRetryInterval)
 	for {
@@ -82,7 +83,8 @@ func (b *Bulk) openChunk(ctx context.Context) (c *chunk, err error) {
 	}
 }
 
-// tryChunk is openChunk, but returns errOthersWait.
+// tryChunk is one try of openChunk. It returns errOthersWait if another session waits for the
+// tables.
 func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
 	c := &chunk{fresh: !b.known.any}
 	if c.tx, err = b.writes.Begin(ctx); err != nil {
@@ -115,10 +117,10 @@ func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
 	return c, nil
 }
 
-// Requarantine learns of the events that were refused of other tables since the chunk began.
+// Requarantine loads the events that were quarantined through other tables since the chunk began.
 func (b *Bulk) Requarantine(ctx context.Context) error {
 	if b.chunk == nil {
-		return nil // the next one begins with them
+		return nil // begin loads them
 	}
 	return b.loadQuarantined(ctx)
 }
@@ -127,7 +129,7 @@ func (b *Bulk) loadQuarantined(ctx context.Context) error {
 	all := &pgx.Batch{}
 	tables.QueueQuarantined(all, b.schema, b.state, 0, math.MaxInt64)
 	if err := b.reads.SendBatch(ctx, all).Close(); err != nil {
-		return fmt.Errorf("read the refused events: %w", err)
+		return fmt.Errorf("read the quarantined events: %w", err)
 	}
 	for seq := range b.refused {
 		b.state.Quarantined[seq] = true

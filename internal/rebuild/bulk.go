@@ -16,9 +16,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Bulk folds long chunks of the log into tables that no other process writes. The result is
-// that of live.Apply. But a chunk keeps the rows that it has loaded or changed in memory, it
-// writes some rows while it folds, and it is one transaction.
+// Bulk folds long chunks of the log into tables that no other process writes. The result is that of
+// live.Apply. But a chunk is one transaction. It keeps the rows that it has loaded or changed in
+// memory, and writes some rows while it folds.
 //
 // Bulk is not safe for concurrent use, except as ReadAhead says. After an error of Fold or Save only
 // Close may be called, and the tables are as the last Save left them.
@@ -28,15 +28,15 @@ type Bulk struct {
 	rules         projections.Rules
 	reads, writes *pgxpool.Conn
 	schema        string
-	known         *known             // of the tables
+	known         *known             // what is known of the tables
 	chunk         *chunk             // nil between Save and the next Fold
 	rows          *rowcache.Cache    // of the chunk
 	state         *projections.State // of the last batch
 	logID         string
-	positions     map[int]uint64 // where the tables stand, by partition
+	positions     map[int]uint64 // of the tables, by partition
 	refused       store.QuarantinedEvents
-	memory        int // for the rows of a chunk
-	together      int // batches are written
+	memory        int // limit for the rows of a chunk
+	together      int // how many batches one COPY writes
 }
 
 // NewBulk prepares to fold messages up to about until. Later ones are folded, too, but more
@@ -88,16 +88,16 @@ func (b *Bulk) Close() {
 	}
 }
 
-// Ahead is some events with the rows of the tables that their fold needs.
+// Ahead has events, and the rows of the tables that their fold needs.
 type Ahead struct {
 	batches [][]events.Event
 	rows    *projections.State
-	of      *rowcache.Cache // that can take the rows; nil if nothing was read
+	of      *rowcache.Cache // the cache that can take the rows; nil if nothing was read
 }
 
-// ReadAhead reads what Fold needs for these events. It may run beside Fold and Save, but not beside
-// another ReadAhead. The events must be folded in the order in which they were read. Several small
-// batches in one call are quicker than a large one: their rows are read together.
+// ReadAhead reads what Fold needs for these events. It may run concurrently with Fold and Save, but
+// not with another ReadAhead. The events must be folded in the order in which they were read.
+// Several small batches in one call are quicker than a large one: their rows are read together.
 func (b *Bulk) ReadAhead(ctx context.Context, batches ...[]events.Event) (Ahead, error) {
 	b.boundary.Lock()
 	defer b.boundary.Unlock()
@@ -124,7 +124,7 @@ func (b *Bulk) Fold(ctx context.Context, ahead Ahead) (err error) {
 	}
 	seen := b.rows.Seen(ahead.batches)
 	defer func() {
-		for range seen { // until it ends
+		for range seen { // wait until Seen has ended
 		}
 	}()
 	for _, batch := range ahead.batches {
@@ -152,7 +152,7 @@ func (b *Bulk) added() (all []tables.Change) {
 	return all
 }
 
-// expected is the number of events in a long first chunk, for the size of its maps.
+// expected estimates the number of events in the first chunk, for the size of its maps.
 func (b *Bulk) expected() int {
 	until := b.known.until
 	return int(min(until-min(b.least(), until), uint64(b.memory/eventMemory)))
@@ -161,8 +161,9 @@ func (b *Bulk) expected() int {
 // Full reports whether the chunk has reached its limit of memory and must be saved.
 func (b *Bulk) Full() bool { return b.chunk != nil && b.rows.Size() > b.memory }
 
-// Save commits everything folded, and moves the partitions before position to it. digest is
-// that of the message there. The error is store.ErrFenced if another process has moved them.
+// Save commits everything folded, and moves the checkpoints that are before position to position.
+// digest is the digest of the message there. The error is store.ErrFenced if another process has
+// moved a checkpoint.
 func (b *Bulk) Save(ctx context.Context, position uint64, digest []byte) error {
 	if err := b.begin(ctx); err != nil {
 		return err

@@ -11,17 +11,16 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Command builds the tables of a schema beside the live one. What is there already is
-// continued. Where neither UntilSeq nor Until is given, the tables follow the log.
+// Command builds a candidate schema. It continues with tables that exist already. If neither
+// UntilSeq nor Until is given, the tables follow the log.
 type Command struct {
 	Rebuild
 	UntilSeq *uint64   // the tables as of this message
 	Until    time.Time // the tables as of this moment, by the log's clock
 }
 
-// Run returns when the tables hold everything that was asked for, with what they hold. It
-// keeps other commands from the schema until then. After an error the same command
-// continues.
+// Run builds the tables and returns their state. It keeps other commands from the schema until it
+// returns. After an error the same command continues.
 func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	info, err := c.Log.Info(ctx)
 	if err != nil {
@@ -48,7 +47,7 @@ func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	return c.Store.SchemaNamed(ctx, c.Store.Schema())
 }
 
-// end is the last message that counts.
+// end returns the sequence of the last message to fold.
 func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, err error) {
 	switch {
 	case !c.Until.IsZero():
@@ -64,7 +63,7 @@ func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, er
 	case until > info.Last:
 		return 0, fmt.Errorf("the log ends at seq %d, before seq %d", info.Last, until)
 	case until < info.First && info.First > 1:
-		return 0, fmt.Errorf("the log begins at seq %d: what was before is in no log any more", info.First)
+		return 0, fmt.Errorf("the log begins at seq %d: it has no earlier messages", info.First)
 	}
 	return until, nil
 }
@@ -78,15 +77,16 @@ func (c *Command) prepare(ctx context.Context, info eventlog.Info, until uint64)
 
 func (c *Command) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
-// askAfter is the time for one more question after a command was interrupted.
-const askAfter = time.Second
+// positionTimeout bounds the query for the position after a command was interrupted.
+const positionTimeout = time.Second
 
-// Interrupted returns err. Where ctx has ended, it says how far the tables are instead.
+// Interrupted returns err. If ctx has ended, it returns an error that tells the position of the
+// tables instead.
 func (r *Rebuild) Interrupted(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askAfter)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), positionTimeout)
 	defer cancel()
 	schema, asked := r.Store.SchemaNamed(ctx, r.Store.Schema())
 	if asked != nil {

@@ -1,7 +1,6 @@
-// Package rebuild folds a long log into tables that nobody else writes. The rows are those
-// that live work leaves. The way there differs: what a chunk of the log has seen stays in
-// memory (the row cache), some rows that are only ever added go out while the fold goes on,
-// and all of a chunk is one transaction.
+// Package rebuild folds a long log into tables that nobody else writes. The rows are the same as
+// those of package live, but the method differs. A chunk of the log is one transaction. Its rows
+// stay in memory (the row cache), and some rows of insert-only tables are written during the fold.
 //
 //	pipeline: read, decode ─▶ Bulk.ReadAhead: rows ─▶ Bulk.Fold ⇄ row cache
 //	  ─▶ Bulk.Save: COPY, checkpoints, commit ─▶ Bulk.Finish: indexes

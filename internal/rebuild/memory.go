@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// eventMemory is more than the rows of most events need, also of customers with long histories.
+	// eventMemory is more than the rows of most events need, also for customers with long
+	// histories.
 	eventMemory = 768
 	usualMemory = eventMemory << 20 // for a million events
 )

@@ -15,15 +15,15 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// places tells where the rows of tables are that no index finds. Rows are read back when they are written, for
-// only Postgres knows where it put them. The zero value is of empty tables.
+// places has the places of the rows of tables without indexes. Places are read back after the rows are written, because
+// only Postgres knows where it has put them. The zero value is for empty tables.
 type places struct {
 	tables map[tables.AnyTable]*rowcache.Places
-	files  store.Files // that the places are in
-	unread *chunkFiles // of the last chunk, whose places are not read yet; nil: none
+	files  store.Files // the files of the tables when the places were read
+	unread *chunkFiles // the last chunk, if its places are not read yet; nil: none
 }
 
-// chunkFiles is what tells which rows a chunk has written.
+// chunkFiles tells which rows a chunk has written.
 type chunkFiles struct {
 	before  store.Files             // before it wrote any
 	xid     string                  // of its transaction
@@ -52,8 +52,8 @@ func (p *places) size() (size int) {
 	return size
 }
 
-// begin notes what tells later which rows the transaction has written. Nobody can move rows of the tables any more.
-// If somebody has since their places were read, they are read again.
+// begin returns a chunkFiles, which later tells which rows the transaction has written. The locks of the chunk keep
+// other sessions from moving rows. If rows have moved since their places were read, begin reads all places again.
 func (p *places) begin(ctx context.Context, tx, reads pgx.Tx) (*chunkFiles, error) {
 	c := &chunkFiles{}
 	var err error
@@ -72,8 +72,8 @@ func (p *places) begin(ctx context.Context, tx, reads pgx.Tx) (*chunkFiles, erro
 	return c, nil
 }
 
-// readAll calls do with each name of all rows, and reads their places. If those take more memory than limit, it
-// knows none afterwards.
+// readAll reads the places of all rows, and calls do with each of their names. If the places take more memory than
+// limit, p is empty afterwards.
 func (p *places) readAll(ctx context.Context, from reader, limit int, do func(name string)) (err error) {
 	*p = places{}
 	files, err := store.FilesOf(ctx, from)
@@ -107,8 +107,8 @@ func (p *places) readAll(ctx context.Context, from reader, limit int, do func(na
 	return nil
 }
 
-// readChunk reads the places of the rows that the last chunk has written, in parallel on all of the connections.
-// It is an error if not all of them are there.
+// readChunk reads the places of the rows that the last chunk has written, in parallel on all of the connections. It
+// returns an error if some of these rows are missing.
 func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 	if p.unread == nil {
 		return nil
@@ -120,7 +120,7 @@ func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 		found[t] = &[]rowcache.Placed{}
 	}
 	close(toRead)
-	var reading errgroup.Group // without a context: that would end the other connection with the first error
+	var reading errgroup.Group // without a context: after the first error it would close the other connection
 	for _, connection := range on {
 		reading.Go(func() (err error) {
 			for t := range toRead {
@@ -141,8 +141,8 @@ func (p *places) readChunk(ctx context.Context, on ...*pgxpool.Conn) error {
 	return nil
 }
 
-// read reads the places of the rows of a table that the chunk has written. Most of them are behind those that the
-// table had before, or not far before its end: Postgres makes some pages ahead of their use, and fills others up.
+// read reads the places of the rows that the chunk has written to a table. Most of them are after the former end of the
+// table, or shortly before it. Postgres allocates some pages before it uses them, and fills up other pages.
 func (c *chunkFiles) read(ctx context.Context, connection *pgx.Conn, t tables.AnyTable) (found []rowcache.Placed, err error) {
 	rows := 0
 	some := tables.Pages{From: c.before[t.About().Name].Pages, Until: tables.AllPages.Until}

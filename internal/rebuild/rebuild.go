@@ -34,28 +34,27 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with the position; not nil
-	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: the quickest number
+	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: about as many as memory allows
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
-	UpTo  identity.Positions                 // later messages are left out; nil: none are
-	Look  func(events.Message, events.Event) // called concurrently with every message that is folded, with Scratch once; may be nil
-	Stage tables.Stage                       // whose indexes are made at the end
+	UpTo  identity.Positions                 // later messages are left out; nil: no message is left out
+	Look  func(events.Message, events.Event) // called concurrently for every message that is folded; once for each with Scratch; may be nil
+	Stage tables.Stage                       // the indexes of this stage are made at the end
 
 	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
 	// is made at the end.
 	Scratch bool
-	// More may be set only with Scratch. Run calls it once, after the messages up to until are folded.
-	// It returns the new UpTo. The messages up to there are folded, too, into the transaction that is
-	// open then, if one is.
+	// More may be set only with Scratch. Run calls it once, after the messages up to until are folded. More returns the
+	// new UpTo. Run also folds the messages up to there, in the open transaction if there is one.
 	More func(context.Context) (identity.Positions, error)
 
 	quarantine store.Quarantine
 }
 
-// Run folds the messages from the position of the tables up to until. After an error the
-// tables are whole at an earlier position, and Run continues from there.
+// Run folds the messages from the position of the tables up to until. After an error the tables are
+// consistent at an earlier position. Another Run continues from there.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
-	size := r.atOnce()
+	size := r.chunkSize()
 	for {
 		begin, err := r.run(ctx, until, size)
 		var refused *store.RefusedError
@@ -72,19 +71,19 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 		case refused.Seq == 0:
 			refused.Seq = begin + 1
 		}
-		if len(r.Rules.Extras) > 0 { // other rules may fold it
+		if len(r.Rules.Extras) > 0 { // rules without extras may fold it
 			return fmt.Errorf("the event at seq %d cannot be folded with %s: %w", refused.Seq, strings.Join(r.Rules.Extras, ", "), refused.Cause)
 		}
 		if err := r.quarantine.Add(refused); err != nil {
 			return err
 		}
-		size = r.atOnce()
+		size = r.chunkSize()
 	}
 }
 
-// atOnce is how many events are folded in memory before they are committed. A rebuild that is killed
-// repeats at most these: about ten seconds of work for a million.
-func (r *Rebuild) atOnce() uint64 { return cmp.Or(r.Chunk, uint64(chunkMemory()/eventMemory)) }
+// chunkSize returns how many events are folded in memory before they are committed. A killed
+// rebuild repeats at most these: about ten seconds of work for a million.
+func (r *Rebuild) chunkSize() uint64 { return cmp.Or(r.Chunk, uint64(chunkMemory()/eventMemory)) }
 
 // decode leaves out the messages that the tables have, and those after UpTo.
 func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
@@ -141,7 +140,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	return s.begin, err
 }
 
-// foldMore folds the messages up to where More says.
+// foldMore folds the messages up to the positions that More returns.
 func (r *Rebuild) foldMore(ctx context.Context, bulk *Bulk, fold func(until uint64) error) (err error) {
 	if r.UpTo, err = r.More(ctx); err != nil {
 		return err
@@ -152,8 +151,9 @@ func (r *Rebuild) foldMore(ctx context.Context, bulk *Bulk, fold func(until uint
 	return fold(r.UpTo.Most())
 }
 
-// foldUntil folds all messages of the pipeline, and commits each time when a chunk is full. work is
-// the context of what ends in order when ctx has ended.
+// foldUntil folds all messages of the pipeline, and commits each full chunk. When ctx ends, no more
+// messages are read. work is the context of folds and commits, which may continue for the grace
+// period.
 func (r *Rebuild) foldUntil(ctx, work context.Context, s *folded, all pipeline.Pipeline) error {
 	r.Progress(min(s.end, all.Until), all.Until)
 	return all.Run(ctx, func(some []*pipeline.Batch) func() error {
@@ -187,10 +187,10 @@ type folded struct {
 	begin  uint64 // the position of the tables
 	end    uint64 // the last message that was folded
 	digest []byte // of that message
-	failed error  // of bulk, which cannot be used after it
+	failed error  // error of bulk, after which bulk cannot be used
 }
 
-// fold folds what was read, of which last is the last batch.
+// fold folds the events of ahead. last is their last batch.
 func (s *folded) fold(ctx context.Context, ahead Ahead, last *pipeline.Batch) error {
 	if s.failed = s.bulk.Fold(ctx, ahead); s.failed == nil {
 		s.end, s.digest = last.Seq(), last.Digest
