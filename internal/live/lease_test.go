@@ -190,7 +190,7 @@ func TestADatabaseThatRefusesEverythingIsTheCauseAndNotTheEvents(t *testing.T) {
 		err := p.Ready(ctx)
 		return err != nil && !strings.HasPrefix(err.Error(), "starting")
 	})
-	require.ErrorContains(t, p.Ready(ctx), "not the events")
+	require.ErrorContains(t, p.Ready(ctx), "the events are not the cause")
 	cancel()
 	require.NoError(t, <-ended)
 

@@ -10,8 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// StopAutovacuum keeps autovacuum away from the tables on search_path while a rebuild fills them. No
-// index can be made beside it, and on large tables it takes minutes.
+// StopAutovacuum keeps autovacuum away from the tables on search_path while a rebuild fills them.
+// While autovacuum works on a table, no index can be made, and on a large table it takes minutes.
 func StopAutovacuum(ctx context.Context, tx pgx.Tx) error {
 	for _, name := range tables.NameList() {
 		if _, err := tx.Exec(ctx, "alter table "+name+" set (autovacuum_enabled = false)"); err != nil {
@@ -21,7 +21,7 @@ func StopAutovacuum(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// StartAutovacuum ends what StopAutovacuum has done to the tables of a schema, which are those on
+// StartAutovacuum undoes StopAutovacuum for the tables of a schema. The schema must be the
 // search_path.
 func StartAutovacuum(ctx context.Context, schema string, on *pgxpool.Conn) error {
 	without, err := WithoutAutovacuum(ctx, on, schema)

@@ -18,9 +18,9 @@ const (
 	Inside   = "inside"   // in the schema
 )
 
-// ExternalDependencies describes the objects at these places that depend on a schema or
-// lie in it, and that payfold has not made. Tables and views of the schema are payfold's
-// where schema model has one of the same name.
+// ExternalDependencies describes the objects at these places that depend on a schema or lie in it,
+// and that payfold has not made. A table or view of the schema is payfold's if schema model has one
+// of the same name.
 func ExternalDependencies(ctx context.Context, q Querier, schema, model string, places ...string) ([]string, error) {
 	rows, err := q.Query(ctx, externalDependenciesSQL, Quoted(schema), Quoted(model), places)
 	if err != nil {

@@ -14,7 +14,7 @@ type Files map[string]File
 
 // File is the file of one table.
 type File struct {
-	Node  uint32 // another one when the table was written anew, and so its rows were moved
+	Node  uint32 // changes when Postgres rewrites the table, which moves its rows
 	Pages uint32
 }
 

@@ -23,9 +23,9 @@ func (s *Store) CurrentTables(ctx context.Context, rules projections.Rules) (Tab
 	return s.FindTables(ctx, s.pool)
 }
 
-// CheckRules returns the id of the log that the tables of a schema were folded from. It
-// returns ErrNoSchema where there are no tables, and an error where they were folded under
-// other rules: ErrFoldID for the live schema, for a candidate what to do about it.
+// CheckRules returns the id of the log that the tables of a schema were folded from. It returns
+// ErrNoSchema if there are no tables. If they were folded under other rules, it returns ErrFoldID
+// for the live schema, and for a candidate an error that says what to do.
 func CheckRules(ctx context.Context, q Querier, schema string, rules projections.Rules) (logID string, err error) {
 	var foldID string
 	err = q.QueryRow(ctx, "select fold_id, log_id from payfold.schema_state where schema_name = $1", schema).Scan(&foldID, &logID)

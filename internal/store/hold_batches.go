@@ -11,11 +11,12 @@ import (
 // These timeouts bound a transaction for which live batches wait. Where the process freezes,
 // Postgres ends its session, and so its lock, after twice the CatchUpTimeout.
 const (
-	// HoldTimeout bounds all of it, but for the commit. A batch waits longer (live.applyTimeout).
+	// HoldTimeout bounds the whole transaction except its commit. A batch waits longer
+	// (live.applyTimeout).
 	HoldTimeout = 25 * time.Second
 
-	// lockWaitTimeout bounds each wait for a lock: that of the batches under way, and those of
-	// readers of tables that are dropped. One statement may wait for several.
+	// lockWaitTimeout bounds each wait for a lock: of batches under way, and of readers of tables
+	// that are dropped. One statement may wait for several.
 	lockWaitTimeout = 5 * time.Second
 
 	// CatchUpTimeout bounds the fold of the last events.
@@ -36,9 +37,9 @@ func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// WaitForPromotion queues statements that wait until no transaction holds the batches. From
-// then on, until its own transaction ends, no other one can. The wait has no timeout, because
-// the other transaction has one.
+// WaitForPromotion queues statements that wait until no transaction holds the batches. From then on
+// no transaction can hold the batches until the transaction of this batch ends. The wait has no
+// timeout, because a transaction that holds the batches has one.
 func WaitForPromotion(batch *pgx.Batch) {
 	batch.Queue("set local lock_timeout = 0")
 	batch.Queue("select pg_advisory_xact_lock_shared($1)", int64(PromoteLock))

@@ -33,11 +33,11 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 		next <- sql
 	}
 	close(next)
-	making, makes := errgroup.WithContext(ctx)
+	making, makingCtx := errgroup.WithContext(ctx)
 	for _, connection := range on {
 		making.Go(func() error {
 			for sql := range next {
-				if err := execWithRetry(makes, connection, sql); err != nil {
+				if err := execWithRetry(makingCtx, connection, sql); err != nil {
 					return err
 				}
 			}
@@ -122,8 +122,8 @@ func lockIndexes(ctx context.Context, schema string, connection *pgxpool.Conn) (
 	return unlock, nil
 }
 
-// missingIndexes lists the statements that create the missing indexes, and those that make keys of indexes. What
-// takes longest comes first: indexes of all rows, those of the largest tables before others.
+// missingIndexes lists the statements that create the missing indexes, and those that make keys of indexes. Those that
+// take longest come first: indexes of all rows before partial ones, and the largest tables before others.
 func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.Stage) (create, keys []string, err error) {
 	all := tables.Indexes
 	var names, on []string
@@ -155,8 +155,8 @@ func missingIndexes(ctx context.Context, q Querier, schema string, stage tables.
 	return create, keys, nil
 }
 
-// Analyze updates the statistics of the tables, so that queries have good plans at once. It does not wait
-// for a table on which autovacuum is at work, which updates them, too.
+// Analyze updates the statistics of the tables, so that queries have good plans at once. It skips a table on which
+// autovacuum works, because autovacuum updates them, too.
 func (s *Store) Analyze(ctx context.Context) error {
 	return execWithRetry(ctx, s.pool, "analyze (skip_locked) "+tables.Names())
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// LicensesChanged is the notification channel for changed purchases of licences. When such
-// a batch commits, the channel receives the users as a list in JSON, or an empty payload
-// where the list is too long.
+// LicensesChanged is the notification channel for changed purchases of licences. When a batch with
+// such changes commits, the channel receives the users as a JSON list, or an empty payload if the
+// list is too long.
 const LicensesChanged = "payfold_licenses"
 
 // NotifyLicenses is the statement that notifies. $1 is the result of LicensesPayload.
@@ -39,8 +39,7 @@ func ParseLicensesPayload(payload string) []string {
 	return users
 }
 
-// queueLicensesChanged notifies the inviter where the fold has changed a payment of a
-// licence.
+// queueLicensesChanged notifies the inviter if the fold has changed a payment of a licence.
 func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 	users := tables.Set{}
 	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {

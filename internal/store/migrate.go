@@ -47,8 +47,8 @@ func (s *Store) migrateThen(ctx context.Context, then func(pgx.Tx) error) error 
 	})
 }
 
-// migrateSchema brings schema payfold to this build's version, on a connection of its
-// own because tern commits each step.
+// migrateSchema brings schema payfold to this build's version. It uses its own connection, because
+// tern commits each step.
 func (s *Store) migrateSchema(ctx context.Context) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 //go:embed record_out_of_order.sql
 var recordOutOfOrderSQL string
 
-// RecordOutOfOrder queues a statement that records the out-of-order events of the batch:
-// those for which a later event of the log, with a name in common, was applied before. It
-// must run when the rows are locked and before the batch's own rows of processed_event are
-// written. Events without an effect have no order. When the batch has been sent, recorded
-// has the number of new records.
+// RecordOutOfOrder queues a statement that records the out-of-order events of the batch: those for
+// which a later event of the log, with a name in common, was applied before. It must run when the
+// rows are locked and before the batch's own rows of processed_event are written. Events without an
+// effect are never out of order. When the batch has been sent, recorded has the number of new
+// records.
 //
 // It does not see a later event that another transaction has not committed. Where the two
 // events share a row, one transaction waits for the other.
@@ -27,7 +27,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	var seqs []int64
 	var ids, users, subscriptions, payments []string // "" where it does not matter
 	for _, e := range state.Events.Inserted() {      // their ids are new
-		if projections.HasEffect(e.EventType) { // an ignored one, too: it can have named the user of a subscription
+		if projections.HasEffect(e.EventType) { // also an ignored event: it may have named the user of a subscription
 			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, ""), append(users, e.UserID)
 			subscriptions, payments = append(subscriptions, e.SubscriptionID), append(payments, e.ProviderPaymentID)
 		}
@@ -46,7 +46,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 //go:embed out_of_order.sql
 var outOfOrderSQL string
 
-// OutOfOrderEvent is an event before which a later one of the log was applied.
+// OutOfOrderEvent is an event that was applied after a later event of the log.
 type OutOfOrderEvent struct {
 	Seq   uint64
 	Later uint64 // the sequence of the later event

@@ -20,9 +20,9 @@ var portalDDL string
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
 // Prepare brings schema payfold to this build's version, and creates the tables of the store's
-// schema where there are none. Of existing live tables it creates missing keys and the indexes
-// that a batch needs. It returns an error for tables that were folded from another log, under
-// other rules or up to another message; for the live schema that is ErrOtherLog or ErrFoldID.
+// schema where there are none. For existing live tables it creates the missing keys and indexes
+// that a batch needs. It returns an error for tables that were folded from another log, under other
+// rules or up to another message; for the live schema that is ErrOtherLog or ErrFoldID.
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
 	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
 }
@@ -52,23 +52,24 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
 	case s.schema != LiveSchema && have.LogID != want.LogID:
-		return fmt.Errorf("schema %s was folded from log %s, this command has log %s; another --schema, or remove it: projector drop %s",
+		return fmt.Errorf("schema %s was folded from log %s, this command has log %s; use another --schema, or remove it: projector drop %s",
 			s.schema, have.LogID, want.LogID, s.schema)
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
 	case have.FoldID != want.FoldID:
 		return otherRulesError(s.schema, have.FoldID, want.FoldID)
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
-		return fmt.Errorf("schema %s was begun for another end of the log; another --schema, or remove it: projector drop %s", s.schema, s.schema)
+		return fmt.Errorf("schema %s was begun for another end of the log; use another --schema, or remove it: projector drop %s", s.schema, s.schema)
 	case s.schema != LiveSchema:
 		return nil
 	}
-	return EnsureIndexes(ctx, tx, s.schema, tables.Complete) // a batch relies on the keys
+	return EnsureIndexes(ctx, tx, s.schema, tables.Complete) // a batch relies on these keys
 }
 
 func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// anyScript is a text that encodings of one script refuse. Buyers write such texts, and their events would be quarantined.
+// anyScript is a text that an encoding for one script refuses. Buyers write such texts, and the database would then
+// refuse their events.
 const anyScript = "é名😀"
 
 func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
@@ -76,7 +77,7 @@ func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		return err
 	}
 	if _, err := tx.Exec(ctx, "select $1::text", anyScript); err != nil {
-		return fmt.Errorf("send a text of any script, for which the database has to have the encoding UTF8: %w", err)
+		return fmt.Errorf("send a text of any script, for which the database must have the encoding UTF8: %w", err)
 	}
 	if err := MakeTables(ctx, tx, s.schema, extras); err != nil {
 		return err
@@ -115,8 +116,8 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 	return nil
 }
 
-// checkEmpty returns an error where the schema has objects of others: a promotion would
-// make them live, and later drop them. The live schema may have objects.
+// checkEmpty returns an error where the schema has objects of others: a promotion would make them
+// live, and later drop them. The live schema may have such objects.
 func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
 	var used bool
 	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid

@@ -25,10 +25,10 @@ func (q *Quarantine) Add(refused *RefusedError) error {
 	}
 	if _, again := q.Pending[refused.Seq]; again {
 		delete(q.Pending, refused.Seq)
-		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so it is not the events: %w", refused.Seq, refused.Cause)
+		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so the events are not the cause: %w", refused.Seq, refused.Cause)
 	}
 	if q.recorded+len(q.Pending) >= maxQuarantined {
-		return fmt.Errorf("the database refuses more than %d events, so it is not the events: %w", maxQuarantined, refused.Cause)
+		return fmt.Errorf("the database refuses more than %d events, so the events are not the cause: %w", maxQuarantined, refused.Cause)
 	}
 	q.Pending[refused.Seq] = refused.Cause
 	return nil

@@ -41,7 +41,7 @@ func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, 
 	_, err := tx.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error)
 		select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`, logID, seqs, causes)
 	if err != nil {
-		return fmt.Errorf("record the refused events: %w", err)
+		return fmt.Errorf("record the quarantined events: %w", err)
 	}
 	return nil
 }

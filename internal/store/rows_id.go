@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RowsID changes where something other than a batch has changed the rows of a schema: a
-// promotion, or settle. Two are compared with ==.
+// RowsID changes when a promotion or settle changes the rows of a schema. A batch does not change
+// it. Two values are compared with ==.
 type RowsID struct {
 	FoldID    string // of the tables; see projections.Rules
 	createdAt int64  // in microseconds

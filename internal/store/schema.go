@@ -143,7 +143,7 @@ func (s *Store) Drop(ctx context.Context) error {
 // DropLocked is Drop for a command that has the lock of LockSchema already.
 func (s *Store) DropLocked(ctx context.Context) error {
 	if s.schema == LiveSchema {
-		return fmt.Errorf("%w: %s; projector rebuild --promote replaces its tables, and those before are then %s, which can be dropped", ErrLive, s.schema, PreviousSchema)
+		return fmt.Errorf("%w: %s; projector rebuild --promote replaces its tables; the old tables become %s, which can be dropped", ErrLive, s.schema, PreviousSchema)
 	}
 	if _, err := s.SchemaNamed(ctx, s.schema); err != nil {
 		return err
@@ -181,9 +181,9 @@ func Quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 // Qualified returns the name of a schema's table, quoted for a statement.
 func Qualified(schema, table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 
-// LockSchema takes the lock that one command at a time has on the schema, until unlock. It
-// waits up to ten seconds, because the session of a killed command may hold the lock for
-// some seconds. After that it returns an error.
+// LockSchema takes the lock of the schema, which one command at a time can have, until unlock. It
+// waits up to ten seconds, because the session of a killed command may hold the lock for some
+// seconds. After that it returns an error.
 func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {

@@ -51,9 +51,9 @@ func TimedOut(err error) bool {
 	return sqlstate.Of(err) == "55P03" // lock_not_available
 }
 
-// ConnectionLost reports whether the cause of the error is the connection or a stopping
-// server, so that the same call may succeed on another connection. Of an error that is not
-// Postgres' own it assumes so, except of ErrNoSchema.
+// ConnectionLost reports whether the cause of the error is the connection or a stopping server, so
+// that the same call may succeed on another connection. It returns true for every error that
+// Postgres has not sent, except ErrNoSchema.
 func ConnectionLost(err error) bool {
 	if errors.Is(err, ErrNoSchema) {
 		return false

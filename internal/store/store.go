@@ -35,18 +35,18 @@ type Config struct {
 	Owner     string        // unique among the projectors of this database; at most 40 plain characters
 	LeaseTime time.Duration // a member without a heartbeat for so long is evicted; 0: this process is no member
 
-	// FrozenAfter is when Postgres has freed what a frozen process holds. A statement may wait for a
-	// lock half as long, and a transaction be idle for four fifths. 0: LeaseTime, so that a member has
-	// released its rows before it is evicted; if that is 0, too, there are no such limits.
+	// FrozenAfter is the time after which Postgres has freed the locks of a frozen process. A statement may wait for a
+	// lock for half of it, and a transaction may be idle for four fifths. 0: LeaseTime, so that a member has released
+	// its rows before it is evicted. If both are 0, there are no such limits.
 	FrozenAfter time.Duration
 
-	// StatementTimeout bounds each statement. 0: calls that need a bound set a deadline; a rebuild
-	// has none.
+	// StatementTimeout bounds each statement. 0: no bound. Calls that need one set a deadline; a
+	// rebuild has none.
 	StatementTimeout time.Duration
-	Connections      int32 // maximum; 0: as many as any program of payfold needs
+	Connections      int32 // maximum; 0: poolSize
 
 	// ConnectTimeout bounds one attempt to connect. 0: two seconds with a FrozenAfter or LeaseTime,
-	// because a projector soon tries again and a reader is not to wait; otherwise 30.
+	// because a projector soon tries again and a reader must not wait. Otherwise 30 seconds.
 	ConnectTimeout time.Duration
 }
 
@@ -54,10 +54,10 @@ type Config struct {
 // follows it.
 const ApplicationName = "payfold-projector "
 
-// poolSize bounds the connections of one Store; pool_max_conns in the connection string may
-// raise it. A promotion holds two locks while it reads and writes, each on a connection of its
-// own, so it is more than any program needs. It does not grow with the cores of the machine,
-// as the default of pgxpool does: Postgres has few connections.
+// poolSize bounds the connections of one Store; pool_max_conns in the connection string may raise
+// it. It is more than any program needs, also a promotion, which holds two locks and reads and
+// writes, each on its own connection. It does not grow with the cores of the machine, as the
+// default of pgxpool does, because Postgres has few connections.
 const poolSize = 8
 
 // CleanUpTimeout bounds a call that cleans up when a command ends, because the network may be
@@ -81,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"lock_timeout":                        Milliseconds(frozenAfter / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(frozenAfter * 4 / 5),
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
-		// A plan made for empty tables reads them whole when they are full.
+		// A plan that was made for empty tables would read full tables whole.
 		"plan_cache_mode": "force_custom_plan",
 		// A list of a thousand keys, or a setting such as enable_seqscan, makes a plan look
 		// expensive. To compile it would take a hundred times as long as to run it.

@@ -20,8 +20,8 @@ type SumCheck struct {
 // CheckSums counts the rows that break each rule of sums.sql, in the schema of the
 // transaction's search_path.
 func CheckSums(ctx context.Context, tx pgx.Tx) ([]SumCheck, error) {
-	// Every table is read whole. Without statistics Postgres would look up row by row, and with
-	// them in the order of an index.
+	// Every table is read whole. Without statistics Postgres would look up row by row. With
+	// statistics it would read in the order of an index.
 	if _, err := tx.Exec(ctx, "set local enable_nestloop = off; set local enable_mergejoin = off; set local enable_sort = off"); err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}

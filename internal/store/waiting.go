@@ -17,8 +17,8 @@ var waitingSQL string
 //go:embed list_waiting.sql
 var listWaitingSQL string
 
-// Waiting counts the payments that are paid and not granted, because no event has named
-// their user yet. A payment of which nothing is left after its refunds does not wait.
+// Waiting counts the payments that are paid and not granted, because no event has named their user
+// yet. A fully refunded payment does not wait.
 type Waiting struct {
 	Payments int64      `json:"payments"`
 	Since    *time.Time `json:"oldest_occurred_at"` // of the oldest payment, by the provider's time; nil where none waits
@@ -34,8 +34,8 @@ type WaitingPayment struct {
 	OccurredAt        time.Time `json:"occurred_at"`
 }
 
-// Waiting counts the payments that wait for their user. Its time depends on their number,
-// not on the number of all payments.
+// Waiting counts the payments that wait for their user. The time of the query depends on their
+// number, not on the number of all payments.
 func (s *Store) Waiting(ctx context.Context) (out Waiting, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
