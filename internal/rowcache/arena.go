@@ -22,7 +22,7 @@ func (a *arena) put(b []byte) span {
 
 func (a *arena) at(s span) []byte { return a.segments[s.segment][s.from : s.from+s.length] }
 
-// replace puts b where s is, if there is room.
+// replace puts b at s if it fits there, otherwise in a new span.
 func (a *arena) replace(s span, b []byte) span {
 	if len(b) > int(s.length) {
 		return a.put(b)
@@ -31,8 +31,8 @@ func (a *arena) replace(s span, b []byte) span {
 	return s
 }
 
-// memory returns segments. It prepares the next one beside the fold, because the first access
-// to new memory can take as long as filling it.
+// memory returns segments. It prepares the next one concurrently with the fold, because the first
+// access to new memory can take as long as filling it.
 type memory struct{ ready chan []byte }
 
 const (
@@ -46,7 +46,7 @@ func newMemory() *memory {
 	return m
 }
 
-// segment has room for at least that many bytes.
+// segment returns a segment with room for at least this many bytes.
 func (m *memory) segment(least int) []byte {
 	if least > segmentSize {
 		return make([]byte, 0, least)

@@ -2,8 +2,8 @@ package rowcache
 
 import "github.com/payfold/payfold/internal/tables"
 
-// asked has the names that rows were looked for by. It keeps 128 bits of each name. The zero
-// value is empty.
+// asked has the names by which rows were looked up. It keeps 128 bits of each name. The zero value
+// is empty.
 type asked struct{ names map[nameHash]struct{} }
 
 type nameHash struct {
@@ -14,9 +14,9 @@ type nameHash struct {
 // askedSize is about the memory of one name.
 const askedSize = 48
 
-// fresh returns those of the names that were not asked for before, in their order, and adds
-// them. It leaves out a name if wanted returns false for the name that its rows have in the row
-// cache; nil wants all.
+// fresh returns the names that were not looked up before, in their order, and adds them. It leaves
+// out a name if wanted returns false for its name in the row cache (NameKind.InCache). A nil wanted
+// accepts all names.
 func (a *asked) fresh(kind tables.NameKind, names []string, wanted func(name string) bool) (fresh []string) {
 	if a.names == nil {
 		a.names = map[nameHash]struct{}{}

@@ -43,12 +43,12 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 // the process.
 func HashOf(name string) uint64 { return maphash.String(seeds[0], name) }
 
-// wideHash returns 128 bits that nobody can predict, so that no two texts of a log have the same. The
+// wideHash returns a hash of 128 bits that nobody can predict, so that no two texts of a log have the same hash. The
 // first half is HashOf(text).
 func wideHash(text string) [2]uint64 { return [2]uint64{HashOf(text), maphash.String(seeds[1], text)} }
 
-// New returns an empty cache with room for about that many events. source is nil if the tables
-// have no rows.
+// New returns an empty cache with room for about the expected number of events. source is nil if
+// the tables have no rows.
 func New(expected int, source *Source) *Cache {
 	s := &Cache{
 		source: source, events: newEventSet(expected), names: newNameIndex(expected), memory: newMemory(),
@@ -62,17 +62,17 @@ func New(expected int, source *Source) *Cache {
 	return s
 }
 
-// Saves reports whether Save writes the new rows of a table. Otherwise the caller writes them after each
-// Fold. Where tables have indexes, Save writes all that it can, since it sorts.
+// Saves reports whether Save writes the new rows of a table. Otherwise the caller writes them after each Fold. If the
+// tables have indexes, Save writes all tables that are found by name, because it sorts the rows.
 func (s *Cache) Saves(t tables.AnyTable) bool {
 	return t.FoundByName() && (s.indexed() || !t.About().InsertOnly)
 }
 
-// indexed reports whether rows are added to tables in which indexes find rows.
+// indexed reports whether the tables have rows that are found by indexes.
 func (s *Cache) indexed() bool { return s.source != nil && !s.source.exact() }
 
-// Seen sends, for each batch, the ids of its events that came in an earlier one. It runs
-// beside the fold. Until the channel is closed, only Fold may be called.
+// Seen sends, for each batch, the ids of its events that came in an earlier batch. It runs
+// concurrently with the fold. Until the channel is closed, only Fold may be called.
 func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
@@ -131,8 +131,8 @@ func (s *Cache) listNames(batch []events.Event) {
 	}
 }
 
-// loadNamed adds the rows of that name and all that they lead to. It may add others, too: a
-// row that had this name before, or has a name with the same hash.
+// loadNamed adds the rows of this name and all rows linked to them. It may add other rows, too: a
+// row that had this name before, or a row with a name of the same hash.
 func (s *Cache) loadNamed(state *projections.State, name string) {
 	if name != "" {
 		s.loadHashed(state, name, HashOf(name))
@@ -155,7 +155,7 @@ func (s *Cache) keep(state *projections.State) {
 	s.listAll()
 }
 
-// unlisted is a row that the index must have under a name.
+// unlisted is a row that listAll adds to the index under a name.
 type unlisted struct {
 	hash       uint64
 	table, row uint32
@@ -181,7 +181,7 @@ func (s *Cache) listAll() {
 // entry returns an entry by its number, counted from 1.
 func (s *Cache) entry(number uint32) entry { return *s.entries.at(number - 1) }
 
-// Save writes the rows that are new or changed. Where the tables had no rows, the transaction has emptied them.
+// Save writes the rows that are new or changed. If the tables had no rows, the transaction must have emptied them.
 func (s *Cache) Save(ctx context.Context, tx pgx.Tx) error {
 	for _, one := range s.tables {
 		if err := one.save(ctx, tx); err != nil {
@@ -191,7 +191,7 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// Written is how many rows of each table were written, by Save and before it. Tables without names are left out.
+// Written returns how many rows of each table were written, by Save and before it. Tables without names are left out.
 func (s *Cache) Written() map[tables.AnyTable]int {
 	written := map[tables.AnyTable]int{}
 	for _, one := range s.tables {
@@ -200,7 +200,7 @@ func (s *Cache) Written() map[tables.AnyTable]int {
 	return written
 }
 
-// Size is about the memory of all of it, and of the names that its source remembers.
+// Size returns about the memory of the cache, including the names that its source remembers.
 func (s *Cache) Size() int {
 	size := s.events.size() + s.names.size() + 12*int(s.entries.length)
 	if s.source != nil {
@@ -219,5 +219,5 @@ func (s *Cache) EachName(do func(hash uint64)) {
 	}
 }
 
-// EventIDs lists the ids of all events that it has, in no order.
+// EventIDs lists the ids of all events in the cache, in no order.
 func (s *Cache) EventIDs() []EventID { return s.events.list() }

@@ -29,13 +29,13 @@ type cachedTable struct {
 	bytes  arena
 	loaded []uint32 // the rows that this batch has loaded, in order
 
-	written int // rows that this chunk writes; those that save writes count after it
+	written int // rows that this chunk has written; save adds its own
 }
 
 // cachedRow says where the bytes of a row are, and its state.
 type cachedRow struct {
 	span
-	batch   uint32 // that loaded it last
+	batch   uint32 // the batch that loaded it last
 	stored  bool   // the table has it, or gets it without save
 	changed bool   // save writes it: as an update if it is stored, otherwise as a new row
 }
@@ -49,7 +49,7 @@ func newCachedTable(in *Cache, t tables.AnyTable) *cachedTable {
 	}
 }
 
-// Load adds a row that was found by its name to the state, with all rows that it leads to.
+// load adds to the state a row that was found by its name, and all rows linked to it.
 func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	row := c.rows.at(at)
 	if row.batch == c.in.batch {
@@ -70,7 +70,8 @@ func (c *cachedTable) load(state *projections.State, at uint32, name string) {
 	}
 }
 
-// Take adds the rows that were read from the table. Rows that are already here stay.
+// take adds the rows that were read from the table. Rows that the cache has already stay as they
+// are.
 func (c *cachedTable) take(state *projections.State) {
 	c.EachRow(state, func(row []byte, names tables.RowNames) {
 		if !c.has(row, names) {
@@ -79,7 +80,7 @@ func (c *cachedTable) take(state *projections.State) {
 	})
 }
 
-// Keep stores the rows that the fold has added or changed.
+// keep stores the rows that the fold has added or changed.
 func (c *cachedTable) keep(state *projections.State) {
 	c.EachChangedRow(state, func(row []byte, names tables.RowNames, loaded bool, index int) {
 		if !loaded {
@@ -137,8 +138,8 @@ func (c *cachedTable) has(row []byte, names tables.RowNames) bool {
 	return false
 }
 
-// Save writes the rows that are new or changed: in the order of an index if the table has any. Where places of
-// rows are known, changed ones are removed and are new then, so that all that is written is in new places.
+// save writes the rows that are new or changed, in the order of an index if the table has one. If places of rows are
+// known, it deletes changed rows and inserts them again, so that all written rows get new places.
 func (c *cachedTable) save(ctx context.Context, tx pgx.Tx) error {
 	added, changed := c.unsaved()
 	c.written += len(added)
@@ -191,9 +192,8 @@ func (c *cachedTable) unsaved() (added, changed []uint32) {
 	return added, changed
 }
 
-// sort orders rows by the bytes of one column, and those with the same text by their age. Then most of
-// those that belong on one page of its index come one after the other, and Postgres takes them in up to
-// twice as quickly.
+// sort orders rows by the bytes of one column, and those with the same text by their age. Most rows of one page of the
+// index are then consecutive, and Postgres inserts them up to twice as quickly.
 func (c *cachedTable) sort(rows []uint32) {
 	type keyed struct {
 		first, then uint64 // the first bytes of the text; mostly nothing else has to be read
@@ -218,5 +218,5 @@ func (c *cachedTable) sort(rows []uint32) {
 	}
 }
 
-// Size is about the memory that it uses.
+// size returns about the memory that the table uses.
 func (c *cachedTable) size() int { return segmentSize*len(c.bytes.segments) + 20*int(c.rows.length) }

@@ -11,7 +11,7 @@ type EventID [2]uint64
 // EventIDSize is the memory of an EventID in EventIDs.
 const EventIDSize = 16
 
-// EventIDOf returns what stands for an event's id. Its first half is HashOf(id).
+// EventIDOf returns the EventID of an event's id. Its first half is HashOf(id).
 func EventIDOf(id string) EventID { return wideHash(id) }
 
 func (id EventID) compare(with EventID) int {
@@ -28,7 +28,7 @@ func (s *EventIDs) Add(ids []EventID) {
 	s.parts = append(s.parts, ids)
 }
 
-// Size is the memory of all of it.
+// Size returns the memory of the set.
 func (s *EventIDs) Size() (size int) {
 	for _, part := range s.parts {
 		size += EventIDSize * cap(part)
@@ -36,7 +36,7 @@ func (s *EventIDs) Size() (size int) {
 	return size
 }
 
-// Has reports whether the set has the id. It looks into what each Add has brought.
+// Has reports whether the set has the id. It searches the ids of each Add.
 func (s *EventIDs) Has(id EventID) bool {
 	return slices.ContainsFunc(s.parts, func(part []EventID) bool {
 		_, found := slices.BinarySearchFunc(part, id, EventID.compare)

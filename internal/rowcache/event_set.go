@@ -1,12 +1,13 @@
 package rowcache
 
-// eventSet has the ids of events. A look into it reads one place of memory; into a map, several.
+// eventSet has the ids of events. A lookup reads one place of memory; in a map it would read
+// several.
 type eventSet struct {
 	slots  []EventID // their number is a power of two; the empty id, which no event has, is a free slot
 	length int
 }
 
-// newEventSet has room for about that many events.
+// newEventSet returns a set with room for about this many events.
 func newEventSet(events int) eventSet {
 	slots := 1 << 10
 	for 2*slots < 3*events {

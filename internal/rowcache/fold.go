@@ -9,14 +9,14 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Read reads the rows that these events can touch from the source, without those that it has read
-// before. The events are in the order of the log. Take must get what it returns before
-// any of these events is folded. Read may run beside all else.
+// Read reads from the source the rows that these events can touch, except rows that it has read
+// before. The events must be in the order of the log. The caller must give the result to Take
+// before it folds any of these events. Read may run concurrently with all other methods.
 func (s *Cache) Read(ctx context.Context, some []events.Event) (*projections.State, error) {
 	return s.source.load(ctx, some, false)
 }
 
-// ReadAgain is Read for events whose rows may have been read for later events, and are not taken yet.
+// ReadAgain is Read for events whose rows may have been read for later events, but are not taken yet.
 func (s *Cache) ReadAgain(ctx context.Context, some []events.Event) (*projections.State, error) {
 	return s.source.load(ctx, some, true)
 }
@@ -38,9 +38,8 @@ func (s *Cache) Take(read *projections.State) {
 }
 
 // Fold folds a batch into the cache, after Take if there is a source. seen lists the ids of its
-// events that came in an earlier batch. Afterwards state has what the batch has changed, until
-// the next Fold. After an error, which may be a store.RefusedError, the cache must not be used
-// any more.
+// events that came in an earlier batch. Afterwards state has what the batch has changed, until the
+// next Fold. The error may be a store.RefusedError. After any error the cache must not be used.
 func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event, seen []string) error {
 	state.Reset()
 	s.load(state, batch)
@@ -59,9 +58,9 @@ func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projec
 	return nil
 }
 
-// complete adds the pro payments that the loaded rows need and that the source may have. Read
-// has looked only for those that the rows need which it has read itself, not for those that the
-// rows need which a fold has made.
+// complete adds the pro payments that the loaded rows need and that the source may have. Read has
+// looked up only the pro payments that rows of the tables need. Rows that a fold has made may need
+// others.
 func (s *Cache) complete(ctx context.Context, state *projections.State) error {
 	for len(s.licensed) > 0 {
 		users := s.licensed.List()

@@ -9,7 +9,7 @@ type nameIndex struct {
 	names int
 }
 
-// slot belongs to one name. It is at the place that the hash says, or in the next one that was
+// slot belongs to one name. It is at the place given by the hash, or at the next place that was
 // free.
 type slot struct {
 	hash   uint64
@@ -18,7 +18,7 @@ type slot struct {
 
 const slotSize = 16
 
-// newNameIndex has room for about that many names.
+// newNameIndex returns an index with room for about this many names.
 func newNameIndex(names int) nameIndex {
 	slots := 1 << 10
 	for slots < 2*names {

@@ -10,8 +10,8 @@ import (
 // PlaceSize is the memory of a Placed.
 const PlaceSize = 12
 
-// Placed is the place of a row under one of its names. It has 48 bits of the name's hash: of a hundred million
-// names one in three million is taken for another.
+// Placed is the place of a row under one of its names. It has 48 bits of the name's hash: of a hundred million names,
+// one in three million has the same bits as another.
 type Placed struct {
 	page uint32
 	high uint32
@@ -29,8 +29,8 @@ func (p Placed) compareName(with Placed) int {
 	return cmp.Or(cmp.Compare(p.high, with.high), cmp.Compare(p.low, with.low))
 }
 
-// Places tells where the rows of one table are that have a name, in PlaceSize bytes for each name of a row. The
-// zero value is empty. Of may be called concurrently, but not with Add.
+// Places has the places of the rows of one table by their names, in PlaceSize bytes for each name of a row. The zero
+// value is empty. Of may be called concurrently, but not with Add.
 type Places struct{ parts [][]Placed } // each sorted
 
 // Add adds places, which it sorts and keeps.
@@ -39,8 +39,8 @@ func (s *Places) Add(places []Placed) {
 	s.parts = append(s.parts, places)
 }
 
-// Of appends the places that were added for a name: those of all rows that have it, and others. It looks into
-// what each Add has brought.
+// Of appends the places of all rows that have a name, and possibly places of other rows. It searches the places of each
+// Add.
 func (s *Places) Of(name string, to []tables.Place) []tables.Place {
 	wanted := PlacedAt(tables.Place{}, name)
 	for _, part := range s.parts {
@@ -52,7 +52,7 @@ func (s *Places) Of(name string, to []tables.Place) []tables.Place {
 	return to
 }
 
-// Size is the memory of all of it.
+// Size returns the memory of the places.
 func (s *Places) Size() (size int) {
 	for _, part := range s.parts {
 		size += PlaceSize * cap(part)

@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Source reads the rows that a cache does not have. It remembers the names that it has looked
-// for, because the cache has all of their rows. It reads once at a time.
+// Source reads the rows that a cache does not have. It remembers the names that it has looked up,
+// because the cache has all of their rows. It runs one read at a time.
 type Source struct {
 	reading sync.Mutex
 	from    tables.Beginner
@@ -21,18 +21,17 @@ type Source struct {
 	known   Known
 	asked   asked        // by load
 	memory  atomic.Int64 // of asked
-	// taken has the users all of whose claimed pro payments the cache has. That load has asked for
-	// them is not enough: what it reads is taken later.
+	// taken has the users all of whose claimed pro payments the cache has. asked does not tell
+	// that, because the cache takes the rows of load later.
 	taken asked
 }
 
-// Known is what somebody knows of the tables without a look into them. Its methods may be called
-// concurrently.
+// Known tells what rows the tables have, without a query. Its methods may be called concurrently.
 type Known interface {
-	// MayHaveName returns false only if no row has the name in the row cache.
+	// MayHaveName returns false only if no row of the tables would have the name in the row cache.
 	MayHaveName(name string) bool
-	// Exact reports whether the next two may be called. Otherwise an event's id is a name, and rows are found by
-	// indexes.
+	// Exact reports whether HasEvent and Places may be called. Otherwise MayHaveName also takes ids of events, and rows
+	// are found by indexes.
 	Exact() bool
 	// HasEvent reports whether the tables have an event.
 	HasEvent(id EventID) bool
@@ -40,23 +39,23 @@ type Known interface {
 	Places(table tables.AnyTable, names []string) []tables.Place
 }
 
-// NewSource returns a source that has looked for nothing yet. If known is nil, it looks for every
-// name and every event.
+// NewSource returns a source that has read nothing yet. If known is nil, it looks up every name and
+// every event.
 func NewSource(from tables.Beginner, loader tables.Loader, known Known) *Source {
 	s := &Source{from: from, loader: loader, known: known}
-	s.loader.Filter = s.unknown(false)
+	s.loader.Filter = s.filter(false)
 	if s.exact() {
 		s.loader.At = known.Places
 	}
 	return s
 }
 
-// exact reports whether it finds rows and events without an index. s may be nil.
+// exact reports whether rows and events are found without an index. s may be nil.
 func (s *Source) exact() bool { return s != nil && s.known != nil && s.known.Exact() }
 
-// unknown returns a function that lists those of the names that have to be looked for in the tables,
-// without those that were looked for before; with them if again is true.
-func (s *Source) unknown(again bool) func(kind tables.NameKind, names []string) []string {
+// filter returns a Loader.Filter. If again is false, it leaves out names that were looked up before
+// and names that no row has.
+func (s *Source) filter(again bool) func(kind tables.NameKind, names []string) []string {
 	return func(kind tables.NameKind, names []string) []string {
 		if kind == tables.OfEvent && s.exact() {
 			return nil // see hasEvent
@@ -78,7 +77,7 @@ func (s *Source) mayHave() func(name string) bool {
 
 func (s *Source) tookLicenses(user string) { s.taken.fresh(tables.OfLicensed, []string{user}, nil) }
 
-// size is about the memory of the names that it remembers.
+// size returns about the memory of the names that the source remembers.
 func (s *Source) size() int { return int(s.memory.Load()) + s.taken.size() }
 
 // hasEvent reports whether the tables are known to have an event. s may be nil.
@@ -86,8 +85,8 @@ func (s *Source) hasEvent(id EventID) bool {
 	return s.exact() && s.known.HasEvent(id)
 }
 
-// load reads the rows that these events can touch. The events are in the order of the log. What
-// earlier calls have read is left out, unless again is true.
+// load reads the rows that these events can touch. The events must be in the order of the log. Rows
+// that earlier calls have read are left out, unless again is true.
 func (s *Source) load(ctx context.Context, some []events.Event, again bool) (*projections.State, error) {
 	if len(some) == 0 {
 		return projections.NewState(), nil
@@ -95,12 +94,12 @@ func (s *Source) load(ctx context.Context, some []events.Event, again bool) (*pr
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	defer func() { s.memory.Store(int64(s.asked.size())) }()
-	s.loader.Filter = s.unknown(again)
+	s.loader.Filter = s.filter(again)
 	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.Load(ctx, tx, some) })
 }
 
-// loadLicenses reads all claimed pro payments of those users for whom the cache does not have them.
-// The cache takes them at once.
+// loadLicenses reads all claimed pro payments of the users for whom the cache does not have them.
+// The caller must take them at once.
 func (s *Source) loadLicenses(ctx context.Context, users []string) (*projections.State, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()

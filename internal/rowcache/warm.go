@@ -1,8 +1,8 @@
 package rowcache
 
-// warmer brings rows from memory into the processor's caches. load by itself would wait for one
-// read after the other, because each says what to read next. The reads of one loop here do not
-// depend on each other, so the processor makes many of them at once.
+// warmer brings rows from memory into the processor's caches. load by itself would wait for each
+// read, because each read tells what to read next. The reads of one loop here do not depend on each
+// other, so the processor makes many of them at once.
 type warmer struct {
 	numbers []uint32 // of entries
 	entries []entry
@@ -14,7 +14,8 @@ type warmer struct {
 // thousands of events can be of one user with thousands of rows.
 const maxWarm = 1 << 14
 
-// warm reads what load will read first of these names, without what the rows lead to.
+// warm reads the rows of these names, which load reads first. It does not read the rows linked to
+// them.
 func (w *warmer) warm(s *Cache, names []loadedName) {
 	w.numbers, w.entries, w.spans = w.numbers[:0], w.entries[:0], w.spans[:0]
 	for i := range names {
@@ -50,5 +51,5 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 // name reads the slot of a name in the index.
 func (w *warmer) name(s *Cache, hash uint64) { w.read += s.names.first(hash).hash }
 
-// lineSize is what the processor reads of memory at once.
+// lineSize is how many bytes the processor reads of memory at once.
 const lineSize = 64
