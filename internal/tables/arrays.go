@@ -77,7 +77,7 @@ func RegisterArrays(types *pgtype.Map) {
 	}
 }
 
-// arrayCodec also takes arrays that are encoded already.
+// arrayCodec also accepts arrays that are encoded already.
 type arrayCodec struct{ pgtype.Codec }
 
 func (c arrayCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {

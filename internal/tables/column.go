@@ -40,8 +40,8 @@ var (
 	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
 )
 
-// columnsOf reads the fields of a row struct. It panics where no column can hold a field,
-// which any test of the table meets.
+// columnsOf reads the fields of a row struct. It panics if no column can hold a field. Any test of
+// the table finds that.
 func columnsOf[R any]() (columns []Column) {
 	t := reflect.TypeFor[R]()
 	for i := range t.NumField() {

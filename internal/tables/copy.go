@@ -90,8 +90,8 @@ func appendRow[R any](out []byte, columns []Column, row *R) []byte {
 	return out
 }
 
-// decodeRow decodes a row that appendRow has encoded into an empty one. text is the same bytes as
-// a string, of which all text columns become parts.
+// decodeRow decodes a row of appendRow into an empty struct. text has the same bytes as a string.
+// All text columns become parts of it.
 func decodeRow[R any](into *R, columns []Column, row []byte, text string) {
 	at := 2
 	for i := range columns {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Index is an index of a derived table. Tables that a rebuild fills get each index when somebody
-// needs it: that is faster than to update the index with every row.
+// Index is an index of a derived table. A rebuild creates each index when it is needed. That is
+// faster than to update the index with every row.
 type Index struct {
 	Name, Table string
 	Create      string // the statement that creates the index
@@ -15,7 +15,7 @@ type Index struct {
 	OfSome      bool // it has only the rows that meet a condition
 }
 
-// Stage is how far tables are. Tables at a stage have the indexes of that stage and of those before it.
+// Stage is how far tables are. Tables at a stage have the indexes of that stage and of earlier stages.
 type Stage int
 
 const (

@@ -11,9 +11,9 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Load locks all rows that the events can touch, in sorted order, and returns them as a
-// State. A row that does not exist yet is not locked; its key fails the second
-// transaction that inserts it.
+// Load locks all rows that the events can touch, in sorted order, and returns them as a State. A
+// row that does not exist yet is not locked. If two transactions insert it, the second one fails
+// because of its key.
 //
 // Each statement sees what was committed before it began. Two events that must see each
 // other always share a row. So a transaction that waits here for the lock of another one
@@ -27,11 +27,11 @@ func Load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (
 type Loader struct {
 	Schema string
 	State  *projections.State
-	// Filter is for tables that no other process writes. It returns the names by which rows
-	// have to be looked for, and the rows are not locked. Where it is nil, rows are looked
-	// for by all names and locked.
+	// Filter is for tables that no other process writes. It returns the names by which rows must be
+	// looked up, and the rows are not locked. If it is nil, rows are looked up by all names and
+	// locked.
 	Filter func(kind NameKind, names []string) []string
-	// At, where it is not nil, tells where the rows are. Then no index is needed, except that of events.
+	// At, if not nil, returns the places of rows. Then no index is needed, except that of events.
 	At RowPlaces
 	// AllQuarantined says that the state has all quarantined events of the log already.
 	AllQuarantined bool
@@ -50,7 +50,7 @@ type BatchSender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// Load adds to the state the rows that the events can touch. batch is not empty and in
+// Load adds to the state the rows that the events can touch. batch must not be empty and must be in
 // the order of the log.
 func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
 	wanted := namesIn(batch)
@@ -110,8 +110,8 @@ func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
 	})
 }
 
-// QueueQuarantined queues a query that adds to the state the sequences, from until
-// until, of the events that are quarantined in the schema's log.
+// QueueQuarantined queues a query for the quarantined events of the schema's log, from sequence
+// from to sequence until. It adds their sequences to the state.
 func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State, from, until uint64) {
 	batch.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
 		schema, int64(from), int64(until)).Query(func(rows pgx.Rows) error {
@@ -151,10 +151,10 @@ func namesIn(batch []events.Event) wantedNames {
 	return names
 }
 
-// PreferIndexes is a statement for a transaction that looks for many rows by their keys
-// only. While tables fill, the statistics of Postgres are out of date, and it would
-// otherwise read whole tables. Then one plan fits all batches, so each connection plans a
-// statement once. To start parallel workers would take ten times as long as a query.
+// PreferIndexes is a statement for a transaction that looks for many rows by their keys only. While
+// tables fill, the statistics of Postgres are out of date, and it would otherwise read whole
+// tables. Then one plan fits all batches, so each connection plans a statement once. Parallel
+// workers are off, because their start would take ten times as long as a query.
 const PreferIndexes = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true)`

@@ -39,7 +39,7 @@ type loading struct {
 	batch  *pgx.Batch              // gets the queries
 }
 
-// find returns the arguments of a query for the rows; none where there is no name.
+// find returns the arguments of a query for the rows, or none if there is no name.
 func (k lookup) find(l loading) (args []any) {
 	var lists [][]string
 	if k.args != nil {

@@ -15,7 +15,7 @@ const (
 	OfUser
 	OfMessage // a sequence, as text
 
-	// The kinds below are used only in lookups; EachName does not give them.
+	// The kinds below are used only in lookups. EachName does not pass them to its callback.
 	OfLicensed            // a user all of whose claimed pro payments are needed
 	ofTransaction         // a transaction that an event of the batch names
 	ofOrder               // an order that it names
@@ -62,7 +62,7 @@ func eachRowName(e *events.Event, do func(NameKind, string)) {
 	}
 }
 
-// InCache returns the name that the rows have in the row cache, which a name of this kind leads to.
+// InCache returns the name in the row cache of the rows that a name of this kind leads to.
 func (k NameKind) InCache(name string) string {
 	switch k {
 	case OfLicensed:

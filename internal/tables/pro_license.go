@@ -19,8 +19,8 @@ var Licenses = &Table[projections.ProLicense]{
 	rows:  func(s *projections.State) stateRows[projections.ProLicense] { return &s.Licenses },
 	put:   (*projections.State).LoadLicense,
 	names: func(r *projections.ProLicense) RowNames { return RowNames{r.UserID} },
-	// An active licence stands for the payments that give it. A revoked one does not: its
-	// payment may be of another user or kind now.
+	// An active licence needs no payments to be loaded with it. A revoked licence does: its payment
+	// may be of another user or kind now.
 	links: func(r *projections.ProLicense) Links {
 		if r.RevokedAt.IsZero() {
 			return Links{}

@@ -43,7 +43,7 @@ func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 		arrays(columns, rows)...)
 }
 
-// sameKey is the condition that a row t of the table and one of n have the same key.
+// sameKey returns the condition that a row t of the table and a row of n have the same key.
 func sameKey(columns []Column) string {
 	var match []string
 	for _, c := range keyColumns(columns) {
@@ -66,7 +66,7 @@ func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
 		}
 		texts := string(buffer)
 		for i, value := range values {
-			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // both formats of a text are equal
+			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // a text is the same in both formats
 				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
 			}
 			if value == nil {

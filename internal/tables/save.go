@@ -55,7 +55,7 @@ func updateAll[R any](ctx context.Context, tx pgx.Tx, table string, columns []Co
 	})
 }
 
-// inParts calls write with up to maxUpdateRows rows at a time, which it must not keep.
+// inParts calls write with up to maxUpdateRows rows at a time. write must not keep them.
 func inParts[R any](rows iter.Seq[R], write func(some []R) error) error {
 	var pending []R
 	for row := range rows {

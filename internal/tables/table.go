@@ -105,9 +105,9 @@ type AnyTable interface {
 	// QueueAll queues a query that loads the whole table into the state.
 	QueueAll(batch *pgx.Batch, state *projections.State)
 
-	// FoundByName reports whether the row cache finds rows of the table by their names. The
-	// methods below may be called only where it does. A row is encoded as one row of
-	// COPY's binary format; do must not keep it after it returns.
+	// FoundByName reports whether the row cache finds rows of the table by their names. The methods
+	// below may be called only if it does. A row is encoded as one row of COPY's binary format; do
+	// must not keep it after it returns.
 	FoundByName() bool
 	// EachRow calls do for every row that the state has of the table.
 	EachRow(state *projections.State, do func(row []byte, names RowNames))
@@ -118,8 +118,8 @@ type AnyTable interface {
 	RowReader() RowReader
 	// UpdateRows overwrites the rows of the database that have the same keys.
 	UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error
-	// RemoveRows deletes the rows of the database that have the same keys. places returns where the rows with a
-	// name may be. It is an error if a row is at none of its places.
+	// RemoveRows deletes the rows of the database that have the same keys. places returns the places where the rows
+	// with a name may be. It returns an error if a row is at none of its places.
 	RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte], places func(name string) []Place) error
 	// EachPlace calls do with the place and the names of every row of these pages that the transaction xid has
 	// written; "" stands for all transactions. do must not keep the names after it returns.
@@ -157,7 +157,7 @@ func (t *Table[R]) Rows(ctx context.Context, tx pgx.Tx, tail string, args ...any
 	return found, nil
 }
 
-// Row returns the first row that tail selects, nil where there is none; see Rows.
+// Row returns the first row that tail selects, or nil; see Rows.
 func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any) (*R, error) {
 	found, err := t.Rows(ctx, tx, tail, args...)
 	if err != nil || len(found) == 0 {
@@ -166,7 +166,7 @@ func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any)
 	return &found[0], nil
 }
 
-// keyColumns returns those of the key.
+// keyColumns returns the columns of the key.
 func keyColumns(columns []Column) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key })
 }

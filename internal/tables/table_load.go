@@ -34,7 +34,7 @@ func (t *Table[R]) queueAt(l loading, names Set) {
 		return
 	}
 	t.query(l.batch, "ctid = any($1)", "", []any{placeArray(places)}, func(row R) {
-		if has := t.names(&row); slices.ContainsFunc(has[:], names.has) { // else another row has the place now
+		if has := t.names(&row); slices.ContainsFunc(has[:], names.has) { // otherwise another row has the place now
 			t.load(l, &row)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Place is where Postgres has a row in the file of its table: its ctid. A row that is changed gets another
-// place. The place of a row that is gone can become that of another one.
+// Place is where Postgres has a row in the file of its table: its ctid. A changed row gets another place. Another row
+// can get the place of a deleted row.
 type Place struct {
 	Page uint32
 	Item uint16
@@ -27,10 +27,10 @@ func (p Place) Compare(with Place) int {
 	return cmp.Or(cmp.Compare(p.Page, with.Page), cmp.Compare(p.Item, with.Item))
 }
 
-// Pages are some pages of a table's file, without Until.
+// Pages are the pages of a table's file from From to Until, without Until.
 type Pages struct{ From, Until uint32 }
 
-// AllPages are those that any file can have.
+// AllPages are all pages that a file can have.
 var AllPages = Pages{Until: math.MaxUint32}
 
 const placeSize = 6
@@ -88,7 +88,7 @@ func (t *Table[R]) EachPlace(ctx context.Context, from Beginner, pages Pages, xi
 	return nil
 }
 
-// nameColumns are the columns of which names makes the names of a row.
+// nameColumns returns the columns from which t.names makes the names of a row.
 func (t *Table[R]) nameColumns() []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns()), func(c Column) bool { return !slices.Contains(t.NameColumns, c.Name) })
 }
@@ -97,7 +97,7 @@ func (t *Table[R]) RemoveRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]by
 	return inParts(t.decoded(rows), func(some []R) error { return t.removeSome(ctx, tx, some, places) })
 }
 
-// removeSome deletes rows by their places, and makes sure of their keys: more than one row can have a name.
+// removeSome deletes rows by their places. It also compares their keys, because more than one row can have a name.
 func (t *Table[R]) removeSome(ctx context.Context, tx pgx.Tx, rows []R, places func(name string) []Place) error {
 	var at []Place
 	var candidates []R

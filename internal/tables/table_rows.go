@@ -60,7 +60,7 @@ type RowReader interface {
 type rowReader[R any] struct {
 	table *Table[R]
 	texts texts
-	row   R // the last one; it is kept here because each call would have to allocate it
+	row   R // the last decoded row; it is kept here so that calls do not allocate
 }
 
 func (r *rowReader[R]) Put(state *projections.State, row []byte) (links Links) {
@@ -85,7 +85,8 @@ func (r *rowReader[R]) decode(row []byte) *R {
 // texts copies bytes into strings, many of which share one piece of memory.
 type texts struct{ last strings.Builder }
 
-// textsSize is for some tens of rows. As long as one of their texts is used, all of it stays.
+// textsSize is enough for some tens of rows. All of their texts stay in memory as long as one of
+// them is used.
 const textsSize = 8 << 10
 
 func (t *texts) copy(b []byte) string {
