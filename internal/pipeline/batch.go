@@ -9,17 +9,17 @@ const (
 	decodeBytes    = 2 << 20
 )
 
-// Batch has consecutive messages. Its memory is used again for later ones: to allocate and
-// collect it would take a quarter of the CPU time.
+// Batch has consecutive messages. Its memory is reused for later batches: its allocation and
+// garbage collection would take a quarter of the CPU time.
 type Batch struct {
 	messages []events.Message
 	bodies   []byte         // the bodies of messages, one after the other
-	Events   []events.Event // that the Decoder has returned
+	Events   []events.Event // from the Decoder
 	Digest   []byte         // of the last message
 	decoded  chan error
 }
 
-// newBatch has room for that many messages of the usual length.
+// newBatch returns a batch with room for this many messages of the usual length.
 func newBatch(messages uint64) *Batch {
 	const usual = 1600 // bytes of a body
 	return &Batch{
@@ -42,7 +42,8 @@ func (b *Batch) last() events.Message { return b.messages[len(b.messages)-1] }
 
 func (b *Batch) clear() { b.messages, b.bodies, b.Events = b.messages[:0], b.bodies[:0], b.Events[:0] }
 
-// Decoder appends the event of a message to to, or returns to unchanged to leave it out.
+// Decoder appends the event of a message to a slice. To leave the event out, it returns the slice
+// unchanged.
 type Decoder func(to []events.Event, m events.Message) ([]events.Event, error)
 
 func (b *Batch) decode(decode Decoder) (err error) {

@@ -9,9 +9,8 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// One call folds up to foldTogether batches, so that the rows of many events can be read with one
-// query. decodeAhead is how many decoded batches may wait: for the call now, the next one, and the one
-// after it.
+// One call folds up to foldTogether batches, so that the rows of many events can be read with one query. decodeAhead is
+// how many decoded batches may wait: those of the current call, of the next call, and of the call after it.
 const (
 	foldTogether = 10
 	decodeAhead  = 3 * foldTogether
@@ -46,10 +45,10 @@ type Pipeline struct {
 	Decode      Decoder // called concurrently
 }
 
-// Run calls prepare with all batches, in the order of the log, and the functions that it returns one
-// after the other, in the same order. prepare is called while the function before is at work. A
-// function must not keep a batch after it returns. Run returns the first error, when nothing is at
-// work any more; what was prepared before a batch that cannot be read or decoded is folded.
+// Run calls prepare with some batches at a time, in the order of the log. It calls the returned
+// functions in the same order, one at a time. It calls prepare while an earlier function runs. A
+// function must not keep a batch after it returns. Run returns the first error when all functions
+// have ended. It still folds the batches before one that cannot be read or decoded.
 func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() error)) error {
 	if p.From > p.Until {
 		return nil
@@ -85,7 +84,7 @@ func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() e
 	ready, folded := make(chan prepared), make(chan struct{})
 	group.Go(func() error {
 		defer close(ready)
-		next := queue{order: order, most: min(p.Most/size, foldTogether)}
+		next := queue{order: order, maxBatches: min(p.Most/size, foldTogether)}
 		for {
 			some, err := next.take()
 			if err != nil || len(some) == 0 {

@@ -108,7 +108,7 @@ func TestBatchesBeforeOneThatCannotBeDecodedAreFolded(t *testing.T) {
 		order <- b
 	}
 	close(order)
-	q := queue{order: order, most: 10}
+	q := queue{order: order, maxBatches: 10}
 	some, err := q.take()
 	require.NoError(t, err)
 	require.Len(t, some, 2)

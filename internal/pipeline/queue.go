@@ -1,15 +1,15 @@
 package pipeline
 
-// queue returns batches in their order.
+// queue returns decoded batches in the order of the log.
 type queue struct {
-	order <-chan *Batch
-	most  uint64 // batches in one call of take
-	first *Batch // received by the last take, but not decoded then; may be nil
-	err   error  // of the batch after those that were returned
+	order      <-chan *Batch
+	maxBatches uint64 // batches in one call of take
+	first      *Batch // received by the last take, but not decoded then; may be nil
+	err        error  // of the batch after those that were returned
 }
 
-// take waits until the next batch is decoded. It returns it and those after it that are
-// already decoded, or none at the end.
+// take waits until the next batch is decoded. It returns this batch and the following ones that are
+// already decoded. At the end it returns none.
 func (q *queue) take() (some []*Batch, err error) {
 	if q.err != nil {
 		return nil, q.err
@@ -22,7 +22,7 @@ func (q *queue) take() (some []*Batch, err error) {
 		if q.err = <-b.decoded; q.err != nil {
 			break
 		}
-		if some = append(some, b); uint64(len(some)) == q.most {
+		if some = append(some, b); uint64(len(some)) == q.maxBatches {
 			return some, nil
 		}
 		select {
