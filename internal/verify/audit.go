@@ -57,8 +57,8 @@ func (a *audit) inspect(m events.Message, event events.Event) {
 	}
 }
 
-// faultOf returns what is wrong with a message and its event. A signature cannot be
-// verified where no signer has the fingerprint that the message names.
+// faultOf returns what is wrong with a message and its event. verifiable is false if no signer has
+// the fingerprint that the message names.
 func (a *audit) faultOf(m events.Message, event events.Event) (fault string, verifiable bool) {
 	switch {
 	case event.Unreadable:

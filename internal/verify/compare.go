@@ -22,7 +22,7 @@ import (
 type snapshot struct {
 	store  *store.Store
 	tx     pgx.Tx
-	tables store.TablesID // that had the schema's name at that moment
+	tables store.TablesID // the tables that had the schema's name at that moment
 	schema store.Schema
 }
 
@@ -104,9 +104,9 @@ const (
 	Changed = "changed"
 )
 
-// Compare calls found with every row that differs from the tables of right, which nobody
-// writes. It keeps one row of each side in memory. It returns store.ErrReplaced where a
-// promotion has replaced the tables; then the differences that it found mean nothing.
+// Compare calls found with every row that differs from the tables of right. No process may write
+// the tables of right meanwhile. Compare keeps one row of each side in memory. It returns
+// store.ErrReplaced if a promotion has replaced the tables. Then the differences are invalid.
 func (s *snapshot) Compare(ctx context.Context, right *store.Store, rules projections.Rules, found func(Difference)) error {
 	other, err := right.Pool().Acquire(ctx)
 	if err != nil {
@@ -262,8 +262,8 @@ func (s *snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
 	return sums, s.store.CheckTables(ctx, s.tx, s.tables)
 }
 
-// again returns the same snapshot on a connection of its own, until Close.
-func (s *snapshot) again(ctx context.Context) (*snapshot, error) {
+// share returns the same snapshot on another connection. The caller must close it.
+func (s *snapshot) share(ctx context.Context) (*snapshot, error) {
 	var id string
 	if err := s.tx.QueryRow(ctx, "select pg_export_snapshot()").Scan(&id); err != nil {
 		return nil, fmt.Errorf("share the snapshot: %w", err)

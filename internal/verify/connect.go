@@ -35,9 +35,9 @@ func connect(ctx context.Context, log rebuild.Log, from uint64, upto identity.Po
 	return fmt.Errorf("%w: after reading the log %d times there are new ones", errTooConnected, maxPasses)
 }
 
-// connectOnce reads the log once. It adds the connected events whose position is after
-// after and not after upto, in the positions of their partitions, and reports whether they
-// bring a new name. A nil after is before all messages.
+// connectOnce reads the log once. It adds the connected events between two positions of their
+// partitions: later than the position in after, and not later than the one in upto. It reports
+// whether they bring a new name. If after is nil, it adds all up to upto.
 func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto identity.Positions, customers *customers) (grew bool, err error) {
 	decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(upto) {

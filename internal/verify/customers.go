@@ -92,7 +92,7 @@ func (c *customers) named(kind tables.NameKind) (out []string) {
 	return out
 }
 
-// includes reports whether the row is one of these customers'.
+// includes reports whether the row belongs to these customers.
 func (c *customers) includes(d Difference) bool {
 	key := keyOf(d.Table)
 	if key == tables.OfMessage {

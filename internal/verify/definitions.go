@@ -21,8 +21,8 @@ var describeSQL string
 //go:embed rights.sql
 var rightsSQL string
 
-// DefinitionDifference is an object of a schema that this build defines otherwise, or a
-// right that a role should not have or that it lacks.
+// DefinitionDifference is an object of a schema that this build defines differently, or a right
+// that a role has or lacks wrongly.
 type DefinitionDifference struct {
 	Object string  `json:"object"`
 	Fault  string  `json:"fault"` // missing, extra or changed
@@ -30,11 +30,10 @@ type DefinitionDifference struct {
 	Should *string `json:"should,omitempty"`
 }
 
-// Definitions calls found with every object of the schema that this build defines
-// otherwise: tables, columns, views, constraints, keys, indexes, triggers, rules, policies,
-// functions and other objects; and with every wrong right. Indexes that somebody added
-// count only where they are unique. Candidate tables may lack indexes and keys, because a
-// promotion creates them.
+// Definitions calls found with every wrong right, and with every object of the schema that this
+// build defines differently. Objects are tables, columns, views, constraints, keys, indexes,
+// triggers, rules, policies, functions and others. Indexes that somebody added count only if they
+// are unique. Candidate tables may lack indexes and keys, because a promotion creates them.
 //
 // It compares with tables that it creates in a transaction and rolls back.
 func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
@@ -79,8 +78,8 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 }
 
 // indexed reports whether the tables must have all indexes and keys: the live and the previous
-// ones, and tables as of a message whose rebuild has ended. The end of a candidate's rebuild makes
-// those that find rows, and a promotion makes all that are missing.
+// ones, and tables as of a message whose rebuild has ended. A rebuild of a candidate makes at its
+// end those that find rows. A promotion makes all that are missing.
 func indexed(ctx context.Context, tx pgx.Tx, schema store.Schema) (bool, error) {
 	if schema.UntilSeq == nil {
 		return schema.Name == store.LiveSchema || schema.Name == store.PreviousSchema, nil

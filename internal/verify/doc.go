@@ -1,3 +1,3 @@
-// Package verify compares tables and log with a fold that is made for that, and settles the
-// customers whose events were applied out of the log's order.
+// Package verify compares the tables and the log with a new fold of the log. It also settles the
+// customers whose events were applied out of order.
 package verify

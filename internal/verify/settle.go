@@ -17,9 +17,9 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Settle folds the events of some customers again, in the order of the log: those that
-// out-of-order events of the live tables connect. Live batches wait only while the rows are
-// replaced. It is not safe for concurrent use.
+// Settle folds events again, in the order of the log: all events of the customers that out-of-order
+// events of the live tables connect. Live batches wait only while the rows are replaced. It is not
+// safe for concurrent use.
 type Settle struct {
 	Log    rebuild.Log
 	Tables *store.Store // the live tables
@@ -35,9 +35,9 @@ const maxSettleTries = 10
 // maxConcurrentReads bounds the messages that are requested from the log at the same time.
 const maxConcurrentReads = 8
 
-// Run settles the out-of-order events that are recorded, unless another command works on the
-// live tables. Where it returns an error it has changed nothing, unless the connection broke at
-// the commit. The same command tells then: it finds no record of what was settled.
+// Run settles the out-of-order events that are recorded, unless another command works on the live
+// tables. After an error nothing has changed, unless the connection broke at the commit. Then
+// another Run tells: after a successful commit it finds nothing to settle.
 func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	unlock, err := s.Tables.LockSchema(ctx)
 	if err != nil {
@@ -95,9 +95,9 @@ func notSettled(err error) error {
 	return err
 }
 
-// read returns all events of the customers up to the positions that now returns, in the
-// order of the log. It returns errMoreConnected where events after at connect further
-// customers.
+// read returns all events of the customers up to the positions that now returns, in the order of
+// the log. It sets *at to these positions. It returns errMoreConnected if events after the former at connect
+// further customers.
 func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *customers, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
 	positions, err := now(ctx)
 	if err != nil {

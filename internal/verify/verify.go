@@ -93,15 +93,15 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 	return verdict, err
 }
 
-// dropScratch drops what was folded, also where ctx has ended; then only within a short time.
+// dropScratch drops the folded tables. If ctx has ended, it has CleanUpTimeout to do so.
 func (v *Verify) dropScratch(ctx context.Context) {
 	ctx, stop := rebuild.WithGrace(ctx, store.CleanUpTimeout)
 	defer stop()
 	_ = v.scratch.DropLocked(ctx)
 }
 
-// compare folds the log and compares the tables with the fold. The sums are checked beside, by a
-// function that it gives to work, because they are read on one core.
+// compare folds the log and compares the tables with the fold. A goroutine of work checks the sums
+// concurrently, because one query uses only one core.
 func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions identity.Positions, verdict *Verdict, work *errgroup.Group) error {
 	var frozen *snapshot
 	defer func() {
@@ -118,7 +118,7 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		if err := v.sum(ctx, frozen, verdict, work); err != nil {
 			return nil, err
 		}
-		return v.further(ctx, frozen, info, positions)
+		return v.snapshotPositions(ctx, frozen, info, positions)
 	}
 	if err := fold.Run(ctx, positions.Least()); err != nil {
 		return err
@@ -131,9 +131,9 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
 }
 
-// further returns the positions of the snapshot. The log and the tables must still be those that info
-// and before are of, because what was folded since then cannot be taken back.
-func (v *Verify) further(ctx context.Context, frozen *snapshot, info eventlog.Info, before identity.Positions) (identity.Positions, error) {
+// snapshotPositions returns the positions of the snapshot. It returns an error if the log was replaced or the tables
+// were set back since info and before were read, because the fold cannot be undone.
+func (v *Verify) snapshotPositions(ctx context.Context, frozen *snapshot, info eventlog.Info, before identity.Positions) (identity.Positions, error) {
 	now, _, err := v.checkLog(ctx)
 	if err != nil {
 		return nil, err
@@ -151,15 +151,15 @@ func (v *Verify) further(ctx context.Context, frozen *snapshot, info eventlog.In
 	return at, nil
 }
 
-// sum checks the sums of the snapshot on a connection of their own.
+// sum checks the sums of the snapshot on another connection.
 func (v *Verify) sum(ctx context.Context, frozen *snapshot, verdict *Verdict, work *errgroup.Group) error {
-	beside, err := frozen.again(ctx)
+	shared, err := frozen.share(ctx)
 	if err != nil {
 		return err
 	}
 	work.Go(func() (err error) {
-		defer beside.Close()
-		verdict.Sums, err = beside.Sums(ctx)
+		defer shared.Close()
+		verdict.Sums, err = shared.Sums(ctx)
 		return err
 	})
 	return nil
@@ -217,9 +217,8 @@ func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64
 	})
 }
 
-// outOfOrder finds the customers whose rows may differ because of out-of-order events:
-// only the customers that the recorded events connect. Where these are too many, it finds
-// none.
+// outOfOrder finds the customers whose rows may differ because of out-of-order events: only the
+// customers that the recorded events connect. If these are too many, it returns none.
 func (v *Verify) outOfOrder(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions) (*customers, error) {
 	recorded, err := store.OutOfOrder(ctx, frozen.tx, frozen.schema.Name)
 	if err != nil || len(recorded) == 0 {
@@ -228,7 +227,7 @@ func (v *Verify) outOfOrder(ctx context.Context, frozen *snapshot, first uint64,
 	customers := connectedBy(recorded)
 	err = connect(ctx, v.Log, first, upto, customers)
 	if errors.Is(err, errTooConnected) {
-		v.Logger.WarnContext(ctx, "rows that differ are not told apart by their reason", "error", err)
+		v.Logger.WarnContext(ctx, "differences that out-of-order events explain are not told apart", "error", err)
 		return connectedBy(nil), nil
 	}
 	return customers, err
