@@ -9,16 +9,16 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Command makes the tables of a schema the live ones, unless an earlier command did.
+// Command makes the tables of a schema live, unless an earlier command has done so.
 type Command struct {
 	rebuild.Rebuild
 	Build         bool // prepares the tables and folds the log into them first
-	AcceptLogLoss bool // also where the log lacks events that the live tables hold
+	AcceptLogLoss bool // promotes even if the log lacks events of the live tables
 }
 
-// Run returns the promotion that made the tables live; before says that an earlier command
-// did. It keeps other commands from the schema until then. After an error the same command
-// continues.
+// Run returns the promotion that made the tables live. before reports whether an earlier command
+// made it. Run keeps other commands from the schema until it returns. After an error the same
+// command continues.
 func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err error) {
 	info, err := c.Log.Info(ctx)
 	if err != nil {
@@ -37,14 +37,14 @@ func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err erro
 			return last, false, c.Interrupted(ctx, err)
 		}
 	}
-	last, err = Last(context.WithoutCancel(ctx), c.Store) // it is live, also where ctx has ended in the last moment
+	last, err = Last(context.WithoutCancel(ctx), c.Store) // the tables are live, even if ctx has just ended
 	return last, before, err
 }
 
-// done reports whether the schema was promoted already, under these rules. With Build, only a
-// promotion counts that no command has reported: others were not of this rebuild.
+// done reports whether the schema was promoted already, under these rules. With Build, a promotion
+// that a command has reported does not count: it was not of this rebuild.
 func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
-	last, done, err := before(ctx, c.Store)
+	last, done, err := promotedBefore(ctx, c.Store)
 	switch {
 	case err != nil || !done || c.Build && last.Told || last.Live.LogID != info.LogID:
 		return false, err
@@ -74,6 +74,6 @@ func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
 			return err
 		}
 	}
-	p.Grace = 0 // live projectors may wait
+	p.Grace = 0 // because live projectors may be waiting
 	return p.Run(ctx)
 }

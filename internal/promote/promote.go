@@ -25,7 +25,7 @@ type Promotion struct {
 // projectors wait, is short.
 const quickRound = 2 * time.Second
 
-// maxRounds is the limit when events come more quickly than they are folded.
+// maxRounds bounds the rounds if events come faster than they are folded.
 const maxRounds = 10
 
 // Check returns ErrNotPromoted if Run would refuse the promotion now. If the candidate exists
@@ -52,9 +52,9 @@ func (p *Promotion) Check(ctx context.Context) error {
 	return p.checkLive(ctx, info)
 }
 
-// Run brings the candidate up to the head and makes it live. After an error the live tables
-// have not changed, and the candidate may have a later position. Only where the connection
-// broke at the commit and the database does not answer, the error says that this is not known.
+// Run brings the candidate up to the head and makes it live. After an error the live tables have
+// not changed, and the candidate may have a later position. Only if the connection broke at the
+// commit and the database does not answer, the outcome is unknown. Then the error says so.
 func (p *Promotion) Run(ctx context.Context) error {
 	if err := p.Check(ctx); err != nil {
 		return err

@@ -27,11 +27,11 @@ type Promoted struct {
 // releases the lock.
 const answerTimeout = 40 * time.Second
 
-// before reports whether an earlier command has promoted the store's schema. Then the live
-// tables had its name before, and the name is free now. The name store.PreviousSchema is
-// never free; there it counts that no command has reported the promotion. before waits for a
-// promotion that is being committed.
-func before(ctx context.Context, s *store.Store) (Promoted, bool, error) {
+// promotedBefore reports whether an earlier command has promoted the store's schema. Then the live
+// tables had its name before, and no schema has the name now. store.PreviousSchema exists after
+// every promotion. For this name, the promotion counts if no command has reported it.
+// promotedBefore waits for a promotion that is being committed.
+func promotedBefore(ctx context.Context, s *store.Store) (Promoted, bool, error) {
 	if _, err := s.SchemaNamed(ctx, store.LiveSchema); errors.Is(err, store.ErrNoSchema) {
 		return Promoted{}, false, nil
 	}
@@ -69,7 +69,7 @@ func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, caus
 	last, err := Last(context.WithoutCancel(ctx), s)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the connection broke while the promotion was committed (%w), and whether it was is not known (%w); the same command again tells", cause, err)
+		return fmt.Errorf("the connection broke at the commit of the promotion (%w), and its outcome is unknown (%w); run the same command again", cause, err)
 	case last.tables != tables:
 		return fmt.Errorf("%w: the commit failed: %w", ErrNotPromoted, cause)
 	}
@@ -89,8 +89,8 @@ func answered(ctx context.Context, s *store.Store, ask func(context.Context) err
 	}
 }
 
-// Last returns the last promotion, when none is under way. The error is store.ErrNoSchema if
-// there are no live tables.
+// Last waits for a promotion under way, and returns the last promotion. The error is
+// store.ErrNoSchema if there are no live tables.
 func Last(ctx context.Context, s *store.Store) (last Promoted, err error) {
 	err = answered(ctx, s, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return readPromotion(ctx, tx, &last) })

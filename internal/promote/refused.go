@@ -40,13 +40,14 @@ func (p terms) fit(candidate, live store.Schema) error {
 		return fmt.Errorf("%w: %s was folded under %q, this command has %q; run the build, catalogue and mode it was made with",
 			ErrNotPromoted, candidate.Name, candidate.FoldID, p.FoldID)
 	case candidate.LogID != live.LogID && !p.AcceptLogLoss:
-		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; projector promote --accept-log-loss gives up what only that one had",
+		return fmt.Errorf("%w: %s was folded from log %s, the live tables from %s; projector promote --accept-log-loss gives up what only the log of the live tables had",
 			ErrNotPromoted, candidate.Name, candidate.LogID, live.LogID)
 	}
 	return nil
 }
 
-// checkBeginning refuses a candidate of an adopted log, which lacks the events before it.
+// checkBeginning refuses a candidate that lacks the events before an adopted log, if the live
+// tables have them.
 func checkBeginning(ctx context.Context, s *store.Store, tx pgx.Tx, first uint64) error {
 	var lacking bool
 	err := tx.QueryRow(ctx, fmt.Sprintf(`select exists (select from %s where stream_seq < $1) and not exists (select from %s where stream_seq < $1)`,
@@ -85,8 +86,8 @@ const foldedBefore = `select e.stream_seq from payfold.poison join payfold.schem
 const releasedSince = `select e.stream_seq from %[1]s e left join payfold.poison using (stream_seq)
 	where e.outcome = 'rejected' and e.reason = 'internal' and payfold.poison.stream_seq is null`
 
-// checkQuarantined refuses a candidate that has other quarantined events than a fold of the log has now: that would give
-// or take money without an event. The previous tables may go back as they are.
+// checkQuarantined refuses a candidate if a fold of the log now would have other quarantined events. Its promotion
+// would give or take money without an event. The previous tables may be promoted as they are.
 func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, parts ...string) error {
 	if s.Schema() == store.PreviousSchema {
 		return nil
@@ -104,9 +105,9 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	return nil
 }
 
-// checkObjects refuses a promotion if objects that are not payfold's depend on the tables.
-// After it, objects that depend on the live tables would still depend on the same tables, which
-// are not live any more. Objects that depend on the previous tables would be dropped.
+// checkObjects refuses a promotion if objects that are not payfold's depend on the tables. After
+// the promotion, objects that depend on the live tables would still depend on these tables, which
+// would not be live any more. Objects that depend on the previous tables would be dropped.
 func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 	theirs, err := store.ExternalDependencies(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
 	if err != nil {
