@@ -18,12 +18,12 @@ var ErrNotAdopted = errors.New("not adopted")
 type Adopted struct {
 	LogID            string `json:"log_id"`
 	First            uint64 `json:"first_seq"`
-	PartitionsBehind int    `json:"partitions_behind"` // whose position was before First-1; what they lack of the old log is lost
+	PartitionsBehind int    `json:"partitions_behind"` // partitions that were before First-1; the rest of the old log is lost to them
 }
 
-// AdoptLog makes the store's tables continue with another log. That must begin right after
-// the newest message that the tables have. The error is ErrNotAdopted if it does not, has
-// another number of partitions than the tables, or is the log of the tables already.
+// AdoptLog makes the store's tables continue with another log. This log must begin right after the
+// newest message that the tables have. The error is ErrNotAdopted if it begins elsewhere, has
+// another number of partitions, or is the log of the tables already.
 func AdoptLog(ctx context.Context, log log, s *store.Store) (Adopted, error) {
 	info, err := log.Info(ctx)
 	if err != nil {
@@ -40,7 +40,8 @@ func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, er
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {
 			return fmt.Errorf("wait for a promotion: %w", err)
 		}
-		// Batches under way end first. Later ones find that the log is another one.
+		// Batches under way end first. Later batches are fenced, because their log is not that of
+		// the checkpoints any more.
 		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
 			return fmt.Errorf("lock the checkpoints: %w", err)
 		}
@@ -54,7 +55,7 @@ func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, er
 		case errors.Is(err, pgx.ErrNoRows):
 			return store.NoSchema(s.Schema())
 		case err != nil:
-			return fmt.Errorf("read where the tables stand: %w", err)
+			return fmt.Errorf("read the state of the tables: %w", err)
 		case haveLog == info.LogID:
 			return fmt.Errorf("%w: %s is the log of these tables already", ErrNotAdopted, info.LogID)
 		case have != info.Partitions:
@@ -63,10 +64,10 @@ func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, er
 			return fmt.Errorf("%w: the log begins at seq %d; it must begin at %d, after the newest message the tables hold", ErrNotAdopted, info.First, newest+1)
 		}
 		if _, err := tx.Exec(ctx, "update checkpoint set log_id = $1, position = $2, position_digest = null", info.LogID, newest); err != nil {
-			return fmt.Errorf("take up the log: %w", err)
+			return fmt.Errorf("record the new log: %w", err)
 		}
 		if _, err := tx.Exec(ctx, "update payfold.schema_state set log_id = $2 where schema_name = $1", s.Schema(), info.LogID); err != nil {
-			return fmt.Errorf("take up the log: %w", err)
+			return fmt.Errorf("record the new log: %w", err)
 		}
 		return nil
 	})

@@ -15,7 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// ErrLogLost: the log ends before the positions of the tables, or has other messages there.
+// ErrLogLost means that the log ends before the positions of the tables, or has other messages
+// there.
 var ErrLogLost = errors.New("the log is not the one these tables were folded from")
 
 // log is what Check needs of the event log.
@@ -57,8 +58,8 @@ func (p Positions) Least() uint64 { return slices.Min(p) }
 // Most returns the highest position.
 func (p Positions) Most() uint64 { return slices.Max(p) }
 
-// Check compares the checkpoints with the log: its id, its head, and the messages at the
-// positions. The error is ErrLogLost where the log was lost, cut short or replaced.
+// Check compares the checkpoints with the log: its id, its head, and the messages at the positions.
+// The error is ErrLogLost if the log was lost, cut short or replaced.
 func Check(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (Positions, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -115,7 +116,7 @@ func checkOne(ctx context.Context, log log, info eventlog.Info, c store.Checkpoi
 		return err
 	}
 	if !bytes.Equal(message.Digest(), c.Digest) && !message.Lost() {
-		return fmt.Errorf("%w: the message at seq %d is another one than was applied there", ErrLogLost, c.Position)
+		return fmt.Errorf("%w: the message at seq %d is not the one that was applied", ErrLogLost, c.Position)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestALogRestoredFromASnapshotIsTakenUp(t *testing.T) {
 	appendTo(ctx, t, log, fixture.Pack("x3", "x3", "u3", 1), fixture.Pack("x4", "x4", "u1", 1), fixture.Pack("x5", "x5", "u1", 1))
 	err = waitRun(ctx, w, t, log)
 	require.ErrorIs(t, err, identity.ErrLogLost)
-	require.ErrorContains(t, err, "is another one than was applied there")
+	require.ErrorContains(t, err, "is not the one that was applied")
 	require.EqualValues(t, 4, w.Number(ctx, t, "select count(*) from portal.processed_event"))
 }
 
