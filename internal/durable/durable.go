@@ -1,7 +1,7 @@
-// Package durable writes files and folders so that a power cut does not take them back.
+// Package durable writes files and folders so that they survive a power cut.
 //
-// An fsync of a file does not make its name durable; an fsync of its folder does. A folder's own
-// name stands in the folder above it.
+// An fsync of a file does not make its name durable; an fsync of its folder does. The name of a
+// folder is in the folder above it.
 package durable
 
 import (
@@ -37,10 +37,10 @@ func Create(path, text string, mode fs.FileMode) error {
 	return err
 }
 
-// Replace writes a file, or writes it anew: after a crash or an error it has all of the text, or
-// is as it was before. Only its owner can read it. It is durable when Replace returns nil. Only one
-// process may replace a file at a time, because Replace uses the name path.new meanwhile, whatever
-// has that name.
+// Replace creates a file or replaces its text. After a crash or an error the file has the whole
+// text, or is as it was before. Only its owner can read it. It is durable when Replace returns nil.
+// Only one process may replace a file at a time, because Replace uses the name path.new, and
+// removes whatever has that name.
 func Replace(path, text string) error {
 	if err := replace(path, text); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -50,7 +50,8 @@ func Replace(path, text string) error {
 
 func replace(path, text string) error {
 	temporary := path + ".new"
-	// A killed process left it, or another user planted a link. Create follows no link.
+	// A killed process may have left it, or another user may have made a link there. Create follows
+	// no link.
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
