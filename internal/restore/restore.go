@@ -13,7 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// UnusableError: no whole log can be made from the archive.
+// UnusableError means that no whole log can be made from the archive.
 type UnusableError struct {
 	Archive string
 	Faults  []error
@@ -34,7 +34,7 @@ type Result struct {
 	LogID   string `json:"log_id"`
 	archive.Compared
 	StoredTo  time.Time `json:"stored_to"`                // of the newest message
-	LostUntil uint64    `json:"lost_until_seq,omitempty"` // marks stand from Last+1 to here
+	LostUntil uint64    `json:"lost_until_seq,omitempty"` // the messages from Last+1 to here are marks (events.Lost)
 	Begun     uint64    `json:"begun_seq"`                // the first sequence that this run has written
 	Seconds   float64   `json:"seconds"`
 }
@@ -49,17 +49,17 @@ type Config struct {
 	Stream eventlog.StreamConfig // its LogID, Partitions and FirstSeq come from the archive
 	Report Progress
 
-	// LostUntil is the newest sequence that the lost log had given out, if that is known. Marks
-	// stand for the messages after the archive's end; see events.Lost. 0 if there are none.
+	// LostUntil is the newest sequence that the lost log had assigned, or 0 if it is not known. Run
+	// writes marks (events.Lost) for the messages after the archive's end.
 	LostUntil uint64
 }
 
-// maxLost bounds the marks, for a LostUntil that was mistyped.
+// maxLost bounds the marks, in case LostUntil is mistyped.
 const maxLost = 50_000_000
 
 // Run restores the log of the only archive in a place. The error is an UnusableError if the archive
 // is damaged, has a gap, or differs from what was restored, and eventlog.ErrNotEmpty if there is a
-// log already. After any error the same call goes on.
+// log already. After any error the same call continues.
 func Run(ctx context.Context, config Config) (Result, error) {
 	began := time.Now()
 	opened, result, err := open(ctx, config.Place)
