@@ -17,8 +17,8 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// ErrUnexpectedLayout: the server's files are missing, not readable for this process, or in
-// a layout that this package does not know. Only the server can deliver its messages then.
+// ErrUnexpectedLayout means that the server's files are missing, not readable for this process, or
+// in an unknown layout. Then only the server can deliver its messages.
 var ErrUnexpectedLayout = errors.New("the log's files are not as expected")
 
 // Read delivers the messages from sequence from to until from the server's blocks, in order
@@ -74,9 +74,9 @@ func (s *Store) firstIn(block int) uint64 {
 // readSize is small enough for the cache of one core.
 const readSize = 256 << 10
 
-// records iterates over the records of a block. Each is valid until the next one is
-// requested. An incomplete record at the end is ignored: the server is writing it. After an error
-// other than ErrDamaged there is none.
+// records iterates over the records of a block. Each is valid until the next one is requested. An
+// incomplete record at the end is ignored: the server is writing it. An error other than ErrDamaged
+// ends the iteration.
 func (s *Store) records(block int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		file, err := os.Open(s.block(block))
@@ -119,7 +119,7 @@ func (s *Store) checksum(block int) hash.Hash64 {
 	return checksumFor(s.stream + "-" + strconv.Itoa(block))
 }
 
-// checksumFor returns the server's hash for what has that name.
+// checksumFor returns the server's hash for the block or the stream of this name.
 func checksumFor(name string) hash.Hash64 {
 	key := sha256.Sum256([]byte(name))
 	checksum, _ := highwayhash.New64(key[:]) // fails on keys of another length
@@ -134,7 +134,7 @@ type Record struct {
 	Seq                   uint64
 	Stored                int64  // ns since 1970
 	Subject, Header, Body []byte // valid until the next record is read
-	tombstone             bool   // no message, but a mark that messages up to Seq are gone
+	tombstone             bool   // a mark that messages up to Seq are gone, and no message
 }
 
 const (
@@ -150,17 +150,18 @@ const (
 var (
 	errRecord = errors.New("a record is invalid")
 	errErased = errors.New("the server has erased the message")
-	// ErrDamaged: the checksum covers everything except the header's length. With a wrong
-	// length the server would deliver a wrong header and a wrong body, without an error.
+	// ErrDamaged means that the header's length in a record is wrong. The checksum covers
+	// everything except this length. The server would deliver a wrong header and a wrong body,
+	// without an error.
 	ErrDamaged = errors.New("the length of a message's header is damaged")
 )
 
 // headerEnd is the end of every header. It occurs nowhere else in a header.
 var headerEnd = []byte("\r\n\r\n")
 
-// parseRecord reads the first record in data. size is 0 if data ends within the record, or
-// if no valid record begins here (then with an error). A complete record that must not be
-// used has a size and an error.
+// parseRecord reads the first record in data. size is 0 if data ends within the record, or, with an
+// error, if no valid record begins here. A complete record that must not be used has a size and an
+// error.
 func parseRecord(data []byte, checksum hash.Hash64) (r Record, size int, err error) {
 	if len(data) < fixedLength {
 		return Record{}, 0, nil

@@ -16,8 +16,8 @@ import (
 
 // CheckOptions say how a log is checked.
 type CheckOptions struct {
-	// Running: a server has the log open and may be writing above the durable watermark.
-	// The check ignores those records.
+	// Running means that a server has the log open and may write above the durable watermark. The
+	// check ignores the records above it.
 	Running bool
 	// Progress is called after each block, by one goroutine at a time. It may be nil.
 	Progress func(done, blocks int)
@@ -35,7 +35,7 @@ func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error
 		if err != nil || !options.Running {
 			return report, err
 		}
-		// What the running server trimmed meanwhile must not count as missing.
+		// Messages that the running server has trimmed meanwhile must not count as missing.
 		if now, err := s.Watermark(); err != nil || now == nil || expected.watermark == nil || now.FirstBlock == expected.watermark.FirstBlock {
 			return report, err
 		}
@@ -103,8 +103,7 @@ func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, b
 // maxBlock is far more than the server writes into one block, which is 8 MB and a message.
 const maxBlock = 64 << 20
 
-// scanBlock reads one block into the buffer. It returns the buffer, so that the caller can
-// use it again.
+// scanBlock reads one block into the buffer. It returns the buffer for the next call.
 func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (blockScan, []byte, error) {
 	scan, err := blockScan{number: number}, error(nil)
 	buffer, err = readBlock(s.block(number), buffer)

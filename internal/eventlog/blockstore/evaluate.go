@@ -89,8 +89,8 @@ func closeFault(f *fault, seq uint64) {
 	}
 }
 
-// classify tells damage from the end of a log that a kill or a power cut has torn. A torn
-// end lies above the durable watermark's sequence, and not in a block before the watermark's.
+// classify tells damage from a torn end, which a kill or a power cut has left. A torn end is above
+// the durable watermark's sequence, and not in a block before the watermark's block.
 func (s *Store) classify(e *expectation, scans []blockScan, faults []fault) {
 	report, newest := e.report, 0
 	if len(scans) > 0 {
@@ -161,8 +161,8 @@ func (s *Store) tail(f fault, scans []blockScan) *Tail {
 	return tail
 }
 
-// mismatches returns how the log differs from the one for which the watermark was written.
-// Such a log can be undamaged in itself.
+// mismatches returns how the log differs from the log for which the watermark was written. A log
+// can differ and still be undamaged.
 func (s *Store) mismatches(e *expectation, newest int, faults []fault) (out []fault) {
 	report, w := e.report, e.watermark
 	mismatch := func(file, advice, format string, values ...any) {

@@ -105,8 +105,8 @@ func (s *Store) expect(running bool) (*expectation, error) {
 
 var errBegin = errors.New("the oldest block cannot be read, and there is no watermark: nobody knows with which sequence the trimmed log begins")
 
-// kept returns the oldest sequence that the log keeps, and the block that begins with it; 0 if the
-// log was never trimmed. Where the watermark was removed, the log is taken as it is.
+// kept returns the oldest sequence that the log keeps, and the block that begins with it. The block
+// is 0 if the log was never trimmed. If the watermark was removed, kept takes the log as it is.
 func (s *Store) kept(m meta, w *Watermark) (first uint64, block int, err error) {
 	switch {
 	case w != nil && w.First > m.first():

@@ -10,7 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/durable"
 )
 
-// ServerSyncs records that the server itself makes durable what it acknowledges.
+// ServerSyncs records that the server itself syncs each message before it acknowledges it.
 func (s *Store) ServerSyncs() error {
 	w := s.watermark.now
 	w.Block = everyBlock
@@ -66,7 +66,7 @@ func (s *Store) open() error {
 	if err := s.beginLocked(); err != nil {
 		return err
 	}
-	// This also covers the files and folders of a new stream.
+	// This also makes the files and folders of a new stream durable.
 	if err := syncTree(s.root); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 	indexMagic, indexVersion = 11, 4
 )
 
-// contents is what the server's index says of the messages in a block.
+// contents is what the server's index says about the messages in a block.
 type contents struct {
 	began, ended int64 // when the first and the last message were stored
 	subjects     map[string]*uint64
@@ -36,9 +36,9 @@ func (c *contents) add(r Record) {
 	c.subjects[string(r.Subject)] = &one
 }
 
-// writeIndex replaces the server's index by one of the blocks that were just read, so that the
-// server does not read all of them again. An index in which the server finds any fault is
-// ignored by it. There is none where a block does not consist of messages.
+// writeIndex replaces the server's index by an index of the blocks that were just read, so that the
+// server does not read them again. The server ignores an index with any fault. If a block has no
+// messages or is damaged, writeIndex only removes the index.
 func (s *Store) writeIndex(scans []blockScan) error {
 	path := filepath.Join(s.dir, indexFile)
 	if err := ignoreMissing(os.Remove(path)); err != nil {
@@ -111,8 +111,8 @@ func (s *Store) index(scans []blockScan) []byte {
 	return sum.Sum(out)
 }
 
-// indexedSubject is what the index says of a subject.
+// indexedSubject is what the index says about a subject.
 type indexedSubject struct {
 	messages    uint64
-	first, last int // blocks that have one
+	first, last int // blocks that have a message of the subject
 }

@@ -15,7 +15,7 @@ type meta struct {
 	FirstSeq uint64            `json:"first_seq"`
 	Metadata map[string]string `json:"metadata"`
 
-	// Because of such limits the server would remove messages when it opens the stream.
+	// With other values of these the server could remove messages when it opens the stream.
 	Storage           string `json:"storage"`
 	Retention         string `json:"retention"`
 	Compression       string `json:"compression"`

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// ProbeStream is the name of a second stream of the server, which Probe fills. It is no
-// part of the log.
+// ProbeStream is the name of a second stream of the server, which Probe fills. It is not part of
+// the log.
 const ProbeStream = "PAYFOLD_PROBE"
 
 // Probe proves that the server keeps messages where Flush syncs them, and that it has
@@ -28,7 +28,7 @@ func (s *Store) Probe(publish func(body []byte) error) error {
 	return nil
 }
 
-// endsWith returns an error if the newest block does not end with a message of that body.
+// endsWith returns an error if the newest block does not end with a message that has this body.
 func (s *Store) endsWith(body []byte) error {
 	blocks, err := s.blocks()
 	if err != nil {

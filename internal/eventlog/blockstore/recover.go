@@ -15,14 +15,14 @@ import (
 // Recover checks the log, prepares its files for the server, and makes them durable. The
 // error is a *DamagedError if the log must not be opened; then nothing is changed.
 //
-// A kill can interrupt a trim, and a power cut can bring removed blocks back: Recover removes
-// what lies before the watermark's First.
+// A kill can interrupt a trim, and a power cut can bring removed blocks back. So Recover removes
+// the blocks before the watermark's FirstBlock.
 //
-// The end of the log that a kill or a power cut has torn was never confirmed. Recover moves
-// it into files beside the log, log/unconfirmed-…. A power cut can keep a new block but lose
-// the end of the block before; then Recover moves the new block too, because otherwise the
-// log would have a gap. Unless the last stop was orderly, the server's index can name
-// messages that are lost: Recover replaces it by one of the messages that it has read.
+// A torn end of the log, which a kill or a power cut has left, was never confirmed. Recover moves
+// it into files log/unconfirmed-…. A power cut can keep a new block but lose the end of the block
+// before. Then Recover moves the new block, too, because otherwise the log would have a gap. Unless
+// the last stop was orderly, the server's index can name messages that are lost. So Recover
+// replaces it by an index of the messages that it has read.
 func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
 	expected, err := s.expect(false)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 
 // prepare removes what the server must not see, and writes the index of what it will see.
 func (s *Store) prepare(report *Report, scans []blockScan) error {
-	if report.LogID == "" { // its creation was interrupted, and it holds no message
+	if report.LogID == "" { // the creation of the stream was interrupted, and it has no message
 		return s.Remove()
 	}
 	removed, err := s.removeTrimmed(report.firstBlock)
@@ -96,7 +96,7 @@ func (s *Store) prepare(report *Report, scans []blockScan) error {
 	return s.writeIndex(scans)
 }
 
-// withoutTail returns the scans of what is left of the blocks. It reads one of them again.
+// withoutTail returns the scans of the remaining blocks. It reads the block that was cut again.
 func (s *Store) withoutTail(scans []blockScan, tail *Tail) ([]blockScan, error) {
 	at := slices.IndexFunc(scans, func(scan blockScan) bool { return scan.number == tail.block })
 	cut, _, err := s.scanBlock(tail.block, nil, nil)
@@ -119,7 +119,8 @@ func (s *Store) cut(tail *Tail) error {
 	return block.Truncate(int64(tail.Offset))
 }
 
-// setAside writes a new file durably. After an error there is none: on a full disk a start is tried again and again.
+// setAside writes a new file durably. After an error the file does not exist, because a start on a full disk is
+// repeated and must not add files.
 func setAside(path string, from io.Reader) error {
 	copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -13,7 +13,7 @@ type Report struct {
 	Begin      uint64   `json:"-"` // sequence of the log's first message, also if it was trimmed
 	First      uint64   `json:"first_seq"`
 	Last       uint64   `json:"last_seq"` // one less than First if the log is empty
-	Events     uint64   `json:"events"`   // undamaged ones
+	Events     uint64   `json:"events"`   // undamaged messages
 	Blocks     int      `json:"blocks"`
 	Bytes      int64    `json:"bytes"`
 	Durable    *uint64  `json:"durable_seq,omitempty"` // the durable watermark; nil if there is none
@@ -21,7 +21,7 @@ type Report struct {
 	Restoring  bool     `json:"restoring,omitempty"`   // a restore has not ended: messages are missing
 	Damage     []Damage `json:"damage,omitempty"`
 	TornTail   *Tail    `json:"unconfirmed,omitempty"`
-	firstBlock int      // that begins with First; 0 if the log was never trimmed
+	firstBlock int      // the block that begins with First; 0 if the log was never trimmed
 }
 
 // Damage is one part of a log that differs from what was written.
@@ -35,8 +35,8 @@ type Damage struct {
 	Advice string `json:"advice"`
 }
 
-// Tail is the end of a log that a kill or a power cut has torn. Nothing in it was
-// confirmed. The next start of ingest moves it into files beside the log.
+// Tail is the end of a log that a kill or a power cut has torn. Nothing in it was confirmed. The
+// next start of ingest moves it into files log/unconfirmed-….
 type Tail struct {
 	File   string   `json:"file"`
 	Offset int      `json:"offset"`
@@ -55,7 +55,7 @@ func (s *Store) adviceAccept() string {
 	return "if the log was restored on purpose, remove " + s.watermarkPath() + " and start again; otherwise " + adviceRestore
 }
 
-// String is one line.
+// String describes the damage in one line.
 func (d Damage) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s at byte %d: ", d.File, d.Offset)

@@ -38,7 +38,7 @@ type Store struct {
 
 const blockSuffix = ".blk"
 
-// ErrNoBlock: the server has not stored anything yet. Flush may be called again later.
+// ErrNoBlock means that the server has not stored anything yet. Flush may be called again later.
 var ErrNoBlock = errors.New("no message block")
 
 // New returns the store of one stream in the server's folder root. It opens no file.
@@ -82,7 +82,7 @@ func blockNumber(name string) (number int, isBlock bool) {
 	return number, isBlock && err == nil && number > 0 && strconv.Itoa(number) == text
 }
 
-// from returns the blocks from one on.
+// from returns the blocks from number block on.
 func from(block int, blocks []int) []int {
 	at, _ := slices.BinarySearch(blocks, block)
 	return blocks[at:]

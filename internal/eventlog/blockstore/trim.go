@@ -6,11 +6,12 @@ import (
 	"sort"
 )
 
-// Trim decides which blocks the server may remove so that all messages from seq on stay, and
-// writes that durably into the watermark: from then on these blocks count as removed. It returns
-// the sequences with which the blocks after each removed one begin, in order. The server must be
-// told to purge up to each of them, one after the other: it then removes a whole block, and
-// writes nothing. What it has not removed when the process ends, Recover removes.
+// Trim decides which blocks the server may remove so that all messages from seq on stay. It writes
+// that durably into the watermark. From then on these blocks count as removed. For each removed
+// block, Trim returns the first sequence of the block after it, in order. The caller must purge the
+// stream up to each of these sequences, one after the other. So the server removes one whole block
+// at a time, and writes nothing. Recover removes the blocks that the server has not removed when
+// the process ends.
 //
 // seq must be durable. The newest block always stays.
 func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
@@ -25,14 +26,14 @@ func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
 		next := w
 		next.First, next.FirstBlock = first, block
 		if err := s.watermark.set(next); err != nil {
-			s.watermark.now.First, s.watermark.now.FirstBlock = w.First, w.FirstBlock // so that it is tried again
+			s.watermark.now.First, s.watermark.now.FirstBlock = w.First, w.FirstBlock // so that the next call tries again
 			return nil, err
 		}
 	}
 	return firsts, nil
 }
 
-// TrimPoint returns the oldest sequence that stays after Trim; 0 if that would remove nothing. It
+// TrimPoint returns the oldest sequence that Trim would keep, or 0 if Trim would remove nothing. It
 // changes nothing.
 func (s *Store) TrimPoint(seq uint64) (first uint64, err error) {
 	s.mu.Lock()
@@ -44,8 +45,8 @@ func (s *Store) TrimPoint(seq uint64) (first uint64, err error) {
 	return firsts[len(firsts)-1], nil
 }
 
-// passed returns the first sequences of the blocks that begin at or before seq, without the oldest
-// one, and the number of the last of them.
+// passed returns the first sequence of each block that begins at or before seq, without the oldest
+// block. It also returns the number of the last of these blocks.
 func (s *Store) passed(seq uint64) (firsts []uint64, last int, err error) {
 	w := s.watermark.now
 	if w.LogID == "" || w.Block == everyBlock || seq > w.Seq {
@@ -62,7 +63,7 @@ func (s *Store) passed(seq uint64) (firsts []uint64, last int, err error) {
 	}
 	for _, block := range blocks[1 : at+1] {
 		first := s.firstIn(block)
-		if first > seq { // told to purge up to there, the server would remove everything
+		if first > seq { // a purge up to first would remove everything
 			return nil, 0, fmt.Errorf("%w: %s cannot be read", ErrUnexpectedLayout, s.block(block))
 		}
 		firsts = append(firsts, first)

@@ -29,7 +29,8 @@ type Watermark struct {
 	Block  int    `json:"block"`  // the newest block that a finished flush has covered
 	Closed bool   `json:"closed"` // the server was stopped in order; no message lies above Seq
 
-	// What lies before these was removed, or is about to be. Both are 0 while the log is whole.
+	// The messages and blocks before these were removed, or are about to be. Both are 0 while the
+	// log is whole.
 	First      uint64 `json:"first,omitempty"`       // the oldest sequence that the log keeps
 	FirstBlock int    `json:"first_block,omitempty"` // the block that begins with it
 }
