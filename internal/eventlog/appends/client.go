@@ -33,8 +33,8 @@ var (
 // not stored yet, so the second is not a duplicate yet.
 const duplicateInProcess = 10158
 
-// NewClient returns a client. flush is called before answers count, with the newest sequence;
-// for a cluster it has nothing to do.
+// NewClient returns a client. flush is called with the newest sequence before messages are
+// confirmed. For a cluster it does nothing.
 func NewClient(flush func(seq uint64) error) *Client {
 	return &Client{sync: flush, pending: map[uint64]*entry{}}
 }
@@ -100,7 +100,7 @@ func (c *Client) receive(m *nats.Msg) {
 // noResponders is the status of the answer for a subject that no stream stores.
 const noResponders = "503"
 
-// readAnswer reads an answer with that status in its header, if any.
+// readAnswer reads an answer. status is from its header; empty if there is none.
 func readAnswer(status string, data []byte) (seq uint64, duplicate bool, err error) {
 	if len(data) == 0 && status == noResponders {
 		return 0, false, jetstream.ErrNoStreamResponse

@@ -75,7 +75,7 @@ var (
 	errFailed = errors.New("the log cannot store any more")
 )
 
-// NewCommitter starts a committer; close ends it.
+// NewCommitter starts a committer; Close ends it.
 func NewCommitter(b backend) *Committer {
 	c := &Committer{
 		Metrics: newMetrics(), backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
@@ -137,8 +137,8 @@ func (c *Committer) await(ctx context.Context, e *entry) error {
 	}
 }
 
-// drop removes an entry that nobody waits for any more from those that wait for a flush. A
-// flush that hangs would let them become ever more.
+// drop removes an entry that nobody waits for any more from the entries that wait for a flush.
+// Otherwise their number would grow while a flush hangs.
 func (c *Committer) drop(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *Committer) commit() error {
 	return nil
 }
 
-// observe measures a flush. One that only readers asked for has no messages.
+// observe measures a flush. A flush that only readers asked for has no messages.
 func (c *Committer) observe(group []*entry, flush time.Duration) {
 	c.FlushDuration.Observe(flush.Seconds())
 	messages := 0
@@ -249,7 +249,7 @@ func (c *Committer) observe(group []*entry, flush time.Duration) {
 	}
 }
 
-// Fail makes this and every later append fail.
+// Fail makes every append in progress and every later append fail.
 func (c *Committer) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,7 +259,7 @@ func (c *Committer) Fail(err error) {
 	}
 }
 
-// Broken returns a channel that is closed when every append fails from then on.
+// Broken returns a channel that is closed by Fail.
 func (c *Committer) Broken() <-chan struct{} { return c.broken }
 
 // Failure returns why every append fails; nil if appends work.

@@ -34,28 +34,28 @@ type Direct struct {
 	mu      sync.Mutex
 	conn    *directConn // nil while there is no connection
 	queue   []*entry    // to be written
-	pending []*entry    // by number: those without an answer
+	pending []*entry    // by number: the entries without an answer
 	free    []uint64    // numbers that may be used again
 }
 
-// InsideTimeout bounds an attempt to connect to the server in this process. Nobody tries
-// again there, and on an overloaded machine the server may take some seconds to answer.
+// InsideTimeout bounds an attempt to connect to the server in this process. The first attempt is
+// not repeated, and on an overloaded machine the server may take some seconds to answer.
 const InsideTimeout = 30 * time.Second
 
 // ReconnectWait is the time between two attempts to reconnect. With it, recovery takes
 // well under two seconds.
 const ReconnectWait = 250 * time.Millisecond
 
-// ErrDisconnected: there is no connection to the log's server, or it was lost before the
-// answer.
+// ErrDisconnected means that there is no connection to the log's server, or that it was lost before
+// the answer.
 var ErrDisconnected = errors.New("not connected to the log")
 
 // abandoned stands in pending for an entry whose append has given up. Its number must not be
 // used again before its answer has come.
 var abandoned = new(entry)
 
-// writeBytes ends a write, which takes all messages that wait otherwise. The server reads as
-// much at once.
+// writeBytes ends a write. Otherwise a write takes all messages that wait. The server reads as many
+// bytes at once.
 const writeBytes = 64 << 10
 
 // NewDirect connects. The caller must close the result.
@@ -118,8 +118,8 @@ func (d *Direct) forget(e *entry) {
 	if e.number >= uint64(len(d.pending)) || d.pending[e.number] != e {
 		return
 	}
-	// A server that reads nothing any more must not make the queue keep ever more bodies. What
-	// was not taken to be written gets no answer, so its number is free.
+	// If the server reads nothing any more, the queue must not keep more and more bodies. An entry
+	// that is still in the queue gets no answer, so its number is free.
 	if at := slices.Index(d.queue, e); at >= 0 {
 		d.queue = slices.Delete(d.queue, at, at+1)
 		d.pending[e.number] = nil
@@ -129,8 +129,8 @@ func (d *Direct) forget(e *entry) {
 	d.pending[e.number] = abandoned
 }
 
-// take returns the entry with that number, if it still waits for its answer. The server
-// answers each message once, and nobody else can publish in its account.
+// take returns the entry with this number, if it still waits for its answer. The server answers
+// each message once, and no other process can publish in this account.
 func (d *Direct) take(number uint64) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 type directConn struct {
 	net.Conn
 	input *bufio.Reader
-	inbox string // of the answers; ends with a dot, and a message's number follows
+	inbox string // prefix of the answers' subjects; ends with a dot, and a message's number follows
 	max   int    // of a message's header and body
 }
 
@@ -132,7 +132,8 @@ func (c *directConn) read(answered func(number uint64, status string, answer []b
 				return err
 			}
 		case "PING":
-			// Beside the reads: the server may wait for them before it reads what is written.
+			// Concurrently with the reads: the server may wait for them before it reads what is
+			// written.
 			go func() { _, _ = c.Write([]byte("PONG\r\n")) }()
 		case "PONG", "INFO":
 		default:

@@ -4,9 +4,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // Metrics measure what a Committer does. They are not registered.
 type Metrics struct {
-	AppendDuration prometheus.Histogram // of those that succeed
+	AppendDuration prometheus.Histogram // of successful appends
 	FlushDuration  prometheus.Histogram // of the embedded log; a cluster's servers flush
-	GroupSize      prometheus.Histogram // the same
+	GroupSize      prometheus.Histogram // of the embedded log
 }
 
 func newMetrics() Metrics {
