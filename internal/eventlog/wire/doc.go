@@ -2,6 +2,6 @@
 //
 //	message.go  a delivery as it is published
 //	read.go     a message that the server delivered, or that its files hold
-//	restored.go a message that is made again from an archive
+//	restored.go a message that is created again from an archive
 //	header.go   all headers of a message, in whichever form it was read
 package wire

@@ -15,11 +15,11 @@ import (
 type Header struct {
 	Plain    []byte          // in the server's files
 	Decoded  nats.Header     // from the server
-	Archived []events.Header // in the archive: sorted, and those of the message that was lost
+	Archived []events.Header // from the archive: the original headers, sorted
 }
 
-// List returns the headers sorted by name; those of one name stay in their order. A restored
-// message has those of the message that was lost.
+// List returns the headers sorted by name; those of one name stay in their order. For a restored
+// message it returns the original headers.
 func (h Header) List() ([]events.Header, error) {
 	if h.Archived != nil {
 		return h.Archived, nil
@@ -82,8 +82,8 @@ func (a *attributes) field(name string) *string {
 	return a.Field(name)
 }
 
-// original returns the attributes and the stored time of the message that was restored; without
-// a restore those that it has itself.
+// original returns the attributes and the stored time that the message had before a restore.
+// Without a restore these are the message's own.
 func (a *attributes) original(stored time.Time) (events.Attributes, time.Time) {
 	if a.storedAt == "" {
 		return a.Attributes, stored
@@ -96,7 +96,7 @@ func (a *attributes) original(stored time.Time) (events.Attributes, time.Time) {
 	return a.Attributes, first
 }
 
-// attributesOf reads a decoded header. Of several values of one header the first counts.
+// attributesOf reads a decoded header. If a header has several values, the first counts.
 func attributesOf(header nats.Header) (a attributes) {
 	for _, name := range []string{events.HeaderID, events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, headerEventID, headerStoredAt} {
 		*a.field(name) = header.Get(name)

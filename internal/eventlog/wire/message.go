@@ -11,8 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Headers of a message that no reader needs; those of package events are the others. Together
-// with the signing secrets they let anybody verify the body's signature again years later.
+// These headers are not needed to fold a message. Package events has the others. With those and the
+// signing secrets, anybody can verify the body's signature again years later.
 const (
 	headerKind       = "Payfold-Kind"
 	headerType       = "Payfold-Event-Type"
@@ -29,11 +29,11 @@ type Message struct {
 	Body    []byte
 }
 
-// Field is one line of a header. One with an empty value is left out. No value contains
-// a line break.
+// Field is one line of a header. A field with an empty value is left out. No value contains a line
+// break.
 type Field struct{ Name, Value string }
 
-// New returns the message of a delivery to a stream with so many partitions.
+// New returns the message of a delivery, for a stream with this many partitions.
 func New(d events.Delivery, stream string, partitions int) *Message {
 	m := &Message{
 		Subject: Subject(d.Event.Partition(partitions)),
@@ -58,10 +58,10 @@ func New(d events.Delivery, stream string, partitions int) *Message {
 	return m
 }
 
-// lineBreaks replaces them as nats.go does.
+// lineBreaks replaces line breaks by spaces, as nats.go does.
 var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
 
-// ForClient returns the message as nats.go takes it.
+// ForClient returns the message in the form of nats.go.
 func (m *Message) ForClient(reply string) *nats.Msg {
 	header := make(nats.Header, len(m.Header))
 	for _, f := range m.Header {
@@ -72,7 +72,7 @@ func (m *Message) ForClient(reply string) *nats.Msg {
 	return &nats.Msg{Subject: m.Subject, Reply: reply, Data: m.Body, Header: header}
 }
 
-// SubjectPrefix is that of all subjects; the number of a partition follows.
+// SubjectPrefix is the prefix of all subjects; the number of a partition follows.
 const SubjectPrefix = "payments."
 
 // Subject returns the subject of a partition's messages.
