@@ -1,5 +1,5 @@
-// Package connection opens connections to the log's server that are made again for ever after
-// they are lost, and that notice a silent server.
+// Package connection opens connections to the log's server. After a loss they reconnect, and try
+// for ever. They notice a silent server.
 package connection
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/appends"
 )
 
-// Open calls lost each time that the connection is lost.
+// Open opens a connection, and calls lost each time that the connection is lost.
 func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
-	said := "" // nats.go calls one handler after the other
+	lastLogged := "" // nats.go calls one handler after the other
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
@@ -33,12 +33,12 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
-			said = ""
+			lastLogged = ""
 			logger.Info("connected to the log again")
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if err.Error() != said { // a right that is missing is missing at every request
-				said = err.Error()
+			if err.Error() != lastLogged { // a missing right causes the same error at every request
+				lastLogged = err.Error()
 				logger.Warn("the log's server reports an error", "error", err)
 			}
 		}),
@@ -56,8 +56,8 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 	return conn, nil
 }
 
-// hasBareSlash reports whether a user or password of URLs has a slash. A part of the password would
-// be taken for the server's address, and be shown in messages.
+// hasBareSlash reports whether a user or password of URLs has a slash. Then a part of the password
+// would be taken for the server's address, and be shown in messages.
 func hasBareSlash(urls string) bool {
 	for url := range strings.SplitSeq(urls, ",") {
 		_, rest, found := strings.Cut(url, "://")

@@ -20,8 +20,8 @@ const (
 	maxPingsOutstanding = 100
 )
 
-// Dial makes connections through a dialer. They fail when the server sends nothing for the time of silence, which must
-// be some seconds: the server answers a ping each second.
+// Dial makes connections through a dialer. They fail when the server sends nothing for the time of silence. It must be
+// some seconds, because the server answers a ping each second.
 func Dial(through nats.CustomDialer, silence time.Duration) nats.Option {
 	return nats.SetCustomDialer(dialer{through, silence})
 }
@@ -45,8 +45,8 @@ func (d dialer) SkipTLSHandshake() bool {
 	return ok && inner.SkipTLSHandshake()
 }
 
-// idleConn is a connection whose Read fails after silence without a byte, or earlier at the deadline that was
-// set: nats.go sets one for what it reads while it connects, and does nothing else meanwhile.
+// idleConn is a connection whose Read fails after silence without a byte, or at an earlier deadline. nats.go sets a
+// deadline while it connects.
 type idleConn struct {
 	net.Conn
 	silence  time.Duration
@@ -60,12 +60,12 @@ func (c *idleConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// SetDeadline also changes a Read that goes on.
+// SetDeadline also applies to a Read in progress.
 func (c *idleConn) SetDeadline(at time.Time) error {
 	return errors.Join(c.SetReadDeadline(at), c.SetWriteDeadline(at))
 }
 
-// SetReadDeadline also changes a Read that goes on.
+// SetReadDeadline also applies to a Read in progress.
 func (c *idleConn) SetReadDeadline(at time.Time) error {
 	c.deadline.Store(&at)
 	return c.limitRead()

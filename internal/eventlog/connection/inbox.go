@@ -12,9 +12,10 @@ const commonInbox = "_INBOX"
 
 var userName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// Inbox makes the subjects to which answers come begin with a prefix. So a server can let each user
-// listen to its own answers only. An empty prefix is _INBOX.<user> where all URLs name one user with
-// a password, and its name is letters, digits, - and _; otherwise _INBOX.
+// Inbox sets the prefix of the subjects of answers. So a server can let each user listen to its own
+// answers only. If given is empty and all URLs name one user with a password, the prefix is
+// _INBOX.<user>. The user's name must have only letters, digits, - and _. Otherwise the prefix is
+// _INBOX.
 func Inbox(given, urls string) nats.Option {
 	if given == "" {
 		given = inboxOf(urls)
@@ -30,7 +31,7 @@ func inboxOf(urls string) string {
 			return commonInbox
 		}
 		name := parsed.User.Username()
-		// Without a password it is a token of NATS, which is a secret.
+		// A user without a password is a token of NATS, which is a secret.
 		if _, isUser := parsed.User.Password(); !isUser || !userName.MatchString(name) || user != "" && name != user {
 			return commonInbox
 		}

@@ -9,28 +9,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// serverPatience is longer than an election takes, in which no server can answer.
+// serverPatience is longer than the election of a leader, during which no server can answer.
 const serverPatience = 10 * time.Second
 
-// Patience makes a connection go to another server when the one that it has answers nothing about the
-// log for ten seconds. Such a server runs, and is cut off from the others of its cluster: the
-// connection to it would stay for ever. Safe for concurrent use; a nil Patience does nothing.
+// Patience moves a connection to another server when its server answers nothing about the log for ten seconds. Such a
+// server runs, but is cut off from the others of its cluster, and the connection to it would stay for ever. Patience is
+// safe for concurrent use. A nil Patience does nothing.
 type Patience struct {
 	conn   *nats.Conn
 	limit  time.Duration
 	logger *slog.Logger
 
 	mu     sync.Mutex
-	server string    // that was asked last
+	server string    // the server that was asked last
 	since  time.Time // when it first gave no answer; zero after an answer
 }
 
-// NewPatience returns one for a connection to a cluster.
+// NewPatience returns a Patience for a connection to a cluster.
 func NewPatience(conn *nats.Conn, logger *slog.Logger) *Patience {
 	return &Patience{conn: conn, limit: serverPatience, logger: logger}
 }
 
-// Asked notes that a question was answered, or not.
+// Asked notes whether a question was answered.
 func (p *Patience) Asked(answered bool) {
 	if p == nil {
 		return
@@ -46,13 +46,13 @@ func (p *Patience) Asked(answered bool) {
 	case now.Sub(p.since) >= p.limit:
 		p.since = time.Time{}
 		p.logger.Warn("the log's server answers nothing about the stream; another one is tried", "server", server)
-		_ = p.conn.ForceReconnect() // it fails where the connection is closed
+		_ = p.conn.ForceReconnect() // it fails if the connection is closed
 	}
 	p.server = server
 }
 
-// IsLeaderless says so of a stream with replicas. A server that is cut off from the others still
-// describes the stream, as it knew it.
+// IsLeaderless reports whether a stream with replicas has no leader. A server that is cut off from
+// the others still describes the stream as it last knew it.
 func IsLeaderless(info *jetstream.StreamInfo) bool {
 	return info.Config.Replicas > 1 && info.Cluster != nil && info.Cluster.Leader == ""
 }
