@@ -29,7 +29,7 @@ const (
 	acceptInterval = time.Second
 )
 
-// GateConfig says where readers connect, and what they reach.
+// GateConfig says where readers connect, and to which server.
 type GateConfig struct {
 	DataDir string
 	Address string                   // of a TCP listener in addition to the socket; empty for none
@@ -102,10 +102,10 @@ func (g *Gate) listen() error {
 	return writeFile(addressFile(g.config.DataDir), g.address)
 }
 
-// accept has at most maxReaders connections open at once; further ones wait.
+// accept has at most maxReaders connections open at once. Further connections wait.
 func (g *Gate) accept(listener net.Listener) {
 	slots := make(chan struct{}, maxReaders)
-	said := ""
+	lastLogged := ""
 	for {
 		select {
 		case slots <- struct{}{}:
@@ -115,7 +115,7 @@ func (g *Gate) accept(listener net.Listener) {
 		conn, err := listener.Accept()
 		switch {
 		case err == nil:
-			said = ""
+			lastLogged = ""
 			g.running.Go(func() {
 				g.join(conn)
 				<-slots
@@ -125,8 +125,8 @@ func (g *Gate) accept(listener net.Listener) {
 			return
 		}
 		<-slots
-		if err.Error() != said {
-			said = err.Error()
+		if err.Error() != lastLogged {
+			lastLogged = err.Error()
 			g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
 		}
 		select {

@@ -16,10 +16,11 @@ import (
 // the TCP listener. Only the user that runs ingest may enter it.
 func privatePath(dataDir string) string { return filepath.Join(dataDir, "nats") }
 
-// ErrUntrusted: another user may own or have changed this. Nothing is sent to it.
+// ErrUntrusted means that another user may own or have changed a file, a folder or a server.
+// Nothing is sent to it.
 var ErrUntrusted = errors.New("not trusted")
 
-// private is the open folder. Files are reached through it, so a folder that is moved or
+// private is the open folder. On Linux, files are reached through it, so a folder that is moved or
 // replaced after the check is never used.
 type private struct {
 	*os.File
