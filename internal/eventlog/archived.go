@@ -20,9 +20,9 @@ type archived struct {
 	place  storage.Place
 	logger *slog.Logger
 
-	mu     sync.Mutex
-	opened *archive.Archive // of the log that was asked for last; nil before
-	said   string           // the last warning
+	mu          sync.Mutex
+	opened      *archive.Archive // the archive of the log that was last asked for; nil before
+	lastWarning string
 }
 
 func newArchived(place storage.Place, logger *slog.Logger) *archived {
@@ -32,11 +32,12 @@ func newArchived(place storage.Place, logger *slog.Logger) *archived {
 	return &archived{place: storage.Bounded(place, archiveTimeout), logger: logger}
 }
 
-// errNoArchive: this process was not told of an archive, or that has nothing of the log yet.
+// errNoArchive means that this process has no archive configured, or that the archive has nothing
+// of the log yet.
 var errNoArchive = errors.New("there is no archive of this log")
 
-// refreshed looks for new segments if the known ones do not hold until, or are damaged. What was
-// learned stays known after an error, too.
+// refreshed returns the archive of a log. It looks for new segments if the known ones do not have
+// the message at until, or are damaged. Known segments stay known after an error.
 func (a *archived) refreshed(ctx context.Context, logID string, until uint64) (*archive.Archive, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,14 +69,15 @@ func extent(err error) (from, to uint64) {
 	return 0, 0
 }
 
-// warn says that the log's server is read instead. It does not repeat itself.
+// warn logs that the log's server is read instead of the archive. It does not repeat the same
+// warning.
 func (a *archived) warn(ctx context.Context, fault error, seq uint64) {
 	if a == nil || errors.Is(fault, errNoArchive) {
 		return
 	}
 	a.mu.Lock()
-	repeated := a.said == fault.Error()
-	a.said = fault.Error()
+	repeated := a.lastWarning == fault.Error()
+	a.lastWarning = fault.Error()
 	a.mu.Unlock()
 	if !repeated {
 		a.logger.WarnContext(ctx, "the archive cannot be read; the log's server is asked instead", "archive", a.place.String(), "from_seq", seq, "error", fault)

@@ -27,8 +27,8 @@ type Files struct {
 }
 
 // OpenFiles opens the files of the log in a data directory and changes nothing. Until Close no
-// ingest can start there; one that is already running continues. In a copy of a log that no
-// ingest has opened, there is no lock file, and so an ingest can start.
+// ingest can start there; one that is already running continues. A copy of a log that no ingest has
+// opened has no lock file, and an ingest can start there.
 func OpenFiles(dataDir, stream string) (*Files, error) {
 	if _, err := os.Stat(logFolder(dataDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no log in DATA_DIR %s", dataDir)
@@ -37,7 +37,7 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 	}
 	lock := flock.New(lockFile(dataDir), flock.SetFlag(os.O_RDONLY))
 	held, err := lock.TryRLock()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // as of a copy
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a copy has no lock file
 		return nil, fmt.Errorf("lock the log: %w", err)
 	}
 	f := &Files{store: blockstore.New(logFolder(dataDir), accounts.Writer, stream), running: err == nil && !held}
@@ -50,14 +50,14 @@ func OpenFiles(dataDir, stream string) (*Files, error) {
 // Running reports whether an ingest has the log open.
 func (f *Files) Running() bool { return f.running }
 
-// Check reads every record, as ingest does when it starts. While an ingest is running,
-// it judges only the records up to the durable watermark.
+// Check reads every record, as ingest does when it starts. While an ingest is running, it checks
+// only the records up to the durable watermark.
 func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*blockstore.Report, error) {
 	return f.store.Check(ctx, blockstore.CheckOptions{Running: f.running, Progress: progress})
 }
 
-// Source returns the part of the log that report says is whole, as an archive.Source. It does not
-// need a server.
+// Source returns, as an archive.Source, the part of the log that is whole according to report. It
+// does not need a server.
 func (f *Files) Source(report *blockstore.Report) archive.Source {
 	return fileSource{f.store, report, f.running}
 }

@@ -26,11 +26,11 @@ type Config struct {
 	DataDir     string
 	Stream      string
 	Archive     storage.Place // of this log, for readers; nil if there is none
-	Whole       bool          // a stream that can be trimmed is not safe
+	Whole       bool          // a stream that can be trimmed counts as unsafe
 	Logger      *slog.Logger
 }
 
-// limits are how long one server may take before it counts as gone.
+// limits say how long one server may take before it counts as gone.
 type limits struct {
 	handshake time.Duration
 	silence   time.Duration // between two bytes; the server answers a ping each second
@@ -38,12 +38,12 @@ type limits struct {
 }
 
 var (
-	// ofCluster are short, because another server answers.
+	// ofCluster has short limits, because another server can answer.
 	ofCluster = limits{handshake: 2 * time.Second, silence: 3 * time.Second, request: 5 * time.Second}
 
-	// ofEmbedded are long, because there is no other server, the end of its process ends the connection at once, and on
-	// a busy machine a server that is slow would be taken for one that is gone. The handshake is short, because every
-	// call waits for it: where ingest is frozen, so does the end of the program, and the answer of readyz.
+	// ofEmbedded has long limits. There is no other server, and a slow server on a busy machine must not count as gone.
+	// When its process ends, the connection ends at once. The handshake is short, because every call waits for it.
+	// While ingest is frozen, the end of the program and the answer of readyz wait for it, too.
 	ofEmbedded = limits{handshake: 5 * time.Second, silence: 20 * time.Second, request: 20 * time.Second}
 )
 
@@ -96,7 +96,7 @@ func Connect(config Config) (*Log, error) {
 	return l, nil
 }
 
-// connect returns a Log without a committer. A question without another limit ends after request. lost is called when
+// connect returns a Log without a committer. request bounds each question that has no other limit. lost is called when
 // the connection is lost.
 func connect(url, stream string, request time.Duration, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
 	conn, err := connection.Open(url, lost, logger, options...)

@@ -21,12 +21,13 @@ const (
 	// keepAliveInterval allows four more tries before the timeout on a busy machine.
 	keepAliveInterval = time.Second
 
-	// deleteTimeout is short, because a reader's end waits for it, and with it a projector's heartbeat. Without the
-	// answer the server deletes the consumer all the same.
+	// deleteTimeout is short, because the end of a reader waits for it, and so does a projector's heartbeat. The server
+	// deletes the consumer even if its answer is lost.
 	deleteTimeout = 2 * time.Second
 )
 
-// errConsumerDeleted: the server has deleted the consumer, or the server that held it is gone.
+// errConsumerDeleted means that the server has deleted the consumer, or that the server that had it
+// is gone.
 var errConsumerDeleted = fmt.Errorf("%w: the server has deleted the reader's consumer", ErrDisconnected)
 
 // withConsumer creates a consumer, calls use, and deletes the consumer. If this process
@@ -56,8 +57,8 @@ func (l *Log) withConsumer(ctx context.Context, config jetstream.ConsumerConfig,
 	return use(using, consumer)
 }
 
-// deleteConsumer asks once. Without an answer, the server deletes the consumer after
-// consumerTimeout.
+// deleteConsumer asks the server once. If the question is lost, the server deletes the consumer
+// after consumerTimeout.
 func (l *Log) deleteConsumer(ctx context.Context, name string) {
 	if !l.conn.IsConnected() {
 		return

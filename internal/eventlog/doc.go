@@ -8,10 +8,10 @@
 // With a cluster it is after the acknowledgement of its quorum. In both cases the stream's
 // settings must keep every event (settings.go).
 //
-// Read delivers every message from a sequence on, in order, without gaps, as soon as it is durable.
-// It takes from the archive only what the server has removed. ReadUntil does the same up to a second
-// sequence. It takes what the archive has, and the rest from the server. Both read the server's files
-// instead of asking the server if they can and it pays.
+// Read delivers every message from a sequence on, in order, without gaps, as soon as it is durable. It takes from the
+// archive only what the server has removed. ReadUntil delivers the messages up to a second sequence. It takes from the
+// archive all that the archive has, and the rest from the server. Both read the server's files instead of asking the
+// server, if that is possible and quicker.
 //
 //	log.go, connect.go  a connection to the stream
 //	stream.go           creates the stream, and never changes an existing one
@@ -20,16 +20,16 @@
 //	settings.go         the settings of a stream, and which of them keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
 //	durable.go          readers in other processes ask which messages are durable
-//	read.go             receives the messages as they come, after what only the archive has and a backlog in the files
+//	read.go             reads what only the archive has, then a backlog from the files, then messages as they come
 //	read_until.go       a read with an end; reads the server's files, or receives the messages
 //	sources.go          which of archive and server gives the next messages of such a read
 //	archived.go         the archive, opened when a reader needs it
-//	consumer.go         what a reader leaves on the server, and how it is removed
+//	consumer.go         the consumer that a reader has on the server, and how it is removed
 //	embedded.go         the server inside this process
-//	restore.go          makes a lost log again
+//	restore.go          creates a lost log again
 //	trim.go             removes the oldest messages, which the archive has
-//	recover.go          the files are read before the server opens them
-//	probe.go            checks that it stores messages where blockstore expects them
+//	recover.go          checks the files before the server opens them
+//	probe.go            checks that the server stores messages where blockstore expects them
 //	files.go            where the files are; turns the records that blockstore reads into messages
 //	check.go            ingest check: the files without a server
 package eventlog

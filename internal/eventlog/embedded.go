@@ -34,7 +34,7 @@ type Server struct {
 	answerToken string // of the in-process connection that answers readers
 
 	recovered   *blockstore.Report // what the log held before the server opened it
-	mismatch    bool               // the server has opened something else
+	mismatch    bool               // the server has not opened what recovered describes
 	serverSyncs bool               // the server syncs each message itself
 	checkTook   time.Duration
 	openTook    time.Duration
@@ -43,9 +43,9 @@ type Server struct {
 // EmbeddedConfig says where the embedded log stores its files, and where it listens.
 type EmbeddedConfig struct {
 	DataDir string
-	Address string // of a TCP listener in addition to the socket; empty for none. The bound address is written beside the token
+	Address string // of a TCP listener in addition to the socket; empty for none. The bound address is written next to the token
 	Stream  string
-	Whole   bool // a stream that can be trimmed is not safe
+	Whole   bool // a stream that can be trimmed counts as unsafe
 	Logger  *slog.Logger
 
 	// Progress is called while the log is checked before it is opened, by one goroutine at a
@@ -57,7 +57,7 @@ type EmbeddedConfig struct {
 	SyncBlock func(*os.File) error
 }
 
-// ErrLocked: another process holds the log of this data directory.
+// ErrLocked means that another process has locked the log of this data directory.
 var ErrLocked = errors.New("another ingest is running on this data directory, or an ingest check")
 
 // StartEmbedded locks the log, checks all of it, makes durable what an earlier process
@@ -202,8 +202,8 @@ func (s *Server) Connect() (*Log, error) {
 	return log, nil
 }
 
-// health returns why the stream accepts no messages any more; nil if it does. After a
-// failed write, for example on a full disk, the server accepts none until it is restarted.
+// health returns why the stream accepts no messages any more, or nil. After a failed write, for
+// example on a full disk, the server accepts none until it is restarted.
 func (s *Server) health() error {
 	status := s.nats.Healthz(&server.HealthzOptions{Account: accounts.Writer, Stream: s.config.Stream})
 	if status.Error != "" {
@@ -212,7 +212,7 @@ func (s *Server) health() error {
 	return nil
 }
 
-// Took returns how long the log was checked, and how long the server took to open it.
+// Took returns how long the check of the log took, and how long the server took to open it.
 func (s *Server) Took() (check, open time.Duration) { return s.checkTook, s.openTook }
 
 // Addr is the address of the TCP listener for readers; empty if there is none.

@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// ErrNoStream: the stream does not exist yet.
+// ErrNoStream means that the stream does not exist yet.
 var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
 
 var errNoLeader = errors.New("the stream has no leader: most of its servers are away, or this one is cut off from them")
@@ -35,7 +35,7 @@ type Info struct {
 
 	Trimmable  bool // the stream was made so that its oldest messages can be removed
 	Replicas   int
-	Current    int // of the replicas, those that have what the leader has: itself, and others that are not behind or away
+	Current    int // number of replicas that have what the leader has, with the leader; others are behind or away
 	Durability Durability
 	Unsafe     error // an UnsafeError; nil if the stream keeps every event
 }
@@ -98,7 +98,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Durability:  l.durability(have.Config.Replicas),
 		Unsafe:      checkSettings(restored(have.Config), partitions),
 	}
-	if info.Messages == 0 { // the server may have a time all the same, of the mark where the log begins
+	if info.Messages == 0 { // the server may still have a time: that of the mark where the log begins
 		info.StoredAt = time.Time{}
 	}
 	if info.Unsafe == nil && info.Trimmable && l.whole {
@@ -107,7 +107,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// current counts the replicas that have what the leader has. A server without a cluster has the only one.
+// current counts the replicas that have what the leader has. Without a cluster there is only one.
 func current(cluster *jetstream.ClusterInfo) int {
 	count := 1
 	if cluster != nil {
@@ -128,7 +128,7 @@ func (l *Log) Head(ctx context.Context) (archive.Head, error) {
 	}, err
 }
 
-// AwaitInfo is Info that waits for the connection first, at most that long.
+// AwaitInfo waits for the connection, at most for timeout, and then calls Info.
 func (l *Log) AwaitInfo(ctx context.Context, timeout time.Duration) (Info, error) {
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

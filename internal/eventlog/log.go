@@ -17,13 +17,13 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/connection"
 )
 
-// ErrDisconnected: there is no connection to the log, or the server no longer knows the
-// reader, for example because it was restored or its stream was created again. It ends a
-// Read, because the caller must first check that the server still has the same log.
+// ErrDisconnected means that there is no connection to the log, or that the server no longer knows
+// the reader. The server may have been restored, or its stream may have been created again. So the
+// error ends a Read: the caller must first check that the server still has the same log.
 var ErrDisconnected = appends.ErrDisconnected
 
-// Log is a connection to the stream. It survives restarts of the server: calls fail while
-// the server is unavailable, and work again after it has returned. Safe for concurrent use.
+// Log is a connection to the stream. It survives restarts of the server: calls fail while the
+// server is unavailable, and work again after it has returned. It is safe for concurrent use.
 type Log struct {
 	conn      *nats.Conn
 	js        jetstream.JetStream
@@ -47,7 +47,7 @@ type Log struct {
 	// machine; nil if there is no such server.
 	files *blockstore.Store
 
-	// archive has what readers take from there; nil if there is no archive.
+	// archive is the archive for readers; nil if there is none.
 	archive *archived
 
 	// disconnected returns ErrDisconnected with advice on what to check.
@@ -74,10 +74,10 @@ type Log struct {
 	// health returns why the server stores nothing any more. It does not return while a write
 	// to the server's disk hangs. It is nil if the server is not embedded in this process.
 	health      func() error
-	healthCheck healthCheck // asks it
+	healthCheck healthCheck // calls health
 
 	state         atomic.Pointer[streamState] // of the stream; nil while unknown
-	stateRequests singleflight.Group          // for it
+	stateRequests singleflight.Group          // requests of the state
 }
 
 // streamState is the server's last answer about the stream.

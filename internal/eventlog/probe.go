@@ -18,9 +18,9 @@ const (
 	probeTimeout = 10 * time.Second
 )
 
-// probe makes a stream for blockstore's Probe. It stays until the next start, because
-// the server removes the folders of a deleted stream after it has answered, while
-// another stream may already use them.
+// probe makes a stream for blockstore's Probe. The stream stays until the next start. The server
+// removes the folders of a deleted stream only after its answer, when another stream may already
+// use them.
 func probe(s *server.Server, token string, store *blockstore.Store) error {
 	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token), nats.Timeout(appends.InsideTimeout))
 	if err != nil {

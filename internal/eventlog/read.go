@@ -22,17 +22,17 @@ import (
 // client would make its queue that small, and the server's status messages would overflow it.
 const pullBytes = 8 << 20
 
-// pullTimeout is how long the server keeps a request for messages, also that of a machine
-// that has gone silent. While the server waits it sends a heartbeat twice in this time.
+// pullTimeout is how long the server keeps a request for messages, also a request of a machine that
+// has gone silent. While the server waits, it sends two heartbeats in this time.
 const pullTimeout = 10 * time.Second
 
-// Read delivers the messages from sequence from on, in order and without gaps, as soon as
-// they are durable. It blocks until ctx ends (it returns nil), deliver fails (it returns
-// that error), or the connection is lost (ErrDisconnected). What the server does not have any
-// more it reads from the archive, and a backlog from the server's files if these are on this
-// machine. A message's body is valid only until deliver returns.
+// Read delivers the messages from sequence from on, in order and without gaps, as soon as they are
+// durable. It blocks until ctx ends (it returns nil), deliver fails (it returns that error), or the
+// connection is lost (ErrDisconnected). Messages that the server has removed are read from the
+// archive. A backlog is read from the server's files if they are on this machine. A message's body
+// is valid only until deliver returns.
 //
-// deliver also has the trace context of the delivery; it is "" if that has none, and for messages
+// deliver also gets the trace context of the delivery. It is "" if there is none, and for messages
 // from the archive.
 func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error {
 	ctx, stop, err := l.whileConnected(ctx)
@@ -118,12 +118,12 @@ func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events
 	return err
 }
 
-// minBacklog is how many messages must wait to be read from the files. To make sure that the files
-// are the server's takes as long as to receive some hundred messages.
+// minBacklog is how many messages must wait before the files are read. The check that the files are
+// the server's takes as long as the receipt of some hundred messages.
 const minBacklog = 1000
 
-// readBacklog delivers the messages from *from on out of the server's files while many wait, and
-// sets *from to the next one. It returns nil when ctx ends, and where the files cannot be used.
+// readBacklog delivers the messages from *from on from the server's files while many wait, and sets
+// *from to the next one. It returns nil when ctx ends or the files cannot be used.
 func (l *Log) readBacklog(ctx context.Context, from *uint64, deliver func(events.Message, wire.Header) error) error {
 	for l.files != nil {
 		info, err := l.Info(ctx)

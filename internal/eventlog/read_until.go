@@ -17,15 +17,15 @@ import (
 // messageTimeout is how long a server may take to deliver a message that it claims to have.
 const messageTimeout = 30 * time.Second
 
-// ReadUntil delivers the messages from sequence from to until, in order and without gaps.
-// It returns nil after deliver has had the last one, and an error if deliver fails (that
-// error), ctx ends (its error), or the connection is lost (ErrDisconnected). The log must
-// have the message at until. A message's body is valid only until deliver returns.
+// ReadUntil delivers the messages from sequence from to until, in order and without gaps. It
+// returns nil after deliver has returned for the last one, and an error if deliver fails (that
+// error), ctx ends (its error), or the connection is lost (ErrDisconnected). The log must have the
+// message at until. A message's body is valid only until deliver returns.
 //
-// It reads the archive as far as there is one, and has the rest from the server; see reading. On the
-// machine of an embedded log it reads a long rest, and all where there is no archive, from the
-// server's files, which takes a quarter of the CPU that both processes need to transfer the messages.
-// Where one source fails it goes on with another, and says so in a warning. It fails if none has a message.
+// It reads from the archive what the archive has, and the rest from the server; see reading. On the machine of an
+// embedded log it reads a long rest from the server's files, and without an archive everything. That takes a quarter of
+// the CPU that both processes need to transfer the messages. If the archive fails, it logs a warning and continues with
+// the server. It fails if no source has a message.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	return l.readUntil(ctx, from, until, false, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }

@@ -14,30 +14,31 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
-// ErrNotEmpty: there is a log already where one was to be restored.
+// ErrNotEmpty means that there is already a log where one was to be restored.
 var ErrNotEmpty = errors.New("there is a log already")
 
-// Restoration makes a log again that was lost: with its id, its sequences, and messages that read
-// like the old ones. The stream is marked until Finish, so that nobody takes a part of it for the
-// log. Not for concurrent use.
+// Restoration creates a lost log again, with its id, its sequences, and messages that read like the
+// old ones. The stream is marked until Finish, so that nobody uses an incomplete log. It is not
+// safe for concurrent use.
 type Restoration struct {
 	log     *Log
 	js      jetstream.JetStream
 	next    uint64
 	waiting []jetstream.PubAckFuture // for the server's answers, in order
-	bytes   int                      // that the server was sent since the last flush
+	bytes   int                      // sent to the server since the last flush
 }
 
-// Messages that wait for their answer are bounded, and so is what one flush has to write.
+// restoreWaiting bounds the messages that wait for their answer. restoreFlush bounds the bytes of
+// bodies that one flush has to write.
 const (
 	restoreWaiting = 2048
 	restoreFlush   = 16 << 20
 )
 
-// answerTimeout bounds an answer, also of a busy server.
+// answerTimeout bounds the wait for an answer, also of a busy server.
 const answerTimeout = time.Minute
 
-// Restore creates the stream that config describes, or goes on with it after an interruption.
+// Restore creates the stream that config describes, or continues with it after an interruption.
 // config must have a LogID. The error is ErrNotEmpty if there is a stream that no restore of this
 // log has begun; nothing is changed then.
 func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, error) {
@@ -103,7 +104,7 @@ func (r *Restoration) Append(ctx context.Context, record archive.Record) error {
 	return r.await(ctx, restoreWaiting)
 }
 
-// await waits until no more than that many messages are without an answer.
+// await waits until at most left messages have no answer.
 func (r *Restoration) await(ctx context.Context, left int) error {
 	for len(r.waiting) > left {
 		seq := r.next - uint64(len(r.waiting))
@@ -132,7 +133,7 @@ func (r *Restoration) Flush(ctx context.Context) error {
 	return err
 }
 
-// Finish removes the mark: from then on this is the log. Everything must be durable before.
+// Finish removes the mark. From then on the stream is the log. Everything must be durable before.
 func (r *Restoration) Finish(ctx context.Context) error {
 	stream, err := r.js.Stream(ctx, r.log.name)
 	if err != nil {

@@ -79,13 +79,13 @@ func newLogID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// ErrRestoring: the stream does not have all of its messages yet. Nobody reads it, and no event is
-// appended, until its restore has ended.
+// ErrRestoring means that the stream does not have all of its messages yet. Nobody reads it, and no
+// event is appended, until its restore has ended.
 var ErrRestoring = errors.New("the log is being restored from an archive, and is not complete; finish with the same command: ingest restore")
 
-// restoringPrefix is that of the subjects under which a restore publishes. The server stores the
-// messages under the usual subjects, but until Finish it takes none that is published there: an
-// ingest that still runs, or any other publisher, gets no answer and confirms nothing.
+// restoringPrefix is the prefix of the subjects on which a restore publishes. The server stores
+// these messages under the usual subjects. Until Finish it accepts no message on the usual
+// subjects: a running ingest, or any other publisher, gets no answer and confirms nothing.
 const restoringPrefix = wire.SubjectPrefix + "restoring."
 
 // restoring returns the settings of the stream until its restore has ended.
@@ -99,7 +99,8 @@ func (c StreamConfig) restoring() jetstream.StreamConfig {
 	return config
 }
 
-// restored returns the settings that a stream has after its restore. Those of other streams stay.
+// restored returns the settings that a stream has after its restore. It returns the settings of
+// other streams unchanged.
 func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
 	if config.Metadata[metaRestoring] == "" {
 		return config
@@ -138,9 +139,9 @@ var optionalSettings = []string{
 	"allow_atomic", "allow_batched", // a publisher must ask for these, and payfold does not
 }
 
-// checkSettings compares the stream's settings with those of a new stream with the same number
-// of partitions, that can be trimmed if this one says so. It returns nil if all settings except
-// the optional ones are equal.
+// checkSettings compares the stream's settings with those of a new stream with the same number of
+// partitions, which can be trimmed if this stream can. It returns nil if all settings except the
+// optional ones are equal.
 func checkSettings(have jetstream.StreamConfig, partitions int) error {
 	want := StreamConfig{Partitions: partitions, Trimmable: have.Metadata[metaTrimmable] != ""}.jetstream()
 	h, w := reflect.ValueOf(have), reflect.ValueOf(want)

@@ -14,23 +14,23 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// reading is one read that has an end. It takes what the archive has from there, and the rest from
-// the server:
+// reading is one read that has an end. It takes from the archive what the archive has, and the rest
+// from the server:
 //
 //	from                                                  until
 //	 ├── archive ──┤           ├── archive ──┤              │
 //	               ├─ server ──┤             ├─── server ───┤
 //	               damaged, missing          not archived yet
 //
-// Where no archive of the log can be used, and for many messages, it reads the server's files instead
-// if they are on this machine. The server has nothing before info.ServerFirst.
+// It reads the server's files instead, if they are on this machine, when no archive can be used or many messages are
+// needed. The server has nothing before info.ServerFirst.
 type reading struct {
 	*Log
 	info    Info
 	next    uint64 // the sequence of the next message to deliver
-	headers bool   // deliver needs all of them
+	headers bool   // deliver needs all headers
 	deliver func(events.Message, wire.Header) error
-	failed  error // of deliver
+	failed  error // the error of deliver
 }
 
 // take delivers the next message.
@@ -40,7 +40,7 @@ func (r *reading) take(m events.Message, h wire.Header) error {
 	return r.failed
 }
 
-// run delivers the messages up to until. ctx is one of whileConnected.
+// run delivers the messages up to until. ctx must be from whileConnected.
 func (r *reading) run(ctx context.Context, until uint64) error {
 	for {
 		err := r.fromBoth(ctx, until)
@@ -63,7 +63,7 @@ func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 		return r.fromServer(ctx, until, fault, true)
 	}
 	for r.next <= until {
-		fault, behind := r.fromArchive(ctx, a, until), uint64(0)
+		fault, afterFault := r.fromArchive(ctx, a, until), uint64(0)
 		switch {
 		case r.failed != nil:
 			return r.failed
@@ -71,11 +71,11 @@ func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 			return whyEnded(ctx)
 		case fault != nil:
 			r.archive.warn(ctx, fault, r.next)
-			behind = r.behind(a, fault)
+			afterFault = r.afterFault(a, fault)
 		}
 		end := until
-		if behind > 0 {
-			end = min(until, behind-1)
+		if afterFault > 0 {
+			end = min(until, afterFault-1)
 		}
 		if err := r.fromServer(ctx, end, fault, end >= r.next+minBacklog); err != nil {
 			return err
@@ -97,8 +97,9 @@ func (r *reading) openArchive(ctx context.Context, until uint64) (*archive.Archi
 	return opened, err
 }
 
-// agrees returns an error unless the archive is that of the log: the newest of its messages that
-// the server still has must be the same there. Where that one is damaged, an older one counts.
+// agrees returns an error unless the archive belongs to the log: the newest archived message that
+// the server still has must be the same on the server. If the archive's copy is damaged, an older
+// message counts.
 func (r *reading) agrees(ctx context.Context, a *archive.Archive) error {
 	if err := a.Contradiction(); err != nil {
 		return err
@@ -151,12 +152,12 @@ func (r *reading) fromArchive(ctx context.Context, a *archive.Archive, until uin
 	})
 }
 
-// behind returns the sequence behind a fault at next from which the archive can be read again; 0 if
-// there is none.
-func (r *reading) behind(a *archive.Archive, fault error) uint64 {
+// afterFault returns the first sequence after a fault at next from which the archive can be read
+// again; 0 if there is none.
+func (r *reading) afterFault(a *archive.Archive, fault error) uint64 {
 	switch from, to := extent(fault); {
 	case from == 0:
-		return 0 // the store is away
+		return 0 // the store does not answer
 	case to >= r.next:
 		return a.Readable(to + 1)
 	default:
@@ -167,7 +168,8 @@ func (r *reading) behind(a *archive.Archive, fault error) uint64 {
 	}
 }
 
-// fromServer delivers the messages from next to until, out of files if it may. fault says why the archive does not.
+// fromServer delivers the messages from next to until, from the server's files if files is true. fault says why the
+// archive does not deliver them; it may be nil.
 func (r *reading) fromServer(ctx context.Context, until uint64, fault error, files bool) error {
 	if r.next > until {
 		return nil

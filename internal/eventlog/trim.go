@@ -8,14 +8,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// errTrimmed: messages that a reader was to have next were removed meanwhile. The archive has them.
+// errTrimmed means that the server has removed messages that a reader still needs. The archive has
+// them.
 var errTrimmed = fmt.Errorf("%w: the server has removed messages that this reader still needs, and the archive has them", ErrDisconnected)
 
-// Trim removes the oldest messages of the stream, so that all from seq on stay, and returns the
-// oldest sequence that the server has then. Those before seq must be in the archive. An embedded
-// server removes whole files, so that it can keep more; the newest file always stays. The stream
-// must have been made with Trimmable. After an error or a kill Trim can be called again. Only one
-// goroutine may call it at a time; other processes may call it, too.
+// Trim removes messages of the stream that are before seq, and returns the oldest sequence that the
+// server then has. The archive must have the messages before seq. An embedded server removes only
+// whole files, and never the newest, so it can keep more. The stream must have been made with
+// Trimmable. After an error or a kill Trim can be called again. Only one goroutine may call it at a
+// time; other processes may call it, too.
 func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 	info, err := l.trimmable(ctx, seq)
 	if err != nil || seq <= info.ServerFirst {
