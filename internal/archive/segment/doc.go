@@ -4,7 +4,7 @@
 //	record.go    one message as bytes, and the chain over them
 //	format.go    header, frames and footer
 //	writer.go    writes a segment
-//	segment.go   opens one; frames.go reads it ahead of who is given the records
-//	remains.go   what can be read of one without a whole header and footer
-//	names.go     what its name says
+//	segment.go   opens a segment; frames.go reads it ahead of the delivery of its records
+//	remains.go   what can be read of a segment without a whole header and footer
+//	names.go     the names of segments
 package segment

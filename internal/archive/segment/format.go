@@ -36,7 +36,7 @@ const (
 	footerFixed   = skippable + 4 + 8 + 8 + 16 + 8 + 32 + 32 + 4 + 32 + trailerLength
 	trailerLength = 4 + 8
 
-	// FrameBytes is when a frame ends, usually. The last record may make it longer.
+	// FrameBytes is the usual size at which a frame ends. The last record may make it longer.
 	FrameBytes = 1 << 20
 	maxFrame   = FrameBytes + recordLength + maxRecord
 
@@ -53,7 +53,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Info is what a segment says of itself in its header and footer.
+// Info is what a segment says about itself in its header and footer.
 type Info struct {
 	Name       string
 	Size       int64 // of the file
@@ -109,7 +109,7 @@ func appendSkippable(to []byte, magic, length uint32) []byte {
 	return le.AppendUint32(le.AppendUint32(to, magic), length)
 }
 
-// isSkippable reports whether data begins with such a frame's magic and length.
+// isSkippable reports whether data begins with a skippable frame's magic and length.
 func isSkippable(data []byte, magic, length uint32) bool {
 	return len(data) >= skippable && le.Uint32(data) == magic && le.Uint32(data[4:]) == length
 }
@@ -176,7 +176,7 @@ func digestOf(header, footer []byte) (out Hash) {
 
 var errFooter = errors.New("its footer is invalid")
 
-// footerSize reads the last bytes of a segment.
+// footerSize reads the size of the footer from the last bytes of a segment.
 func footerSize(trailer []byte) (int64, error) {
 	if len(trailer) < trailerLength || string(trailer[len(trailer)-len(trailerText):]) != trailerText {
 		return 0, errors.New("it does not end with a footer")
@@ -195,7 +195,7 @@ func (i *Info) parseFooter(header, data []byte, offset int64) error {
 	if digestOf(header, rest) != Hash(data[len(rest):]) || !isSkippable(rest, footerMagic, uint32(len(data)-skippable)) {
 		return errors.New("its header or its footer is damaged")
 	}
-	// From here on only a writer with a mistake can be at fault.
+	// The digest is right, so only a faulty writer can cause the errors below.
 	rest = rest[skippable:]
 	frames := uint64(le.Uint32(rest))
 	rest = rest[4:]

@@ -13,12 +13,12 @@ import (
 //
 //	object ──fetch──▶ bytes of some frames ──decode──▶ records of a frame ──readBytes──▶ deliver
 const (
-	// fetchBytes is how many bytes of frames are read at once: a request to an object store takes
-	// as long as the transfer of so many.
+	// fetchBytes is how many bytes of frames are read at once. A request to an object store takes
+	// as long as the transfer of this many.
 	fetchBytes = 4 << 20
 
-	// framesAhead is how many decompressed frames may wait. One would do if both sides were
-	// always as fast as each other.
+	// framesAhead is how many decompressed frames may wait. One would be enough if both sides were
+	// always equally fast.
 	framesAhead = 2
 )
 
@@ -83,7 +83,7 @@ func (s *Segment) fetch(ctx context.Context, from, until uint64, to chan<- fetch
 
 // decoded is one frame of records, as it was written.
 type decoded struct {
-	*decoder // its buffer has the records
+	*decoder // whose buffer has the records
 	frame    int
 	err      error
 }
@@ -122,7 +122,7 @@ func (s *Segment) decompress(n int, data []byte) (*decoder, error) {
 	}
 	data = data[skippable+entryLength:]
 	if crc32.Checksum(data, castagnoli) != f.checksum {
-		return nil, s.damagedFrame(n, "its checksum is another")
+		return nil, s.damagedFrame(n, "its checksum does not match")
 	}
 	d, err := newDecoder()
 	if err != nil {

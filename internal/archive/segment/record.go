@@ -36,7 +36,7 @@ const (
 	recordLength = 4
 	recordFixed  = 8 + 8 + 4 + 4
 
-	// maxRecord is the most that a server can be told to accept, 64 MB, and some more.
+	// maxRecord is a little more than the maximum that a server can be configured to accept, 64 MB.
 	maxRecord = 65 << 20
 )
 
@@ -118,7 +118,7 @@ func parseRecord(data []byte, space []events.Header) (r Record, size int, err er
 	return r, recordLength + int(length), nil
 }
 
-// cutText reads a text that a length of so many bytes precedes.
+// cutText reads a text that follows its length, which has lengthBytes bytes.
 func cutText(from string, lengthBytes int) (text, rest string, ok bool) {
 	if len(from) < lengthBytes {
 		return "", "", false
@@ -142,7 +142,7 @@ type Chain struct {
 	Value Hash
 }
 
-// NewChain goes on behind the record with that value.
+// NewChain continues after the record with this chain value.
 func NewChain(value Hash) *Chain { return &Chain{hash: sha256.New(), Value: value} }
 
 // ChainStart is the value before the first record of a log.

@@ -13,12 +13,13 @@ import (
 type Remains struct {
 	Last    uint64          // the greatest sequence that the heads of its frames name; 0 if there is none
 	Records map[uint64]Hash // SHA-256 of the bytes of each record in a whole frame
-	Unclear bool            // it has bytes of which nobody can say which records they are
+	Unclear bool            // it has bytes that may be records but cannot be read
 }
 
 var frameHead = appendSkippable(nil, frameMagic, entryLength)
 
-// ReadRemains finds the frames of a segment by themselves. It needs memory for all of its bytes.
+// ReadRemains finds the frames of a segment without its footer. It needs memory for all of its
+// bytes.
 func ReadRemains(name string, object storage.Object) (*Remains, error) {
 	data := make([]byte, object.Size())
 	if err := readAt(object, data, 0); err != nil {
@@ -26,7 +27,7 @@ func ReadRemains(name string, object storage.Object) (*Remains, error) {
 	}
 	next, _, _ := ParseName(name) // the sequence that follows, if nothing before is lost
 	r := &Remains{Records: map[uint64]Hash{}}
-	clear := headerLength // up to here every byte is that of a header or a frame
+	accounted := headerLength // up to here every byte is that of a header or a frame
 	for at := min(len(data), headerLength); ; {
 		found := bytes.Index(data[at:], frameHead)
 		if found < 0 {
@@ -44,20 +45,20 @@ func ReadRemains(name string, object storage.Object) (*Remains, error) {
 		if !whole && (e.first != next || e.records == 0 || e.size > maxFrame || uint64(e.records)*least > uint64(e.size)) {
 			continue // the head is damaged, too
 		}
-		r.skip(data, clear, begin)
+		r.skip(data, accounted, begin)
 		r.Last, next = e.last(), e.last()+1
-		if clear = end; whole {
+		if accounted = end; whole {
 			at = end
 		}
 	}
-	if !isFooter(data, clear) {
-		r.skip(data, clear, len(data))
+	if !isFooter(data, accounted) {
+		r.skip(data, accounted, len(data))
 	}
 	return r, nil
 }
 
-// skip takes bytes in which no frame begins. Zeros are what a file system leaves of bytes that
-// were never written.
+// skip notes bytes in which no frame begins. It ignores zeros, which a file system leaves for bytes
+// that were never written.
 func (r *Remains) skip(data []byte, from, to int) {
 	if from < to && len(bytes.Trim(data[from:to], "\x00")) > 0 {
 		r.Unclear = true
@@ -93,8 +94,8 @@ func (r *Remains) add(e entry, compressed []byte) bool {
 	return len(records) == 0
 }
 
-// isFooter reports whether the footer begins there. Any one part of it may be damaged, or its end
-// missing.
+// isFooter reports whether the footer begins at this offset. One part of it may be damaged, or its
+// end may be missing.
 func isFooter(data []byte, at int) bool {
 	rest := len(data) - at
 	if rest < skippable+entryLength {

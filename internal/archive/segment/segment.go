@@ -11,8 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// DamagedError: bytes of a segment are not those that were written. What is outside of the
-// frame that it names can still be read.
+// DamagedError means that bytes of a segment are not those that were written. Records outside of
+// the named frame can still be read.
 type DamagedError struct {
 	Segment string
 	Frame   int    // from 1; 0 if it is the header or the footer
@@ -41,8 +41,8 @@ type Segment struct {
 // small segment.
 const tailBytes = 64 << 10
 
-// Open reads header and footer. name is that of the segment within its folder. On
-// success it owns the object, and closes it otherwise.
+// Open reads header and footer. name is the segment's name within its folder. On success the
+// Segment owns the object. Otherwise Open closes it.
 func Open(name string, object storage.Object) (*Segment, error) {
 	info, err := readInfo(name, object)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// NewEncoder returns the compressor of segments. The records have checksums of their own.
+// NewEncoder returns the compressor of segments. It writes no checksums, because each frame has one
+// in its entry.
 func NewEncoder() *zstd.Encoder {
 	encoder, _ := zstd.NewWriter(nil, // fails on other options only
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
@@ -29,8 +30,8 @@ type Writer struct {
 	chain   *Chain
 	header  []byte
 	offset  int64
-	frame   entry  // that is being filled
-	records []byte // of it
+	frame   entry  // the frame that is being filled
+	records []byte // of the frame
 	out     []byte // for the bytes of a frame
 }
 
