@@ -7,9 +7,9 @@ import (
 )
 
 // Bounded returns the place with a limit for each answer: a list, an opened object, one read of it.
-// After the limit the call fails, also where ctx cannot end it, as in a file system that is away.
-// What it asked for goes on without it, so the buffer of a read that failed must not be used again.
-// Create and Remove have no limit.
+// After the limit the call fails, even if ctx cannot end it, as in a file system that does not
+// answer. The operation itself continues, so the buffer of a read that failed must not be used
+// again. Create, Sync and Remove have no limit.
 func Bounded(place Place, limit time.Duration) Place { return bounded{place, limit} }
 
 type bounded struct {
@@ -44,7 +44,7 @@ func (b bounded) Open(ctx context.Context, name string) (Object, error) {
 
 type boundedObject struct {
 	Object
-	ctx    context.Context // that of its reads
+	ctx    context.Context // the context of its reads
 	cancel context.CancelFunc
 	limit  time.Duration
 }
@@ -60,8 +60,8 @@ func (o boundedObject) Close() error {
 	return o.Object.Close()
 }
 
-// within calls ask and waits for its answer until the limit, and until ctx ends. A late answer is
-// given to discard, unless that is nil.
+// within calls ask and waits for its answer, until the limit or the end of ctx. It gives a late
+// answer to discard, unless that is nil.
 func within[T any](ctx context.Context, limit time.Duration, ask func() (T, error), discard func(T)) (T, error) {
 	type answer struct {
 		value T

@@ -58,10 +58,10 @@ func (f *Folder) names(folder string, folders bool) (out []string, err error) {
 	return out, nil
 }
 
-// Temporary files have such names until they are whole.
+// The names of temporary files begin with temporaryPrefix.
 const temporaryPrefix = ".new-"
 
-// temporaryAge is when a temporary file is left over from a process that was killed.
+// temporaryAge is the age from which a temporary file counts as left by a killed process.
 const temporaryAge = time.Hour
 
 // Create implements Place. A hard link gives the whole file its name, and fails if the name is
@@ -137,7 +137,7 @@ func (w *stepWriter) Write(data []byte) (int, error) {
 // makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
 // this user may read them.
 func (f *Folder) makeFolder(dir string) error {
-	var changed []string // folders that get a name
+	var changed []string // folders that get a new name in them
 	for path := dir; ; path = filepath.Dir(path) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -161,7 +161,7 @@ func (f *Folder) makeFolder(dir string) error {
 	return nil
 }
 
-// removeTemporary removes what killed processes have left over.
+// removeTemporary removes temporary files that killed processes have left.
 func (f *Folder) removeTemporary(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*")) // fails on other patterns only
 	for _, path := range left {

@@ -25,8 +25,8 @@ type bucket struct {
 	prefix    string // ends with a slash, or is empty
 }
 
-// requestTimeout bounds one request without the transfer of a segment; transferTimeout one
-// with it. A store that does not answer is an error then, and is tried again.
+// requestTimeout bounds a request without the transfer of a segment; transferTimeout bounds one
+// with it. After the timeout the request fails and is tried again.
 const (
 	requestTimeout  = 30 * time.Second
 	transferTimeout = 5 * time.Minute
@@ -78,7 +78,7 @@ func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
 	return b.list(ctx, b.prefix+folder+"/", func(key string) (string, bool) { return key, !strings.HasSuffix(key, "/") })
 }
 
-// list returns what take makes of the keys under prefix.
+// list returns the names that take makes of the keys under prefix.
 func (b *bucket) list(ctx context.Context, prefix string, take func(key string) (string, bool)) (out []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -120,7 +120,8 @@ func (b *bucket) Create(ctx context.Context, name string, write func(io.Writer) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
-	// In one request: a store need not check the condition when it puts parts together.
+	// One request: a store need not check the condition when it joins the parts of a multipart
+	// upload.
 	options := minio.PutObjectOptions{ContentType: "application/zstd", DisableMultipart: true}
 	options.SetMatchETagExcept("*") // If-None-Match: *
 	_, err = b.client.PutObject(ctx, b.name, b.prefix+name, spool, size, options)

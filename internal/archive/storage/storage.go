@@ -22,16 +22,17 @@ type Place interface {
 	// there is an object of that name, which stays as it is. After any other error the object
 	// may exist, but then whole.
 	Create(ctx context.Context, name string, write func(io.Writer) error) error
-	// Open returns an error that is fs.ErrNotExist if there is no such object. ctx is also that
-	// of the reads.
+	// Open opens an object. The error is fs.ErrNotExist if there is none. ctx also applies to the
+	// reads.
 	Open(ctx context.Context, name string) (Object, error)
-	// Sync makes durable what List lists in a folder, and the bytes of these objects of it: another process may have
-	// created them and not have ended yet, and somebody may have copied them by hand. The error is fs.ErrNotExist if one
-	// is not there.
+	// Sync makes durable the names in a folder, and the bytes of these objects in it. Another process may have created
+	// them and not have synced them yet, or somebody may have copied them by hand. The error is fs.ErrNotExist if one
+	// of them does not exist.
 	Sync(ctx context.Context, folder string, objects ...string) error
-	// Remove removes an object; it is not an error if it is not there. What replaces it is to be durable; see Sync.
+	// Remove removes an object. It is not an error if there is none. The replacement of the object must be durable
+	// before; see Sync.
 	Remove(ctx context.Context, name string) error
-	// String names the place to people, without credentials.
+	// String names the place for people, without credentials.
 	String() string
 }
 
@@ -42,10 +43,10 @@ type Object interface {
 	Size() int64
 }
 
-// ErrExists: there is an object of that name already.
+// ErrExists means that there is an object of that name already.
 var ErrExists = errors.New("the object exists already")
 
-// None is the URL of no place.
+// None is the URL that stands for no archive.
 const None = "none"
 
 // Settings say where a place is.
