@@ -24,8 +24,8 @@ type (
 	DamagedError = segment.DamagedError
 )
 
-// ContradictionError: the archive is not that of the log, or not of one log. Nothing is written
-// to it any more, because nobody can know which of both is right.
+// ContradictionError means that the archive does not belong to the log, or not to one log. Nothing
+// is written to it any more, because nobody can know which of the two is right.
 type ContradictionError struct{ Reason string }
 
 func (e *ContradictionError) Error() string {
@@ -48,7 +48,7 @@ func isDamage(err error) bool {
 	return is
 }
 
-// GapError: no segment holds these sequences.
+// GapError means that no segment holds these sequences.
 type GapError struct{ From, To uint64 }
 
 func (e *GapError) Error() string {
@@ -61,28 +61,29 @@ func isGap(err error) bool {
 	return is
 }
 
-// Archive is the archive of one log, as it was when it was opened or refreshed last. Not for
-// concurrent use.
+// Archive is the archive of one log, as it was when it was last opened or refreshed. It is not safe
+// for concurrent use.
 type Archive struct {
 	place storage.Place
 	logID string
 
 	known    map[string]*Info // every segment that was opened; they never change
 	origin   uint64           // the log's first sequence, as the segments' trees say; 0 in an empty archive
-	names    candidates       // all that were listed
-	segments []*Info          // in order; together they hold all that is there
+	names    candidates       // of all segments that were listed
+	segments []*Info          // in order; together they hold all readable sequences
 	replaced []string         // the names of segments that lie within a merged one
 	faults   []error          // what is damaged, missing or contradicts; see Faults
 }
 
-// Open reads the header and the footer of every segment, and checks them and how they follow
-// each other. It fails if the place cannot be read; what is wrong with the segments is in Faults.
+// Open reads and checks the header and the footer of every segment that does not lie within a
+// merged one. It also checks that the segments follow each other. It fails if the place cannot be
+// read. Faults returns what is wrong with the segments.
 func Open(ctx context.Context, place storage.Place, logID string) (*Archive, error) {
 	a := &Archive{place: place, logID: logID, known: map[string]*Info{}}
 	return a, a.Refresh(ctx)
 }
 
-// LogID is that of the log whose archive this is.
+// LogID is the id of the archived log.
 func (a *Archive) LogID() string { return a.logID }
 
 // First is the first sequence; 0 in an empty archive.
@@ -130,7 +131,7 @@ func (a *Archive) Contradiction() error {
 	return nil
 }
 
-// Clone returns a copy for another goroutine, so that it need not open the segments again.
+// Clone returns a copy for another goroutine, which then need not open the segments again.
 func (a *Archive) Clone() *Archive {
 	out := *a
 	out.known, out.segments = maps.Clone(a.known), slices.Clone(a.segments)
@@ -252,8 +253,8 @@ func (a *Archive) openSegment(ctx context.Context, name string) (*segment.Segmen
 	return segment.Open(name, object)
 }
 
-// holding returns the segment that holds a sequence; nil if there is none, or only a damaged one,
-// which is the fault.
+// holding returns the segment that holds a sequence, or nil. fault is the damage of a segment that
+// may hold it.
 func (a *Archive) holding(ctx context.Context, c candidates, seq uint64) (info *Info, fault, err error) {
 	for _, name := range c.holding(seq) {
 		info := a.known[name]
@@ -313,7 +314,7 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 	return nil, nil
 }
 
-// sameOrigin returns how a segment's tree contradicts those before; nil if it does not.
+// sameOrigin returns how a segment's tree contradicts the trees before it; nil if it does not.
 func (a *Archive) sameOrigin(info *Info) error {
 	leaves := info.Tree.Size()
 	if leaves > info.Last || info.Last-leaves+1 > info.First {

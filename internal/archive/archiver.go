@@ -39,17 +39,17 @@ type Source interface {
 	ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error
 }
 
-// Config describes an Archiver. Only its first six fields are needed.
+// Config describes an Archiver. Only its first five fields are required.
 type Config struct {
 	Place      storage.Place
 	Source     Source
-	Interval   time.Duration // a message waits at most so long for its segment
+	Interval   time.Duration // how long a message waits at most for its segment
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 
 	SegmentBytes int64         // of records; a segment ends when it has them
 	FrameBytes   int           // of records; a frame ends when it has them
-	PollInterval time.Duration // between two looks at the log
+	PollInterval time.Duration // between two reads of the log's head
 	MinWait      time.Duration // after a first fault
 }
 
@@ -57,7 +57,7 @@ const (
 	segmentBytes    = 64 << 20
 	pollInterval    = time.Second
 	minWait         = time.Second
-	behindIntervals = 5 // a warning is logged beyond so many
+	behindIntervals = 5 // a warning is logged beyond this many intervals
 )
 
 // Archiver copies the log into the archive, and merges small segments.
@@ -66,9 +66,9 @@ const (
 //	  ▲                                     │
 //	  └──── after any error, with pauses ◀──┘
 //
-// It keeps nothing between two processes: what is archived is what the place holds. Any number
-// of archivers may work on one log. All of them would write the same records, and the first one
-// that creates a segment wins.
+// It keeps no state between two processes: the place shows what is archived. Any number of
+// archivers may work on one log. All of them would write the same records, and the first one that
+// creates a segment wins.
 type Archiver struct {
 	Config
 	encoder *zstd.Encoder
@@ -77,14 +77,14 @@ type Archiver struct {
 	archive *Archive // nil until it was opened, and after an error
 	proven  bool     // see proveStore
 	unsafe  error    // the place cannot be used at all
-	agreed  Hash     // the chain's value after the newest message that is known to be that of the log
+	agreed  Hash     // the chain value after the newest archived message that is known to be the log's
 
-	head    Head      // of the log, at the last look
-	bytes   uint64    // of the log when everything up to the archive's end was in it; 0 if unknown
-	waiting time.Time // see look
-	said    string    // the last fault that was logged
-	damage  []string  // what was logged of damaged segments
-	stay    bool      // it was logged that merged segments cannot be removed
+	head       Head      // of the log, at the last look
+	bytes      uint64    // of the log when the archive had all of it; 0 if unknown
+	waiting    time.Time // see look
+	lastLogged string    // the last fault that was logged
+	damage     []string  // the faults of segments that were logged
+	stayLogged bool      // it was logged that merged segments cannot be removed
 
 	noted noted // for State
 }
@@ -112,9 +112,9 @@ func NewArchiver(config Config) *Archiver {
 // counted, and tried again after a pause.
 func (a *Archiver) Run(ctx context.Context) error {
 	defer func() { _ = a.encoder.Close() }() // of an encoder without a stream
-	var saying sync.WaitGroup
-	defer saying.Wait()
-	saying.Go(func() { a.sayBehind(ctx) }) // also while the archive does not answer
+	var warning sync.WaitGroup
+	defer warning.Wait()
+	warning.Go(func() { a.warnBehind(ctx) }) // also while the archive does not answer
 	wait := backoff.Backoff{Min: a.MinWait, Max: max(a.MinWait, a.Interval)}
 	ticker := time.NewTicker(a.PollInterval)
 	defer ticker.Stop()
@@ -123,7 +123,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 		a.noteEnd(err)
 		if err == nil {
 			wait.Reset()
-			a.sayAgain(ctx)
+			a.logRecovery(ctx)
 			select {
 			case <-ctx.Done():
 				return nil
@@ -162,7 +162,7 @@ func (a *Archiver) step(ctx context.Context) error {
 		return nil
 	}
 	a.noteBegin()
-	if err := a.keepEnd(ctx, head); err != nil {
+	if err := a.checkEnd(ctx, head); err != nil {
 		return err
 	}
 	for {
@@ -205,28 +205,29 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 	return a.tidy(ctx)
 }
 
-// compareEnd compares the end of an archive with the log. The archive goes on behind damage there.
+// compareEnd compares the end of an archive with the log. If the end is damaged, the archive
+// continues after it.
 func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
 	err := opened.compare(ctx, a.Source)
 	if isDamage(err) {
 		opened.faults, err = append(opened.faults, err), nil
 	}
-	a.sayDamage(ctx, opened.faults)
+	a.logDamage(ctx, opened.faults)
 	if end := opened.end(); err == nil && end != nil {
 		a.agreed = end.After
 	}
 	return err
 }
 
-// foundDamage takes what a merge has found. Nothing is merged any more: what is damaged stays as it is.
+// foundDamage notes damage that a merge has found. Nothing is merged any more, so damaged segments stay as they are.
 func (a *Archiver) foundDamage(ctx context.Context, damage error) {
 	a.archive.faults = append(a.archive.faults, damage)
-	a.sayDamage(ctx, a.archive.faults)
+	a.logDamage(ctx, a.archive.faults)
 }
 
-// sayDamage counts what is damaged, and logs it once: after an error the archive is opened again and
-// again.
-func (a *Archiver) sayDamage(ctx context.Context, faults []error) {
+// logDamage counts the faults, and logs each once, because after an error the archive is opened
+// again and again.
+func (a *Archiver) logDamage(ctx context.Context, faults []error) {
 	a.metrics.faults.Set(float64(len(faults)))
 	for _, fault := range faults {
 		if slices.Contains(a.damage, fault.Error()) {
@@ -237,8 +238,8 @@ func (a *Archiver) sayDamage(ctx context.Context, faults []error) {
 	}
 }
 
-// look finds out since when messages wait: since the oldest one that is not archived was stored, but not longer than
-// it was seen if a clock was ahead then. A clock that is set later does not change it. It is zero if no message waits.
+// look sets waiting to the time when the oldest message that is not archived was stored, or to now if its clock was
+// ahead. A clock that is set later does not change it. waiting is zero if no message waits.
 func (a *Archiver) look(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
 	switch {
@@ -255,10 +256,9 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 	return nil
 }
 
-// keepEnd makes sure that the newest segment is still there, before the next one follows it. Somebody
-// may have removed it, or a disk is not mounted any more; then the archive goes on from what is there.
-// Another archiver may also have merged it.
-func (a *Archiver) keepEnd(ctx context.Context, head Head) error {
+// checkEnd checks that the newest segment still exists, before the next one follows it. If somebody has removed it, or
+// a disk is not mounted any more, the archive continues from what is there. Another archiver may also have merged it.
+func (a *Archiver) checkEnd(ctx context.Context, head Head) error {
 	end := a.archive.end()
 	if end == nil {
 		return nil
@@ -294,7 +294,7 @@ func (a *Archiver) due(head Head) bool {
 
 var errFull = errors.New("the segment is full")
 
-// cut writes the next segment. If another archiver has written it, that one counts.
+// cut writes the next segment. If another archiver has written it already, that segment counts.
 func (a *Archiver) cut(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
 	from, end := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: next, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}, a.archive.end()
@@ -314,7 +314,7 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 		})
 	})
 	if errors.Is(err, storage.ErrExists) {
-		return a.lost(ctx, from, head)
+		return a.nameTaken(ctx, from, head)
 	}
 	if err != nil {
 		return fmt.Errorf("write the segment from seq %d: %w", next, err)
@@ -324,9 +324,9 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 }
 
 // proveStore checks, after the first segment of this process, what no earlier check can see: two
-// logs may have begun in one place at the same time, and the place must refuse a second object of
-// a name. It proves nothing where another archiver has merged the segment and removed it just
-// before: the name was free. Then the next segment is tried.
+// logs may have begun in one place at the same time, and the place must refuse a second object with
+// the same name. If another archiver has just merged and removed the segment, the name was free,
+// and nothing is proven. Then the next segment is tried.
 func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 	if a.proven {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/payfold/payfold/internal/archive/segment"
 )
 
-// lost goes on behind the segment of another archiver, or beside a damaged one.
-func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) error {
+// nameTaken is called when the next segment's name is taken. It continues after the segment of
+// another archiver, or beside a damaged one.
+func (a *Archiver) nameTaken(ctx context.Context, from segment.Start, head Head) error {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return err
 	}
@@ -27,9 +28,9 @@ func (a *Archiver) lost(ctx context.Context, from segment.Start, head Head) erro
 	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
 }
 
-// beside writes the next segment where a damaged one has its name: with the name of a merged one,
-// which readers prefer. The damaged one stays for Heal. It fails where that holds other messages than the
-// log, or later ones: the log was set back.
+// beside writes the next segment when a damaged one has its name. It uses the name of a merged segment, which readers
+// prefer. The damaged segment stays for Heal. beside fails if the damaged one holds other messages than the log, or
+// later ones, because then the log was set back.
 func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) error {
 	for _, c := range a.archive.names {
 		if c.first < from.First {
@@ -72,8 +73,8 @@ func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) er
 	return nil
 }
 
-// agree compares the end of the archive with the log, if another archiver wrote it. That can be one of a copy of this
-// log, such as a restored machine has while the old one goes on.
+// agree compares the end of the archive with the log, if another archiver wrote it. That archiver may copy another
+// instance of this log: for example, the old machine still runs after a restore.
 func (a *Archiver) agree(ctx context.Context) error {
 	if end := a.archive.end(); end == nil || end.After == a.agreed {
 		return nil

@@ -12,10 +12,10 @@ type candidates []candidate
 
 type candidate struct {
 	name        string
-	first, last uint64 // last is 0 for a segment as it was cut: only its footer has it
+	first, last uint64 // last is 0 for a segment as it was cut: only its footer has its last sequence
 }
 
-// newCandidates sorts by first; of the same first, those that hold more come first.
+// newCandidates sorts by first. With the same first, those that hold more come first.
 func newCandidates(names []string) (out candidates) {
 	for _, name := range names {
 		if first, last, ok := segment.ParseName(name); ok {
@@ -28,7 +28,7 @@ func newCandidates(names []string) (out candidates) {
 	return slices.Compact(out)
 }
 
-// first is the least sequence; 0 if there is none.
+// first returns the lowest sequence; 0 if there is none.
 func (c candidates) first() uint64 {
 	if len(c) == 0 {
 		return 0
@@ -36,7 +36,7 @@ func (c candidates) first() uint64 {
 	return c[0].first
 }
 
-// after is the least first sequence above seq; 0 if there is none.
+// after returns the lowest first sequence above seq; 0 if there is none.
 func (c candidates) after(seq uint64) uint64 {
 	for _, candidate := range c {
 		if candidate.first > seq {
@@ -46,13 +46,13 @@ func (c candidates) after(seq uint64) uint64 {
 	return 0
 }
 
-// reaches reports whether a name says that there is a segment at or behind seq.
+// reaches reports whether, according to its name, a segment holds seq or a later sequence.
 func (c candidates) reaches(seq uint64) bool {
 	return slices.ContainsFunc(c, func(candidate candidate) bool { return max(candidate.first, candidate.last) >= seq })
 }
 
-// holding returns the names of segments that may hold a sequence, the best one first: merged
-// ones that do, the longest first, and then those as they were cut, the nearest one first.
+// holding returns the names of segments that may hold a sequence, the best one first. First come
+// merged ones that hold it, the longest first. Then come those as they were cut, the nearest first.
 func (c candidates) holding(seq uint64) (names []string) {
 	var merged, cut candidates
 	for _, candidate := range c {
@@ -75,7 +75,7 @@ func (c candidates) holding(seq uint64) (names []string) {
 	return names
 }
 
-// within returns the names of segments that lie within a merged one, as far as names say.
+// within returns the names of segments that lie within a merged one, according to their names.
 func (c candidates) within() (names []string) {
 	reach := uint64(0)
 	for _, candidate := range c {
@@ -87,7 +87,7 @@ func (c candidates) within() (names []string) {
 	return names
 }
 
-// visible returns the names of the others.
+// visible returns the names of the segments that do not lie within a merged one.
 func (c candidates) visible() (names []string) {
 	reach := uint64(0)
 	for _, candidate := range c {

@@ -20,9 +20,9 @@ type Compared struct {
 	Root     string `json:"root,omitempty"` // of the Merkle tree up to Last, in hexadecimal
 }
 
-// Compare reads the messages of the log, and compares their digests with what each segment says
-// of its records: the chain value, which covers every byte, and the root. It reads no frame of the
-// archive; Check does. It calls differs with each ContradictionError, and goes on behind that
+// Compare reads the messages of the log, and compares their digests with what each segment says of
+// its records: the chain value, which covers every byte, and the root. It reads no frame of the
+// archive; Check does. It calls differs with each ContradictionError, and continues after that
 // segment. A segment that the log does not have in full is left out. passed may be nil; it is
 // called after each segment.
 func (a *Archive) Compare(ctx context.Context, source Source, differs func(error), passed func(last uint64)) (out Compared, err error) {
@@ -42,7 +42,7 @@ func (a *Archive) Compare(ctx context.Context, source Source, differs func(error
 			if now, away := source.Head(ctx); away != nil || info.First >= now.First {
 				return out, err
 			}
-			out = Compared{} // it was trimmed meanwhile
+			out = Compared{} // the log was trimmed meanwhile
 			continue
 		}
 		if fault != nil {
@@ -69,8 +69,8 @@ func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source)
 	return compareFrom(ctx, info, info.First, info.Before, tree, source)
 }
 
-// compareFrom is compareSegment from a sequence within the segment on; before is the chain's value
-// there, and tree the tree; nil if that is not known.
+// compareFrom is compareSegment from a sequence within the segment on. before is the chain value
+// before this sequence. tree is the tree there, or nil if it is not known.
 func compareFrom(ctx context.Context, info *Info, from uint64, before Hash, tree *fingerprint.Tree, source Source) (fault, err error) {
 	chain := segment.NewChain(before)
 	var record []byte
@@ -150,10 +150,10 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 // maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
 const maxLag = 24 * time.Hour
 
-var errTold = errors.New("the age of a message is known")
+var errAgeKnown = errors.New("the age of a message is known")
 
-// checkLag tells if the archive lacks messages that an archiver would have archived long ago. Where a clock was ahead,
-// the first message that is not of the future tells: it is not older than those before it.
+// checkLag reports a fault if the archive lacks messages that an archiver would have archived long ago. If a clock was
+// ahead, it takes the age of the first message that is not from the future. The messages before that are not newer.
 func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
 	head, err := source.Head(ctx)
 	if err != nil {
@@ -171,15 +171,15 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 		if age > maxLag {
 			wrong(fmt.Errorf("it lacks seq %d to %d; seq %d was stored at %s", next, head.Last, r.Seq, r.StoredAt.UTC().Format(time.RFC3339)))
 		}
-		return errTold
+		return errAgeKnown
 	})
-	if errors.Is(err, errTold) {
+	if errors.Is(err, errAgeKnown) {
 		return nil
 	}
 	return err
 }
 
-// asFault passes on what is wrong with an archive, and returns any other error.
+// asFault calls wrong with an error that is a fault of the archive, and returns any other error.
 func asFault(err error, wrong func(error)) error {
 	if isContradiction(err) || isDamage(err) || isGap(err) {
 		wrong(err)

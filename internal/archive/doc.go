@@ -12,11 +12,11 @@
 // that neither a merge nor another division into segments changes a link. A segment also names
 // the root of the Merkle tree over the whole log up to its end (package fingerprint).
 //
-//	segment      is the format of one segment, and storage keeps them: packages of their own
+//	segment      package with the format of one segment; package storage keeps the segments
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	read.go      reads and checks them; logs.go finds the logs of a place
-//	archiver.go  copies the log into the archive, and beside.go beside what is damaged; merge.go merges what is small
+//	archiver.go  copies the log into the archive; beside.go does so beside a damaged segment; merge.go merges small ones
 //	pace.go      lets deliveries go first; state.go says how far behind the archive is
-//	compare.go   compares it with the log; heal.go makes from the log what is damaged
-//	remains.go   what of a damaged segment is in no other one; parts.go finds what other ones hold
+//	compare.go   compares the archive with the log; heal.go replaces what is damaged
+//	remains.go   what only a damaged segment holds; parts.go finds other segments with the same messages
 package archive

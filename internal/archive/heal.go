@@ -30,12 +30,11 @@ type HealResult struct {
 	Left    []string `json:"left,omitempty"` // what is damaged or missing, and not in the log any more
 }
 
-// Heal reads every byte of the archive, and makes again from the log what is damaged or missing.
-// What the log no longer has is made from other segments that hold it, such as the parts of a merged one.
-// A damaged segment is removed after what replaces it was read back, unless it may hold more. What
-// neither has stays as it is. It fails with a ContradictionError if log and archive
-// differ; then nothing of that gap is changed. After any error, also a kill, Heal can be run again.
-// An archiver of the log may be running.
+// Heal reads every byte of the archive, and writes again from the log what is damaged or missing. Messages that the log
+// no longer has come from other segments that hold them, such as the parts of a merged one. Heal removes a damaged
+// segment after it has read its replacement back, unless the damaged one may hold more. A gap that neither can fill
+// stays as it is. Heal fails with a ContradictionError if log and archive differ. Then nothing of that gap is changed.
+// After any error, also a kill, Heal can be run again. An archiver of the log may be running.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
 	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames
@@ -110,7 +109,8 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 }
 
 // removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
-// replaced them, or they reach beyond one gap. One that may hold more is left, and named.
+// replaced them, or they reach beyond one gap. A segment that may hold more stays, and left
+// describes it.
 func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, left []string, err error) {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return nil, nil, err
@@ -150,8 +150,8 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 	return removed, left, nil
 }
 
-// covers returns the other segments that together hold what a segment's name says; none if there
-// is a gap between them.
+// covers returns the other segments that together hold the sequences of a segment's name; none if
+// there is a gap between them.
 func (a *Archive) covers(c candidate) (within []*Info) {
 	for seq := c.first; seq <= max(c.first, c.last); {
 		info := a.segmentOf(seq)
@@ -169,12 +169,12 @@ type gap struct {
 	before, after *Info // nil at the archive's beginning or end
 	damaged       []string
 
-	open    bool                       // nothing says where it ends; what follows is read then
-	unclear []string                   // those of damaged that may hold more than can be said
-	remains map[string]map[uint64]Hash // by the damaged segment's name, its records
+	open    bool                       // its end is not known; readRemains looks for it
+	unclear []string                   // damaged segments that may hold more than can be read
+	remains map[string]map[uint64]Hash // the records of damaged segments, by segment name
 }
 
-// gaps returns what no whole segment holds, in order.
+// gaps returns the sequences that no whole segment holds, in order.
 func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	c, origin := a.names, a.origin
 	if origin == 0 { // no footer can be read
@@ -199,7 +199,7 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 			before, next = info, info.Last+1
 		}
 	}
-	if c.reaches(next) { // damaged segments without a whole one behind them
+	if c.reaches(next) { // damaged segments without a whole one after them
 		last := a.Last()
 		open := last < next || c.reaches(last+1) // no footer says how far they reach
 		if open {
@@ -251,9 +251,9 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (H
 	return done, nil
 }
 
-// pieces returns the last sequences of the segments into which a gap is divided. It fails with
-// a ContradictionError if the log's messages are not those of a segment within the gap whose
-// footer can be read, or those that can be read of another one, or do not lead to the segment behind it.
+// pieces returns the last sequences of the segments into which a gap is divided. It fails with a ContradictionError if
+// the log's messages differ from a segment within the gap whose footer can be read, or from the readable records of
+// another one, or do not lead to the segment after the gap.
 func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source Source) (lasts []uint64, err error) {
 	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
 	for _, info := range a.archive.segments {
@@ -285,10 +285,10 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source
 	return lasts, err
 }
 
-// replace writes the segment that begins with from and ends with last, and reads it back. If there
-// is a whole segment of that name already, it stays. A damaged one of that name would have to be
-// overwritten, so the segment ends earlier; the caller goes on behind it. One of a single message
-// cannot end earlier, and gets the other name that it can have.
+// replace writes the segment that begins with from and ends with last, and reads it back. A whole
+// segment that already has the name stays. A damaged one with the name cannot be overwritten, so
+// the new segment ends earlier, and the caller continues after it. A segment of a single message
+// cannot end earlier, and gets the name of a segment as it was cut.
 func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64, source Source) (*Info, error) {
 	info, err := a.write(ctx, segment.MergedName(from.First, last), from, last, source)
 	switch {
@@ -301,7 +301,7 @@ func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64,
 	}
 }
 
-// write is replace with a name. The error is a DamagedError if that name is taken.
+// write is replace with a name. The error is a DamagedError if a damaged segment has that name.
 func (a *Archiver) write(ctx context.Context, name string, from segment.Start, last uint64, source Source) (*Info, error) {
 	var written Info
 	err := a.create(ctx, name, from, &written, func(w *segment.Writer) error {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Keep says which messages the log's server keeps, beside the archive: so many of the newest, or
-// those that were stored in the last Age. The zero value keeps all.
+// Keep says which messages the log's server keeps in addition to the archive: this number of the
+// newest, or those stored within the last Age. The zero value keeps all.
 type Keep struct {
 	Messages uint64
 	Age      time.Duration
@@ -38,8 +38,8 @@ func (k Keep) releases(a *Archive, info *Info, head Head, now time.Time) bool {
 	return k.Age > 0 && a.storedBy(info, now).Before(now.Add(-k.Age))
 }
 
-// storedBy returns a time at which all of a segment was stored. That is when its last message was, unless the server's
-// clock was ahead then: a message of the future is older than those behind it.
+// storedBy returns a time by which all of a segment was stored. That is when its last message was stored, unless the
+// server's clock was ahead then. In that case a later segment tells, because its messages were stored afterwards.
 func (a *Archive) storedBy(info *Info, now time.Time) time.Time {
 	for info != nil && info.StoredTo.After(now) {
 		info = a.segmentOf(info.Last + 1)

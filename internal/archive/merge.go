@@ -15,14 +15,14 @@ const (
 	// about as often as its segment can be doubled until it is full.
 	mergeParts = 8
 
-	// smallSegment: segments of up to so many bytes of records are alike.
+	// Segments of up to smallSegment bytes of records count as equally small.
 	smallSegment = 64 << 10
 )
 
 // merge merges the newest small segments if there are enough of them.
 func (a *Archiver) merge(ctx context.Context) error {
 	if len(a.archive.faults) > 0 {
-		return nil // what is damaged stays as it is
+		return nil // damaged segments stay as they are
 	}
 	all := a.archive.segments
 	kept := len(all) - toMerge(all, a.SegmentBytes)
@@ -81,8 +81,8 @@ func toMerge(segments []*Info, full int64) (count int) {
 }
 
 // tidy removes the segments that lie within merged ones. A merged segment is read first, as the
-// place returns it: it must hold the same records as each part. What cannot be removed stays, and
-// is tried again when the archive is opened the next time.
+// place returns it: it must hold the same records as each part. A segment that cannot be removed
+// stays. Its removal is tried again when the archive is opened the next time.
 func (a *Archiver) tidy(ctx context.Context) error {
 	if len(a.archive.faults) > 0 {
 		return nil
@@ -112,7 +112,8 @@ func (a *Archiver) tidy(ctx context.Context) error {
 	return nil
 }
 
-// removeParts removes the parts of a merged segment. stay is true if it is damaged, or the place does not remove them.
+// removeParts removes the parts of a merged segment. stay is true if the merged segment is damaged, or the place does
+// not remove the parts.
 func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string) (stay bool, err error) {
 	infos := map[uint64][]*Info{} // by the last sequence; a part can lie within another one that stayed
 	for _, name := range parts {
@@ -164,21 +165,21 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 			continue
 		}
 		if err := a.Place.Remove(ctx, a.archive.logID+"/"+name); err != nil {
-			a.sayStay(ctx, name, err)
+			a.logStay(ctx, name, err)
 			return true, ctx.Err()
 		}
-		a.stay = false
+		a.stayLogged = false
 		delete(a.archive.known, name)
 	}
 	return false, nil
 }
 
-// sayStay says once, until a segment is removed again, that merged ones are not removed. It is no
-// fault of archiving: they hold nothing that the merged segment does not hold.
-func (a *Archiver) sayStay(ctx context.Context, name string, err error) {
-	if a.stay || ctx.Err() != nil {
+// logStay logs once, until a segment is removed again, that parts of merged segments cannot be
+// removed. That is no fault of archiving: the merged segment holds everything that they hold.
+func (a *Archiver) logStay(ctx context.Context, name string, err error) {
+	if a.stayLogged || ctx.Err() != nil {
 		return
 	}
-	a.stay = true
+	a.stayLogged = true
 	a.Logger.WarnContext(ctx, "small segments that were merged cannot be removed, and stay; give ingest the right to delete", "archive", a.Place.String(), "segment", name, "error", err)
 }

@@ -16,7 +16,8 @@ type metrics struct {
 	contradiction prometheus.Gauge
 }
 
-// newMetrics takes the lag from state when it is asked for, because it grows while nothing happens.
+// newMetrics registers the metrics. Each scrape reads the lag from state, because it grows while
+// nothing happens.
 func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	with := promauto.With(registerer)
 	with.NewGaugeFunc(prometheus.GaugeOpts{
@@ -45,17 +46,17 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	}
 }
 
-// sayBehind warns once when the archive has fallen behind the log, until ctx ends.
-func (a *Archiver) sayBehind(ctx context.Context) {
+// warnBehind runs until ctx ends. It warns once each time the archive has fallen behind the log.
+func (a *Archiver) warnBehind(ctx context.Context) {
 	ticker := time.NewTicker(a.PollInterval)
 	defer ticker.Stop()
-	for said := false; ; {
+	for warned := false; ; {
 		state := a.State()
 		behind := state.LagSeconds > (behindIntervals * a.Interval).Seconds()
-		if behind && !said {
+		if behind && !warned {
 			a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", state.LagMessages, "seconds", int64(state.LagSeconds), "archive", a.Place.String(), "last_error", state.LastError)
 		}
-		said = behind
+		warned = behind
 		select {
 		case <-ctx.Done():
 			return
@@ -73,20 +74,21 @@ func (a *Archiver) failed(ctx context.Context, err error) {
 		a.metrics.contradiction.Set(1)
 	}
 	switch {
-	case err.Error() == a.said:
+	case err.Error() == a.lastLogged:
 	case contradicts, a.unsafe != nil:
 		a.Logger.ErrorContext(ctx, "nothing is archived any more, and the archive stays as it is; deliveries are not affected", "archive", a.Place.String(), "error", err)
 	default:
 		a.Logger.WarnContext(ctx, "the archive cannot be written now; deliveries are not affected", "archive", a.Place.String(), "error", err)
 	}
-	a.said = err.Error()
+	a.lastLogged = err.Error()
 }
 
-// sayAgain makes the next fault a new one.
-func (a *Archiver) sayAgain(ctx context.Context) {
-	if a.said != "" {
+// logRecovery logs that the archive works again, if a fault was logged. The next fault is logged
+// again.
+func (a *Archiver) logRecovery(ctx context.Context) {
+	if a.lastLogged != "" {
 		a.Logger.InfoContext(ctx, "the archive is written again", "archive", a.Place.String())
-		a.said = ""
+		a.lastLogged = ""
 	}
 	a.metrics.contradiction.Set(0)
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The archiver pauses after each frame, so that deliveries have the cores: it takes about a tenth
-// of one core, with which it follows some thousand deliveries a second. Once the oldest message
-// has waited for pacedIntervals, it pauses no more.
+// The archiver pauses after each frame, so that deliveries have the cores. It takes about a tenth
+// of one core, which is enough for some thousand deliveries a second. Once the oldest message has
+// waited for pacedIntervals, it does not pause any more.
 const (
 	pauseShare     = 9 // times as long as the work before the pause
 	maxPause       = 100 * time.Millisecond
@@ -19,7 +19,8 @@ func (a *Archiver) hurries() bool {
 	return !a.waiting.IsZero() && time.Since(a.waiting) > pacedIntervals*a.Interval
 }
 
-// pauses returns what waits for the next pause, unless hurries. It fails when ctx ends.
+// pauses returns a function that pauses, unless hurries returns true. The function fails when ctx
+// ends.
 func pauses(ctx context.Context, hurries func() bool) func() error {
 	worked := time.Now()
 	return func() error {

@@ -8,11 +8,11 @@ import (
 	"github.com/payfold/payfold/internal/archive/segment"
 )
 
-// A merged segment that is damaged need not be the only one that holds its messages: its parts are
-// removed only when it was whole, and somebody may have put them back.
+// A damaged merged segment may not be the only one that holds its messages. Its parts are removed
+// only after it was found whole, and somebody may have put them back.
 
-// holder returns a segment that holds a sequence and is none of these, which are damaged there; nil
-// if there is none.
+// holder returns a segment that holds a sequence and is not one of the damaged ones; nil if there
+// is none.
 func (a *Archive) holder(ctx context.Context, seq uint64, damaged []*DamagedError) (*Info, error) {
 	if len(damaged) == 0 {
 		return a.segmentOf(seq), nil
@@ -27,8 +27,8 @@ func (a *Archive) holder(ctx context.Context, seq uint64, damaged []*DamagedErro
 	return info, err
 }
 
-// Lacks returns those of Faults because of which messages cannot be read. The others are segments
-// that are damaged, and of which whole ones hold every message. A damaged frame is known when it is read.
+// Lacks returns the Faults because of which messages cannot be read. It leaves out damaged segments whose messages are
+// all in whole segments. A damaged frame is found only when it is read.
 func (a *Archive) Lacks() []error {
 	return slices.DeleteFunc(slices.Clone(a.faults), func(fault error) bool {
 		damaged, is := errors.AsType[*DamagedError](fault)
@@ -40,7 +40,7 @@ func (a *Archive) Lacks() []error {
 	})
 }
 
-// archivedSource is a log of which the archive has the messages.
+// archivedSource is a Source that reads the messages from the archive.
 type archivedSource struct {
 	Source
 	archive *Archive

@@ -11,22 +11,23 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// Read delivers the records from sequence from to until, in order and without gaps. A record's
-// body is valid only until deliver returns. It returns nil after deliver has had the last one.
-// What is damaged in one segment is read from another one that holds it. It can fail after any
-// record, also with a DamagedError or a GapError; records after the damage can be read then.
+// Read delivers the records from sequence from to until, in order and without gaps. A record's body
+// is valid only until deliver returns. It returns nil after deliver has returned for the last one.
+// Records that are damaged in one segment are read from another one that holds them. It can fail
+// after any record, also with a DamagedError or a GapError; records after the damage can be read
+// then.
 func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
 	return a.read(ctx, from, until, nil, deliver)
 }
 
-// ReadMessages is Read for readers that need no headers but those that payfold reads.
+// ReadMessages is Read for readers that need only the headers that payfold reads.
 func (a *Archive) ReadMessages(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
 	return a.read(ctx, from, until, make([]events.Header, 0, segment.UsualHeaders), func(r Record) error { return deliver(r.Message()) })
 }
 
 func (a *Archive) read(ctx context.Context, from, until uint64, space []events.Header, deliver func(Record) error) error {
 	var damaged []*DamagedError // the segments that were tried for from
-	var failed error            // of deliver
+	var failed error            // the error of deliver
 	refreshed := false
 	take := func(r Record) error {
 		from, damaged, refreshed, failed = r.Seq+1, nil, false, deliver(r)
@@ -72,14 +73,14 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 	return s.Read(ctx, from, until, func(r Record) error {
 		err := deliver(r)
 		if err != nil {
-			stop() // a slow store is not waited for
+			stop() // do not wait for a slow store
 		}
 		return err
 	})
 }
 
-// Readable returns the least sequence from seq on that a segment holds; 0 if there is none. A
-// frame of it can be damaged.
+// Readable returns the lowest sequence from seq on that a segment holds; 0 if there is none. A
+// frame of that segment can be damaged.
 func (a *Archive) Readable(seq uint64) uint64 {
 	if a.segmentOf(seq) != nil {
 		return seq
@@ -130,12 +131,12 @@ func (a *Archive) nextSegment(after uint64) *Info {
 }
 
 // Check reads everything and compares it with what the segments say. It calls damaged with each
-// fault, those of Faults included, and goes on behind it. It fails if the place cannot be read.
+// fault, including those of Faults, and continues after it. It fails if the place cannot be read.
 func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	say := func(fault error) {
-		if !said[fault.Error()] {
-			said[fault.Error()] = true
+		if !reported[fault.Error()] {
+			reported[fault.Error()] = true
 			damaged(fault)
 		}
 	}
@@ -147,14 +148,15 @@ func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
 			say(damage)
 		}
 	})
-	for _, fault := range a.faults { // what was listed again can have others
+	for _, fault := range a.faults { // segments that were listed again can have others
 		say(fault)
 	}
 	return err
 }
 
-// checkEach reads each segment, in order, and calls checked with its DamagedError, or nil. To read
-// a large archive takes longer than an archiver waits until it merges: what is gone is listed again.
+// checkEach reads each segment, in order, and calls checked with its DamagedError, or nil. Reading
+// a large archive takes longer than an archiver waits until it merges. So if a segment is gone,
+// checkEach lists the segments again.
 func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage error)) error {
 	refreshed := false
 	for next := a.Readable(1); next > 0; {

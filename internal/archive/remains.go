@@ -46,8 +46,9 @@ func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
 	return nil
 }
 
-// holdsMore returns why a damaged segment without a whole footer may hold what no other one does;
-// empty if it does not. It fails with a ContradictionError if it holds other records.
+// holdsMore returns why a damaged segment without a whole footer may hold messages that no other
+// one holds; empty if it does not. It fails with a ContradictionError if it holds other records
+// than they do.
 func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, err error) {
 	remains, err := a.archive.remainsOf(ctx, c.name)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, e
 	return "", nil
 }
 
-// reachOf returns how far a damaged segment reaches, as far as anything says it; 0 if nothing does.
+// reachOf returns the last sequence of a damaged segment that is known; 0 if none is.
 func (a *Archive) reachOf(ctx context.Context, name string) (uint64, error) {
 	info, err := a.open(ctx, name)
 	if err == nil {

@@ -10,19 +10,19 @@ import (
 // State is what an archiver knows after its last look at the log.
 type State struct {
 	Archive     string    `json:"archive"`
-	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was found out; zero: not yet
+	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was measured; zero: not yet
 	LagMessages uint64    `json:"lag_messages"`
-	// LagSeconds is the age of the oldest message that is not archived; 0 if there is none. Where
-	// that message is not known, because the archive cannot be read or does not answer, it is the
-	// time since then.
+	// LagSeconds is the age of the oldest message that is not archived; 0 if there is none. If that
+	// message is not known, because the archive cannot be read or does not answer, it is the time
+	// since the first failure.
 	LagSeconds  float64 `json:"lag_seconds"`
 	Damaged     int     `json:"damaged"`     // number of segments that are damaged or missing
-	Contradicts bool    `json:"contradicts"` // the log; nothing is written then
+	Contradicts bool    `json:"contradicts"` // the archive contradicts the log; nothing is written then
 	LastError   string  `json:"last_error,omitempty"`
 }
 
-// An archive that does not answer for so long is named. It is less than behindIntervals, so that the
-// warning has the reason.
+// After silentIntervals without an answer, State says that the archive does not answer. That is
+// less than behindIntervals, so that the warning of warnBehind has the reason.
 const silentIntervals = 3
 
 // noted is what State needs of the archiver's last look.
@@ -35,7 +35,7 @@ type noted struct {
 	asked   time.Time // since when an answer of the archive is waited for; zero if none is
 }
 
-// noteBegin keeps what State tells, before something is asked of the archive: the answer may never come.
+// noteBegin notes what State returns, before a request to the archive. The answer may never come.
 func (a *Archiver) noteBegin() {
 	a.noted.mu.Lock()
 	defer a.noted.mu.Unlock()
@@ -43,7 +43,7 @@ func (a *Archiver) noteBegin() {
 	a.noted.asked = time.Now()
 }
 
-// noteEnd keeps what State tells, after a look at the log that ended with err.
+// noteEnd notes what State returns, after a step that ended with err.
 func (a *Archiver) noteEnd(err error) {
 	a.noted.mu.Lock()
 	defer a.noted.mu.Unlock()
@@ -71,7 +71,7 @@ func (a *Archiver) noteLag() {
 	}
 }
 
-// State is safe for concurrent use, also while Run works.
+// State returns what the archiver knows. It is safe for concurrent use, also while Run works.
 func (a *Archiver) State() State {
 	a.noted.mu.Lock()
 	defer a.noted.mu.Unlock()

@@ -28,8 +28,8 @@ type Status struct {
 	Faults      []string  `json:"faults,omitempty"`
 }
 
-// Inspect reads the archive of a log and compares its end with the log. It changes nothing.
-// source is nil if the log is away; then the place must hold one log only. It fails if the place
+// Inspect reads the archive of a log and compares its end with the log. It changes nothing. source
+// is nil if the log cannot be reached; then the place must hold one log only. It fails if the place
 // or the log cannot be read.
 func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, error) {
 	s := &Status{Archive: place.String()}
@@ -98,7 +98,7 @@ func (s *Status) compare(ctx context.Context, opened *Archive, source Source) er
 	})
 }
 
-// next is the sequence with which the next segment begins.
+// next returns the sequence with which the next segment begins.
 func (a *Archive) next(head Head) uint64 {
 	if end := a.end(); end != nil {
 		return end.Last + 1
@@ -106,8 +106,8 @@ func (a *Archive) next(head Head) uint64 {
 	return head.First
 }
 
-// compare compares the end of an archive with the log. It asks how far the log is after the
-// archive was read, because both grow meanwhile. A DamagedError says that nothing else is wrong.
+// compare compares the end of an archive with the log. It reads the log's head after the archive,
+// because both grow meanwhile. If the error is a DamagedError, nothing else is wrong.
 func (a *Archive) compare(ctx context.Context, source Source) error {
 	end := a.end()
 	head, err := source.Head(ctx)
@@ -135,8 +135,8 @@ func (a *Archive) compare(ctx context.Context, source Source) error {
 	return a.compareNewest(ctx, source, head)
 }
 
-// compareNewest compares the newest message that can be read with that of the log. Where a newer
-// one is damaged, and the older one is the same in the log, the error is the DamagedError.
+// compareNewest compares the newest message that can be read with the same message of the log. If
+// they are equal but a newer message is damaged, the error is the DamagedError.
 func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) error {
 	var damage error
 	for _, info := range slices.Backward(a.segments) {

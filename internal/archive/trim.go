@@ -17,8 +17,8 @@ import (
 // Log is a Source from which the oldest messages can be removed.
 type Log interface {
 	Source
-	// Trim removes messages so that all from seq on stay, and returns the oldest one that the log
-	// has then. It can keep more. It can be repeated.
+	// Trim removes messages before seq, and returns the oldest sequence that the log then has. It
+	// can keep more. It can be repeated.
 	Trim(ctx context.Context, seq uint64) (first uint64, err error)
 	// TrimPoint returns what Trim would return, and removes nothing.
 	TrimPoint(ctx context.Context, seq uint64) (first uint64, err error)
@@ -34,16 +34,17 @@ type TrimConfig struct {
 	Registerer prometheus.Registerer
 }
 
-// Trimmer removes from the log's server what does not have to be kept there, once the archive has
-// it: every byte of a segment is read back from the place, and compared with the log's messages,
-// before any of these is removed. While anything in the archive is damaged, missing or contradicts
-// the log, nothing is removed. It keeps nothing between two processes; several may trim one log.
+// Trimmer removes messages from the log's server that need not be kept there, once the archive has
+// them. Before it removes messages, it reads every byte of their segment back from the place, and
+// compares it with the log. While anything in the archive is damaged, missing or contradicts the
+// log, it removes nothing. It keeps no state between two processes. Several processes may trim one
+// log.
 type Trimmer struct {
 	TrimConfig
 	failures prometheus.Counter
 
-	archive *Archive // nil until it was opened
-	said    string   // the last fault that was logged
+	archive    *Archive // nil until it was opened
+	lastLogged string   // the last fault that was logged
 }
 
 // NewTrimmer registers its metrics. Run does the work.
@@ -60,13 +61,13 @@ func (t *Trimmer) Run(ctx context.Context) error {
 	for {
 		switch err := t.step(ctx); {
 		case err == nil:
-			t.said = ""
+			t.lastLogged = ""
 		case ctx.Err() == nil:
 			t.failures.Inc()
-			if t.said != err.Error() {
+			if t.lastLogged != err.Error() {
 				t.Logger.WarnContext(ctx, "the log is not trimmed; no message is lost by that", "archive", t.Place.String(), "error", err)
 			}
-			t.archive, t.said = nil, err.Error()
+			t.archive, t.lastLogged = nil, err.Error()
 		}
 		select {
 		case <-ctx.Done():
@@ -78,7 +79,7 @@ func (t *Trimmer) Run(ctx context.Context) error {
 
 var errNotTrimmable = errors.New("its stream was made without LOG_KEEP and keeps every message")
 
-// step removes what does not have to be kept now.
+// step removes the messages that need not be kept now.
 func (t *Trimmer) step(ctx context.Context) error {
 	head, err := t.Log.Head(ctx)
 	if err != nil {
@@ -141,7 +142,7 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 				proven, names = info.Last, append(names, info.Name)
 			}
 		}
-		if err := t.Place.Sync(ctx, head.LogID, names...); err != nil { // a power cut could take back what was proven
+		if err := t.Place.Sync(ctx, head.LogID, names...); err != nil { // a power cut could undo what was proven
 			return fmt.Errorf("make the archive durable: %w", err)
 		}
 		first, err := t.Log.Trim(ctx, point)
@@ -184,7 +185,7 @@ func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
 			before = value
 		}
 		after = value
-		_ = pace.passed() // the check finds out itself that ctx has ended
+		_ = pace.passed() // checkSegment itself notices that ctx has ended
 	})
 	if err != nil {
 		return err
