@@ -22,7 +22,7 @@ func (d *dropped) add(m events.Message) {
 	d.message = m
 }
 
-// newest returns the message; its sequence is 0 where there is none.
+// newest returns the message; its sequence is 0 if there is none.
 func (d *dropped) newest() events.Message {
 	d.mu.Lock()
 	defer d.mu.Unlock()

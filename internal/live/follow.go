@@ -19,8 +19,8 @@ import (
 // maxPendingBytes bounds the bodies that are read ahead and not applied yet.
 const maxPendingBytes = 32 << 20
 
-// idleInterval is how often the checkpoints of partitions without messages move, so that a
-// restart does not read the log again.
+// idleInterval is how often the checkpoints of partitions without messages move. So a restart does
+// not read old messages again.
 const idleInterval = time.Second
 
 // follow reads the log from the least position of the share and applies batch after batch.
@@ -267,7 +267,7 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 	return nil
 }
 
-// checkPositions returns store.ErrFenced where a checkpoint of the share is not where this projector has moved it.
+// checkPositions returns store.ErrFenced if a checkpoint of the share is not where this projector has moved it.
 func (f *follower) checkPositions(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 const measureInterval = 10 * time.Second
 
 // measure counts the payments that wait for their user. The metrics keep their values
-// where the database does not answer.
+// if the database does not answer.
 func (p *Projector) measure(ctx context.Context) {
 	if time.Since(p.measured) < measureInterval {
 		return

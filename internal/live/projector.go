@@ -226,7 +226,7 @@ func (p *Projector) release(ctx context.Context, partitions []int) error {
 	return releaseLeases(ctx, p.Store, partitions)
 }
 
-// leave gives up the leases at once, also after ctx has ended. Where it fails, the leases
+// leave gives up the leases at once, also after ctx has ended. If it fails, the leases
 // expire.
 func (p *Projector) leave(ctx context.Context) {
 	p.metrics.partitions.Set(0)
@@ -311,7 +311,7 @@ func (p *Projector) renew(ctx context.Context, info *eventlog.Info, share []int,
 	return now == tables && len(surplus) == 0 && slices.Equal(next, share), err
 }
 
-// checkHead returns identity.ErrLogLost where the log was replaced or cut short. A running
+// checkHead returns identity.ErrLogLost if the log was replaced or cut short. A running
 // reader of the log does not notice that.
 func (p *Projector) checkHead(ctx context.Context, seen *eventlog.Info) error {
 	now, err := p.logInfo(ctx)
