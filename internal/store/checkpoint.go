@@ -18,7 +18,7 @@ var ErrFenced = errors.New("another projector has applied these messages")
 type Checkpoint struct {
 	Partition int
 	Position  uint64
-	Digest    []byte // of the message at Position, which may be of any partition; nil at 0, and where a log was adopted
+	Digest    []byte // of the message at Position, which may be of any partition; nil at 0, and if a log was adopted
 	LogID     string
 }
 
@@ -48,7 +48,7 @@ func (a Advance) Queue(batch *pgx.Batch, moved *bool) {
 	})
 }
 
-// Move moves the checkpoints, or returns ErrFenced where one is at another position or of
+// Move moves the checkpoints, or returns ErrFenced if one is at another position or of
 // another log. Then the caller must roll back; see Queue.
 func (a Advance) Move(ctx context.Context, tx pgx.Tx) error {
 	batch, moved := &pgx.Batch{}, false
@@ -66,7 +66,7 @@ func (a Advance) Move(ctx context.Context, tx pgx.Tx) error {
 var lockCheckpoints string
 
 // LockPositions locks the checkpoints until the transaction ends, or returns ErrFenced
-// where they are not at these positions of this log. A command that fills tables calls it
+// if they are not at these positions of this log. A command that fills tables calls it
 // first in each transaction, so that no other command fills the same tables. It waits for
 // a transaction that has locked them.
 func LockPositions(ctx context.Context, tx pgx.Tx, logID string, at map[int]uint64) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// These timeouts bound a transaction for which live batches wait. Where the process freezes,
+// These timeouts bound a transaction for which live batches wait. If the process freezes,
 // Postgres ends its session, and so its lock, after twice the CatchUpTimeout.
 const (
 	// HoldTimeout bounds the whole transaction except its commit. A batch waits longer

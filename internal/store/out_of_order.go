@@ -21,11 +21,11 @@ var recordOutOfOrderSQL string
 // effect are never out of order. When the batch has been sent, recorded has the number of new
 // records.
 //
-// It does not see a later event that another transaction has not committed. Where the two
+// It does not see a later event that another transaction has not committed. If the two
 // events share a row, one transaction waits for the other.
 func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State, recorded *int) {
 	var seqs []int64
-	var ids, users, subscriptions, payments []string // "" where it does not matter
+	var ids, users, subscriptions, payments []string // "" if it does not matter
 	for _, e := range state.Events.Inserted() {      // their ids are new
 		if projections.HasEffect(e.EventType) { // also an ignored event: it may have named the user of a subscription
 			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, ""), append(users, e.UserID)

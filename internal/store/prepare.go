@@ -20,7 +20,7 @@ var portalDDL string
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
 // Prepare brings schema payfold to this build's version, and creates the tables of the store's
-// schema where there are none. For existing live tables it creates the missing keys and indexes
+// schema if there are none. For existing live tables it creates the missing keys and indexes
 // that a batch needs. It returns an error for tables that were folded from another log, under other
 // rules or up to another message; for the live schema that is ErrOtherLog or ErrFoldID.
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
@@ -38,7 +38,7 @@ func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras
 }
 
 func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
-	// Where somebody has dropped the schema by hand, it is created again.
+	// A schema that was dropped by hand is created again.
 	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1 and to_regclass($2) is null",
 		s.schema, Qualified(s.schema, "checkpoint")); err != nil {
 		return fmt.Errorf("forget schema %s: %w", s.schema, err)
@@ -116,8 +116,8 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 	return nil
 }
 
-// checkEmpty returns an error where the schema has objects of others: a promotion would make them
-// live, and later drop them. The live schema may have such objects.
+// checkEmpty returns an error if the schema has objects that payfold has not made: a promotion
+// would make them live, and later drop them. The live schema may have such objects.
 func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
 	var used bool
 	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid

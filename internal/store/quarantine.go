@@ -17,7 +17,7 @@ type Quarantine struct {
 	recorded int
 }
 
-// Add quarantines the event of a RefusedError. It returns an error where the cause is the
+// Add quarantines the event of a RefusedError. It returns an error if the cause is the
 // database and not the event: the database refuses also the rejection, or too many events.
 func (q *Quarantine) Add(refused *RefusedError) error {
 	if q.Pending == nil {

@@ -14,7 +14,7 @@ var ErrNotReadOnly = errors.New("the role may change something")
 //go:embed read_only.sql
 var readOnly string
 
-// CheckReadOnly returns ErrNotReadOnly where the role of this store may change payfold's tables, or may get the right
+// CheckReadOnly returns ErrNotReadOnly if the role of this store may change payfold's tables, or may get the right
 // to: as their owner, or as another role that it may take. It reads only the system catalogue, so it also works before
 // there are tables. It does not look for functions that act as their owner.
 func (s *Store) CheckReadOnly(ctx context.Context) error {

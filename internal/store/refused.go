@@ -13,7 +13,7 @@ import (
 // RefusedError means that the database refuses the rows of a batch and would refuse them
 // again, or that the rules have panicked. Nothing was written.
 type RefusedError struct {
-	Seq   uint64 // of the event; 0 where any of the batch may be the cause
+	Seq   uint64 // of the event; 0 if any of the batch may be the cause
 	Cause error
 }
 
@@ -46,7 +46,7 @@ func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, 
 	return nil
 }
 
-// AsRefused returns err, wrapped in a RefusedError where the database would refuse the
+// AsRefused returns err, wrapped in a RefusedError if the database would refuse the
 // same rows again.
 func AsRefused(err error) error {
 	if isRefused(err) {

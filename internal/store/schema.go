@@ -43,7 +43,7 @@ var (
 
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,59}$`)
 
-// CheckName returns an error where a candidate schema may not have that name.
+// CheckName returns an error if a candidate schema may not have that name.
 func CheckName(name string) error {
 	switch {
 	case !schemaName.MatchString(name):
@@ -72,7 +72,7 @@ type Querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// SchemasIn is Schemas in a transaction. It returns an error where a schema is dropped or
+// SchemasIn is Schemas in a transaction. It returns an error if a schema is dropped or
 // renamed during the call; see NotPrepared.
 func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
 	var none bool
@@ -120,7 +120,7 @@ func SchemaIn(schemas []Schema, name string) (Schema, error) {
 	return Schema{}, NoSchema(name)
 }
 
-// NoSchema is ErrNoSchema with advice what to do.
+// NoSchema returns ErrNoSchema with advice on what to do.
 func NoSchema(name string) error {
 	if name == LiveSchema {
 		return fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
@@ -129,8 +129,8 @@ func NoSchema(name string) error {
 }
 
 // Drop removes the store's schema with everything in it, unless another command works on it.
-// It returns ErrLive for the live schema, ErrNoSchema where there are no tables, and an error
-// where objects of other schemas depend on it.
+// It returns ErrLive for the live schema, ErrNoSchema if there are no tables, and an error
+// if objects of other schemas depend on it.
 func (s *Store) Drop(ctx context.Context) error {
 	unlock, err := s.LockSchema(ctx)
 	if err != nil {

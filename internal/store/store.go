@@ -33,7 +33,7 @@ type Config struct {
 	DSN       string
 	Schema    string        // of the derived tables; empty: the live schema
 	Owner     string        // unique among the projectors of this database; at most 40 plain characters
-	LeaseTime time.Duration // a member without a heartbeat for so long is evicted; 0: this process is no member
+	LeaseTime time.Duration // a member without a heartbeat for this time is evicted; 0: this process is no member
 
 	// FrozenAfter is the time after which Postgres has freed the locks of a frozen process. A statement may wait for a
 	// lock for half of it, and a transaction may be idle for four fifths. 0: LeaseTime, so that a member has released
@@ -111,7 +111,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
 }
 
-// CheckDSN returns an error where a connection string cannot be used. It does not connect.
+// CheckDSN returns an error if a connection string cannot be used. It does not connect.
 func CheckDSN(dsn string) error {
 	_, err := parseDSN(dsn)
 	return err
@@ -161,5 +161,5 @@ func (s *Store) LeaseTime() time.Duration { return s.leaseTime }
 // Pool returns the connections. Their search_path is the schema.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// Ping returns an error where the database does not answer.
+// Ping returns an error if the database does not answer.
 func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }

@@ -44,7 +44,7 @@ func (s *Store) View(ctx context.Context, read func(context.Context, pgx.Tx) err
 	}
 }
 
-// CheckTables returns ErrReplaced where other tables have the schema's name by now.
+// CheckTables returns ErrReplaced if other tables have the schema's name by now.
 func (s *Store) CheckTables(ctx context.Context, tx pgx.Tx, tables TablesID) error {
 	// A session notices that a table was renamed when it takes a lock.
 	if _, err := tx.Exec(ctx, "lock table "+Qualified(s.schema, "processed_event")+" in access share mode"); err != nil {
@@ -60,7 +60,7 @@ func (s *Store) CheckTables(ctx context.Context, tx pgx.Tx, tables TablesID) err
 type TablesID uint32
 
 // FindTables returns the tables that have the schema's name now, also in a transaction that
-// sees an earlier moment. It returns ErrNotPrepared where there are none.
+// sees an earlier moment. It returns ErrNotPrepared if there are none.
 func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err error) {
 	var ready bool
 	err = q.QueryRow(ctx, `select coalesce(to_regclass($1)::oid, 0),

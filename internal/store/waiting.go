@@ -21,7 +21,7 @@ var listWaitingSQL string
 // yet. A fully refunded payment does not wait.
 type Waiting struct {
 	Payments int64      `json:"payments"`
-	Since    *time.Time `json:"oldest_occurred_at"` // of the oldest payment, by the provider's time; nil where none waits
+	Since    *time.Time `json:"oldest_occurred_at"` // of the oldest payment, by the provider's time; nil if none waits
 	Seconds  float64    `json:"seconds"`            // since then, by the database's clock
 }
 
