@@ -10,7 +10,7 @@ import (
 type Index struct {
 	Name, Table string
 	Create      string // the statement that creates the index
-	Key         string // the statement that makes it the index of a key; empty where it is none
+	Key         string // the statement that makes it the index of a key; empty if there is no key
 	Since       Stage
 	OfSome      bool // it has only the rows that meet a condition
 }

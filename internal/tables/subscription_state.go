@@ -9,7 +9,7 @@ import (
 //go:embed subscription_state.sql
 var subscriptionStateDDL string
 
-// SubscriptionStates has every subscription, also where its user is not known yet.
+// SubscriptionStates has every subscription, including those whose user is not known yet.
 var SubscriptionStates = &Table[projections.SubscriptionState]{
 	Definition: Definition{
 		Name: "subscription_state", DDL: subscriptionStateDDL, Key: OfSubscription,

@@ -21,7 +21,7 @@ type Table[R any] struct {
 	rows func(*projections.State) stateRows[R]
 	put  func(*projections.State, *R) // adds a row as the database has it
 
-	// names are the names under which the row cache finds the row. Where it is nil, the cache
+	// names are the names under which the row cache finds the row. If it is nil, the cache
 	// has no rows of the table.
 	names func(*R) RowNames
 	// links are the names of the rows that have to be loaded together with the row.
