@@ -34,11 +34,11 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with the position; not nil
-	Chunk    uint64                       // how many messages one transaction has, if memory allows; 0: about as many as memory allows
+	Chunk    uint64                       // messages of one transaction, if memory allows; 0: about as many as memory allows
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
 	UpTo  identity.Positions                 // later messages are left out; nil: no message is left out
-	Look  func(events.Message, events.Event) // called concurrently for every message that is folded; once for each with Scratch; may be nil
+	Look  func(events.Message, events.Event) // called concurrently for each folded message; with Scratch once for each; may be nil
 	Stage tables.Stage                       // the indexes of this stage are made at the end
 
 	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
