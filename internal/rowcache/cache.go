@@ -27,7 +27,7 @@ type Cache struct {
 
 	unlisted []unlisted // see list
 
-	licensed tables.Set // users all of whose pro payments the loaded rows need; see complete
+	licensed tables.Set // users whose pro payments the loaded rows need, all of them; see complete
 }
 
 // entry is a row under one of its names.
