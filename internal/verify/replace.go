@@ -33,8 +33,8 @@ type Settled struct {
 // replace replaces the rows of some customers by those of a fold of their events in the
 // order of the log, in one transaction. Batches wait for it as they wait for a promotion.
 // read must return all events of the customers up to the positions of its argument, which
-// do not move during the call. The error is errMoreConnected where further out-of-order
-// events have been recorded, and errBusy where it did not get the locks.
+// do not move during the call. The error is errMoreConnected if further out-of-order
+// events have been recorded, and errBusy if it did not get the locks.
 func replace(ctx context.Context, s *store.Store, rules projections.Rules, customers *customers, read func(context.Context, map[int]uint64) ([]events.Event, error)) (done Settled, err error) {
 	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
 		if err := store.HoldBatches(ctx, tx); err != nil {

@@ -165,8 +165,8 @@ func (v *Verify) sum(ctx context.Context, frozen *snapshot, verdict *Verdict, wo
 	return nil
 }
 
-// checkLog makes sure that the log is the one of the tables and has all messages that they
-// were folded from. It returns the positions of the tables.
+// checkLog checks that the tables were folded from this log, and that it still has all of these
+// messages. It returns the positions of the tables.
 func (v *Verify) checkLog(ctx context.Context) (eventlog.Info, identity.Positions, error) {
 	info, err := v.Log.Info(ctx)
 	if err != nil {
