@@ -21,7 +21,7 @@ type Promotion struct {
 	AcceptLogLoss   bool
 }
 
-// quickRound is how long a round of folding may take so that the next one, for which live
+// quickRound is how long a round of folding may take. Then the next round, for which live
 // projectors wait, is short.
 const quickRound = 2 * time.Second
 

@@ -23,8 +23,8 @@ type Promoted struct {
 }
 
 // answerTimeout is how long a command asks whether its promotion was committed, after the
-// connection broke. It is longer than the promotion's time-outs, after which Postgres
-// releases the lock.
+// connection broke. It is longer than the timeouts of the promotion, after which Postgres releases
+// the lock.
 const answerTimeout = 40 * time.Second
 
 // promotedBefore reports whether an earlier command has promoted the store's schema. Then the live
