@@ -38,7 +38,7 @@ type limits struct {
 }
 
 var (
-	// ofCluster has short limits, because another server can answer.
+	// ofCluster has short limits, because another server can take over.
 	ofCluster = limits{handshake: 2 * time.Second, silence: 3 * time.Second, request: 5 * time.Second}
 
 	// ofEmbedded has long limits. There is no other server, and a slow server on a busy machine must not count as gone.

@@ -149,7 +149,7 @@ func disconnected(ctx context.Context) error {
 // whyEnded returns why a context from whileConnected has ended.
 func whyEnded(ctx context.Context) error { return cmp.Or(disconnected(ctx), ctx.Err()) }
 
-// whyFailed returns err, or ErrDisconnected where the connection was lost. A context from
+// whyFailed returns err, or ErrDisconnected if the connection was lost. A context from
 // whileConnected ends only a moment after that.
 func (l *Log) whyFailed(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !l.conn.IsConnected() {

@@ -13,7 +13,7 @@ const (
 	indexFile = "index.db"
 
 	// The first two bytes of an index. Every server reads older versions, too, and reads all
-	// blocks instead where it does not know the version.
+	// blocks instead if it does not know the version.
 	indexMagic, indexVersion = 11, 4
 )
 
