@@ -166,8 +166,8 @@ func (a *Archive) Refresh(ctx context.Context) error {
 	}
 }
 
-// list lists once. gap is true if sequences are missing. The error is fs.ErrNotExist if a segment
-// was removed meanwhile.
+// list reads the names and the segments once. gap is true if sequences are missing. The error is
+// fs.ErrNotExist if a segment was removed meanwhile.
 func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 	names, err := a.place.List(ctx, a.logID)
 	if err != nil {

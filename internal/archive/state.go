@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// State is what an archiver knows after its last look at the log.
+// State is what an archiver knows since it last read the log's head.
 type State struct {
 	Archive     string    `json:"archive"`
 	LookedAt    time.Time `json:"looked_at,omitzero"` // when the lag was measured; zero: not yet
 	LagMessages uint64    `json:"lag_messages"`
 	// LagSeconds is the age of the oldest message that is not archived; 0 if there is none. If that
 	// message is not known, because the archive cannot be read or does not answer, it is the time
-	// since the first failure.
+	// since that began.
 	LagSeconds  float64 `json:"lag_seconds"`
 	Damaged     int     `json:"damaged"`     // number of segments that are damaged or missing
 	Contradicts bool    `json:"contradicts"` // the archive contradicts the log; nothing is written then
@@ -25,14 +25,14 @@ type State struct {
 // less than behindIntervals, so that the warning of warnBehind has the reason.
 const silentIntervals = 3
 
-// noted is what State needs of the archiver's last look.
+// noted is what State needs from the archiver's last step.
 type noted struct {
 	mu      sync.Mutex
 	state   State
 	next    uint64    // the first sequence that is not archived
 	waiting time.Time // when that message was stored; zero if there is none
-	failing time.Time // since when every look has failed; zero if the last one did not
-	asked   time.Time // since when an answer of the archive is waited for; zero if none is
+	failing time.Time // when the first of the failed steps ended; zero if the last step succeeded
+	asked   time.Time // when the archive was asked; zero after its answer
 }
 
 // noteBegin notes what State returns, before a request to the archive. The answer may never come.
