@@ -26,46 +26,46 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
-	make := promauto.With(registerer)
+	with := promauto.With(registerer)
 	m := &metrics{
-		events: make.NewCounterVec(prometheus.CounterOpts{
+		events: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "payfold_projector_events_total", Help: "Events applied, by outcome and reason.",
 		}, []string{"outcome", "reason"}),
-		batch: make.NewHistogram(prometheus.HistogramOpts{
+		batch: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_projector_batch_duration_seconds", Help: "Time of one batch's transaction.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
-		batchSize: make.NewHistogram(prometheus.HistogramOpts{
+		batchSize: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_projector_batch_size_events", Help: "Events that one transaction applied, duplicates included.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 15),
 		}),
-		latency: make.NewHistogram(prometheus.HistogramOpts{
+		latency: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "payfold_projector_visible_seconds", Help: "Time from ingest's receipt of an event to its committed row.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 18),
 		}),
-		position: make.NewGauge(prometheus.GaugeOpts{
+		position: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_position", Help: "Sequence of the newest message applied.",
 		}),
-		partitions: make.NewGauge(prometheus.GaugeOpts{
+		partitions: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_partitions", Help: "Partitions this projector holds.",
 		}),
-		quarantined: make.NewCounter(prometheus.CounterOpts{
+		quarantined: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_poison_total", Help: "Events found whose rows the database refuses.",
 		}),
-		outOfOrder: make.NewCounter(prometheus.CounterOpts{
+		outOfOrder: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_disorder_total",
 			Help: "Events applied after a later one that shares a name with them.",
 		}),
-		waiting: make.NewGauge(prometheus.GaugeOpts{
+		waiting: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_payments_waiting", Help: "Payments that wait for the event which brings their user.",
 		}),
-		waitingFor: make.NewGauge(prometheus.GaugeOpts{
+		waitingFor: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest payment that waits for its user, by the provider's time; 0 where none waits.",
 		}),
-		faults: make.NewCounter(prometheus.CounterOpts{
+		faults: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
 		}),
-		setBacks: make.NewCounter(prometheus.CounterOpts{
+		setBacks: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_set_backs_total", Help: "Times the tables were at earlier positions than this projector had seen: the database had lost commits.",
 		}),
 	}
