@@ -18,9 +18,9 @@ import (
 const maxConflicts = 20
 
 // Apply folds the events, which are in the order of the log, and moves the checkpoints, in one
-// transaction. After a conflict with another projector it tries again on the rows that this
-// projector has committed. The error may be store.ErrFenced, store.ErrFoldID, or a
-// store.RefusedError if the database would refuse the same rows again.
+// transaction. After a conflict with another projector it tries again on the rows that the other
+// one has committed. The error may be store.ErrFenced, store.ErrFoldID, or a store.RefusedError if
+// the database would refuse the same rows again.
 func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	for attempt := 1; ; attempt++ {
 		var result Result

@@ -96,7 +96,7 @@ func (s *Store) prepare(report *Report, scans []blockScan) error {
 	return s.writeIndex(scans)
 }
 
-// withoutTail returns the scans of the remaining blocks. It reads the block that was cut again.
+// withoutTail returns the scans of the remaining blocks. It reads again the block that was cut.
 func (s *Store) withoutTail(scans []blockScan, tail *Tail) ([]blockScan, error) {
 	at := slices.IndexFunc(scans, func(scan blockScan) bool { return scan.number == tail.block })
 	cut, _, err := s.scanBlock(tail.block, nil, nil)

@@ -46,7 +46,7 @@ func (d dialer) SkipTLSHandshake() bool {
 }
 
 // idleConn is a connection whose Read fails after silence without a byte, or at an earlier deadline. nats.go sets a
-// deadline while it connects.
+// deadline for its reads while it connects, and reads nothing else meanwhile.
 type idleConn struct {
 	net.Conn
 	silence  time.Duration
