@@ -314,7 +314,8 @@ func (a *Archive) follows(ctx context.Context, info *Info) (fault, err error) {
 	return nil, nil
 }
 
-// sameOrigin returns how a segment's tree contradicts the trees before it; nil if it does not.
+// sameOrigin returns how a segment's tree contradicts the trees before it; nil if it does not. It
+// sets origin if it is not known yet.
 func (a *Archive) sameOrigin(info *Info) error {
 	leaves := info.Tree.Size()
 	if leaves > info.Last || info.Last-leaves+1 > info.First {

@@ -25,7 +25,8 @@ type log interface {
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
-// callTimeout bounds every call to the log or the database.
+// callTimeout bounds the read of the checkpoints and the head in Check, and the read of each
+// message.
 const callTimeout = 2 * time.Second
 
 // Positions has the position of each partition. The tables have all messages of the
