@@ -140,6 +140,10 @@ func TestEventsArriveThroughPromotions(t *testing.T) {
 				return
 			default:
 				w.Log.Deliver(t, fixture.Pack(fmt.Sprint("x", i), fmt.Sprint("x", i), "u1", 1))
+				// No faster than they are applied: a busy machine would promote nothing.
+				wait.Until(t, func() bool {
+					return int64(i) < 50+fixture.Number(ctx, t, live, "select coalesce(max(balance), 0) from portal.credits where user_id = 'u1'")
+				}, "nothing is applied")
 			}
 		}
 	}()
