@@ -174,10 +174,11 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 		return false, err
 	}
 	c := newCandidates(names)
-	if err := a.load(ctx, c.visible()); err != nil {
+	visible, replaced := c.split()
+	if err := a.load(ctx, visible); err != nil {
 		return false, err
 	}
-	a.names, a.origin, a.segments, a.faults, a.replaced = c, 0, nil, nil, c.within()
+	a.names, a.origin, a.segments, a.faults, a.replaced = c, 0, nil, nil, replaced
 	for next := c.first(); next > 0; {
 		info, fault, err := a.holding(ctx, c, next)
 		if err != nil {

@@ -75,26 +75,16 @@ func (c candidates) holding(seq uint64) (names []string) {
 	return names
 }
 
-// within returns the names of segments that lie within a merged one, according to their names.
-func (c candidates) within() (names []string) {
-	reach := uint64(0)
-	for _, candidate := range c {
-		if max(candidate.first, candidate.last) <= reach {
-			names = append(names, candidate.name)
-		}
-		reach = max(reach, candidate.last)
-	}
-	return names
-}
-
-// visible returns the names of the segments that do not lie within a merged one.
-func (c candidates) visible() (names []string) {
+// split returns the names of the segments that do not lie within a merged one, and the names of those that do.
+func (c candidates) split() (visible, replaced []string) {
 	reach := uint64(0)
 	for _, candidate := range c {
 		if max(candidate.first, candidate.last) > reach {
-			names = append(names, candidate.name)
+			visible = append(visible, candidate.name)
+		} else {
+			replaced = append(replaced, candidate.name)
 		}
 		reach = max(reach, candidate.last)
 	}
-	return names
+	return visible, replaced
 }

@@ -40,8 +40,9 @@ func TestWhichSegmentsAreMerged(t *testing.T) {
 func TestMergedSegmentsHideTheirParts(t *testing.T) {
 	t.Parallel()
 	c := newCandidates([]string{segment.PartName(1), segment.PartName(5), segment.MergedName(1, 8), segment.PartName(9), segment.MergedName(1, 4), "a stranger's file"})
-	require.Equal(t, []string{segment.MergedName(1, 8), segment.PartName(9)}, c.visible())
-	require.ElementsMatch(t, []string{segment.PartName(1), segment.PartName(5), segment.MergedName(1, 4)}, c.within())
+	visible, replaced := c.split()
+	require.Equal(t, []string{segment.MergedName(1, 8), segment.PartName(9)}, visible)
+	require.ElementsMatch(t, []string{segment.PartName(1), segment.PartName(5), segment.MergedName(1, 4)}, replaced)
 	require.Equal(t, []string{segment.MergedName(1, 8), segment.MergedName(1, 4), segment.PartName(1)}, c.holding(1))
 	require.Equal(t, []string{segment.PartName(9)}, c.holding(9))
 	require.Equal(t, []string{segment.PartName(9), segment.PartName(5), segment.PartName(1)}, c.holding(10))

@@ -42,8 +42,8 @@ func PositionsOf(at map[int]uint64, partitions int) Positions {
 	return p
 }
 
-// LeastOf returns the lowest position of the partitions in share; 0 if share is empty.
-func (p Positions) LeastOf(share []int) uint64 {
+// LowestOf returns the lowest position of the partitions in share; 0 if share is empty.
+func (p Positions) LowestOf(share []int) uint64 {
 	var least uint64
 	for i, partition := range share {
 		if i == 0 || p[partition] < least {
@@ -53,11 +53,11 @@ func (p Positions) LeastOf(share []int) uint64 {
 	return least
 }
 
-// Least returns the lowest position.
-func (p Positions) Least() uint64 { return slices.Min(p) }
+// Lowest returns the lowest position.
+func (p Positions) Lowest() uint64 { return slices.Min(p) }
 
-// Most returns the highest position.
-func (p Positions) Most() uint64 { return slices.Max(p) }
+// Highest returns the highest position.
+func (p Positions) Highest() uint64 { return slices.Max(p) }
 
 // Check compares the checkpoints with the log: its id, its head, and the messages at the positions.
 // The error is ErrLogLost if the log was lost, cut short or replaced.

@@ -73,7 +73,7 @@ type follower struct {
 func newFollower(p *Projector, logID string, share []int, at identity.Positions) *follower {
 	f := &follower{
 		projector: p, logID: logID, mine: make([]bool, len(at)), messages: make(chan message, p.BatchSize),
-		budget: semaphore.NewWeighted(maxPendingBytes), at: map[int]uint64{}, delivered: at.LeastOf(share),
+		budget: semaphore.NewWeighted(maxPendingBytes), at: map[int]uint64{}, delivered: at.LowestOf(share),
 	}
 	for _, partition := range share {
 		f.at[partition], f.mine[partition] = at[partition], true

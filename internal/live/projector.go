@@ -252,7 +252,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	p.noticeSetBack(ctx, info.LogID, positions)
 	p.measure(ctx)
 	p.Logger.InfoContext(ctx, "projecting", "partitions", len(share), "of", info.Partitions,
-		"log_id", info.LogID, "position", positions.LeastOf(share), "head", info.Last)
+		"log_id", info.LogID, "position", positions.LowestOf(share), "head", info.Last)
 
 	following, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -33,7 +33,7 @@ func (p *Projector) noticeSetBack(ctx context.Context, logID string, now identit
 	}
 	p.metrics.setBacks.Inc()
 	p.Logger.WarnContext(ctx, "the tables were set back: the database has lost commits; their messages are folded again",
-		"partitions", len(setBack), "position", now.LeastOf(setBack), "position_before", was)
+		"partitions", len(setBack), "position", now.LowestOf(setBack), "position_before", was)
 }
 
 // noteReached notes the positions of a share when the work on it has ended.

@@ -24,7 +24,7 @@ type Log interface {
 // ReadEvents reads messages, decodes them on all cores, and calls take with the events in the
 // order of the log. take must not keep them after it returns.
 func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder, take func([]events.Event) error) error {
-	reading := Pipeline{Log: log, From: from, Until: until, Most: decodeMessages * foldTogether, Decode: decode}
+	reading := Pipeline{Log: log, From: from, Until: until, MaxMessages: decodeMessages * foldTogether, Decode: decode}
 	return reading.Run(ctx, func(some []*Batch) func() error {
 		return func() error {
 			for _, b := range some {
@@ -41,7 +41,7 @@ func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder
 type Pipeline struct {
 	Log         Log
 	From, Until uint64
-	Most        uint64  // messages in one call
+	MaxMessages uint64  // in one call
 	Decode      Decoder // called concurrently
 }
 
@@ -53,7 +53,7 @@ func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() e
 	if p.From > p.Until {
 		return nil
 	}
-	size := min(p.Most, decodeMessages, p.Until-p.From+1)
+	size := min(p.MaxMessages, decodeMessages, p.Until-p.From+1)
 	decoders := runtime.GOMAXPROCS(0)
 	batches := 1 + decoders + decodeAhead // one is being read
 	free, work, order := make(chan *Batch, batches), make(chan *Batch, batches), make(chan *Batch, batches)
@@ -84,7 +84,7 @@ func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() e
 	ready, folded := make(chan prepared), make(chan struct{})
 	group.Go(func() error {
 		defer close(ready)
-		next := queue{order: order, maxBatches: min(p.Most/size, foldTogether)}
+		next := queue{order: order, maxBatches: min(p.MaxMessages/size, foldTogether)}
 		for {
 			some, err := next.take()
 			if err != nil || len(some) == 0 {

@@ -61,7 +61,7 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 			return append(to, events.Decode(m)), nil
 		}
 		next := from
-		p := Pipeline{Log: tape{breaksAt: breaksAt, padding: padding}, From: from, Until: until, Most: most, Decode: decode}
+		p := Pipeline{Log: tape{breaksAt: breaksAt, padding: padding}, From: from, Until: until, MaxMessages: most, Decode: decode}
 		fold := func(some []*Batch) error {
 			require.NotEmpty(r, some)
 			began := next

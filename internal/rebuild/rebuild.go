@@ -121,12 +121,12 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	begun := max(at.Least(), info.First-1) // a log that was adopted does not begin at 1
+	begun := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
 	s := folded{bulk: bulk, begin: begun, end: begun}
 	work, stop := WithGrace(ctx, r.Grace)
 	defer stop()
 	fold := func(until uint64) error {
-		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, Most: size, Decode: r.decode(at)})
+		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, MaxMessages: size, Decode: r.decode(at)})
 	}
 	if err = fold(until); err == nil && r.More != nil {
 		err = r.foldMore(ctx, bulk, fold)
@@ -148,7 +148,7 @@ func (r *Rebuild) foldMore(ctx context.Context, bulk *Bulk, fold func(until uint
 	if err := bulk.Requarantine(ctx); err != nil {
 		return err
 	}
-	return fold(r.UpTo.Most())
+	return fold(r.UpTo.Highest())
 }
 
 // foldUntil folds all messages of the pipeline, and commits each full chunk. When ctx ends, no more
@@ -170,7 +170,7 @@ func (r *Rebuild) foldUntil(ctx, work context.Context, s *folded, all pipeline.P
 			if err := s.fold(work, ahead, last); err != nil {
 				return err
 			}
-			if s.end-s.begin >= all.Most || s.bulk.Full() {
+			if s.end-s.begin >= all.MaxMessages || s.bulk.Full() {
 				if err := r.save(work, s); err != nil {
 					return err
 				}

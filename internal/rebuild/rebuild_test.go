@@ -239,7 +239,7 @@ func TestWhatIsFoldedFurtherIsPartOfTheLastTransaction(t *testing.T) {
 		further := w.Rebuild(t, w.Open(ctx, t, schema), chunk)
 		further.Scratch = true
 		further.More = func(context.Context) (identity.Positions, error) { return upTo, nil }
-		require.NoError(t, further.Run(ctx, upTo.Least()))
+		require.NoError(t, further.Run(ctx, upTo.Lowest()))
 		w.RequireSame(ctx, t, "uneven", schema)
 		indexed := w.Number(ctx, t, "select count(*) from pg_indexes where tablename = 'processed_event' and schemaname = '"+schema+"'")
 		require.Equal(t, chunk == 0, indexed == 0, "chunk %d", chunk)

@@ -48,7 +48,7 @@ func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto 
 		}
 		return append(to, events.Decode(m)), nil
 	}
-	err = pipeline.ReadEvents(ctx, log, from, upto.Most(), decode, func(some []events.Event) error {
+	err = pipeline.ReadEvents(ctx, log, from, upto.Highest(), decode, func(some []events.Event) error {
 		for _, event := range some {
 			grew = customers.add(event) || grew
 		}

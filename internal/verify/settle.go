@@ -104,7 +104,7 @@ func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *cu
 		return nil, err
 	}
 	upto := identity.PositionsOf(positions, len(*at))
-	grew, err := connectOnce(ctx, s.Log, at.Least()+1, *at, upto, customers)
+	grew, err := connectOnce(ctx, s.Log, at.Lowest()+1, *at, upto, customers)
 	if err != nil {
 		return nil, err
 	}

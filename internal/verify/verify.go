@@ -120,10 +120,10 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		}
 		return v.snapshotPositions(ctx, frozen, info, positions)
 	}
-	if err := fold.Run(ctx, positions.Least()); err != nil {
+	if err := fold.Run(ctx, positions.Lowest()); err != nil {
 		return err
 	}
-	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Most()
+	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
 	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
 	if err := v.compareDefinitions(ctx, frozen, verdict); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (v *Verify) snapshotPositions(ctx context.Context, frozen *snapshot, info e
 	if err != nil {
 		return nil, err
 	}
-	if at.Least() < before.Least() {
-		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Least(), at.Least())
+	if at.Lowest() < before.Lowest() {
+		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Lowest(), at.Lowest())
 	}
 	return at, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // nameTaken is called when the next segment's name is taken. It continues after the segment of
-// another archiver, or beside a damaged one.
+// another archiver, or after a damaged one.
 func (a *Archiver) nameTaken(ctx context.Context, from segment.Start, head Head) error {
 	if err := a.archive.Refresh(ctx); err != nil {
 		return err
@@ -23,15 +23,15 @@ func (a *Archiver) nameTaken(ctx context.Context, from segment.Start, head Head)
 	}
 	_, err := a.archive.open(ctx, segment.PartName(from.First))
 	if isDamage(err) && a.archive.next(head) == from.First {
-		return a.beside(ctx, from, head)
+		return a.afterDamage(ctx, from, head)
 	}
 	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
 }
 
-// beside writes the next segment when a damaged one has its name. It uses the name of a merged segment, which readers
-// prefer. The damaged segment stays for Heal. beside fails if the damaged one holds other messages than the log, or
+// afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment, which readers
+// prefer. The damaged segment stays for Heal. afterDamage fails if the damaged one holds other messages than the log, or
 // later ones, because then the log was set back.
-func (a *Archiver) beside(ctx context.Context, from segment.Start, head Head) error {
+func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Head) error {
 	for _, c := range a.archive.names {
 		if c.first < from.First {
 			continue
