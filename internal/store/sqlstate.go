@@ -51,6 +51,11 @@ func TimedOut(err error) bool {
 	return sqlstate.Of(err) == "55P03" // lock_not_available
 }
 
+// onlyReads reports whether the session cannot write, because it began on a standby, or while writing
+// was off for its database. The session stays so after a fail-over that its address follows, and after
+// writing is on again. So it must end; the next one may write.
+func onlyReads(err error) bool { return sqlstate.Of(err) == "25006" } // read_only_sql_transaction
+
 // ConnectionLost reports whether the cause of the error is the connection or a stopping server, so
 // that the same call may succeed on another connection. It returns true for every error that
 // Postgres has not sent, except ErrNoSchema.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -103,6 +104,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		})
 		tables.RegisterArrays(conn.TypeMap())
 		return nil
+	}
+	closesFatal := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, fault *pgconn.PgError) bool {
+		return closesFatal(conn, fault) && !onlyReads(fault)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

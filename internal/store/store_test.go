@@ -39,6 +39,28 @@ func TestAPingOfAnIdleConnectionIsBounded(t *testing.T) {
 	}
 }
 
+// A session keeps what was set when it began.
+func TestASessionThatMayOnlyReadIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, dsn := t.Context(), testenv.Database(t)
+	admin, err := Open(ctx, Config{DSN: dsn})
+	require.NoError(t, err)
+	defer admin.Close()
+	set := func(setting string) {
+		_, err := admin.Pool().Exec(ctx, "do $$ begin execute format('alter database %I "+setting+"', current_database()); end $$")
+		require.NoError(t, err)
+	}
+	set("set default_transaction_read_only = on")
+	s, err := Open(ctx, Config{DSN: dsn, Connections: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Pool().Exec(ctx, "create table public.written (a int)")
+	require.ErrorContains(t, err, "read-only transaction")
+	set("reset default_transaction_read_only")
+	_, err = s.Pool().Exec(ctx, "create table public.written (a int)")
+	require.NoError(t, err)
+}
+
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " jit=on"})
