@@ -84,10 +84,10 @@ type prometheus struct {
 	end    time.Time // of the newest sample
 }
 
-// store puts in the samples as they were scraped, half a minute apart until now, and the same once more a
-// week before.
+// store puts in the samples as they were scraped, half a minute apart until now, and the same once more
+// two hours and a week before.
 func (p *prometheus) store(scrapes [][]sample) {
-	for _, ago := range []time.Duration{7 * 24 * time.Hour, 0} {
+	for _, ago := range []time.Duration{7 * 24 * time.Hour, 2 * time.Hour, 0} {
 		appender := p.db.Appender(context.Background())
 		for i, samples := range scrapes {
 			at := p.end.Add(-ago - time.Duration(len(scrapes)-1-i)*30*time.Second)
