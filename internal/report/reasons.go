@@ -14,7 +14,7 @@ var reasons = map[projections.Reason]string{
 	projections.MissingCredits:   "It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product.",
 	projections.OutOfRange:       "A number in it is out of range: credits are whole numbers from 1 to 1000000000000, amounts are not negative, and balances have a maximum.",
 	projections.PaymentConflict:  "Its payment had been claimed before, for another user or as another kind of purchase. The first claim stays.",
-	projections.Internal:         "The database refused the rows it would have written. This is a fault of payfold, not of the shop.",
+	projections.Internal:         "The database refused the rows it would have written. Somebody has changed something in the database, or this is a fault of payfold.",
 }
 
 // countsStill has the reasons after which the payment keeps what the rejected event says.

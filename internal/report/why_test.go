@@ -18,6 +18,12 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	require.Contains(t, rejection("a_new_one", true), "a_new_one")
 }
 
+// As the runbook does: a constraint that somebody added is the usual cause.
+func TestAnEventThatTheDatabaseRefusesBlamesNotOnlyPayfold(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, Meaning(string(projections.Internal)), "Somebody has changed something in the database, or")
+}
+
 func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 	t.Parallel()
 	amount, paid := int64(100), int64(101)
