@@ -196,6 +196,22 @@ func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 	require.NotContains(t, text, "NATS servers")
 }
 
+// A projector that was killed is a member until another one evicts it.
+func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
+	ctx, w := world.New(t)
+	require.NoError(t, w.Project(ctx, t, 100)())
+	w.WaitApplied(ctx, t)
+	tables := w.Open(ctx, t, "portal")
+	_, err := tables.Pool().Exec(ctx, "insert into payfold.member (owner, last_seen) values ('killed', now() - interval '1 hour')")
+	require.NoError(t, err)
+	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	for _, path := range []string{"/", "/projectors"} {
+		_, text := get(t, server, path)
+		require.Contains(t, text, "No projector runs.", path)
+		require.NotContains(t, text, "1 projector", path)
+	}
+}
+
 func TestASearchGoesToTheOnlyHit(t *testing.T) {
 	server, _ := serve(t, nil)
 	_, text := get(t, server, "/events?limit=1", "Accept", "application/json")

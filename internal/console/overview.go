@@ -67,7 +67,7 @@ func concerns(s report.Status) []concern {
 		return out
 	}
 	database := s.Database
-	add(len(database.Members) == 0, "/projectors", "No projector runs. Events are stored, but do not reach the tables.")
+	add(!database.IsWorkedOn(), "/projectors", "No projector runs. Events are stored, but do not reach the tables.")
 	if s.Lag != nil {
 		age := time.Duration(s.Lag.Seconds * float64(time.Second))
 		add(age > lateLag, "/projectors", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.", s.Lag.Events, duration(age))

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,12 @@ type Member struct {
 	Owner      string    `json:"owner"`
 	LastSeen   time.Time `json:"last_seen"`
 	Partitions int64     `json:"partitions"` // number of leases that have not expired
+}
+
+// IsWorkedOn reports whether any partition has a projector. Members do not tell it: one that was killed
+// stays among them until another one evicts it.
+func (s *DatabaseStatus) IsWorkedOn() bool {
+	return slices.ContainsFunc(s.Partitions, func(p Partition) bool { return p.Owner != "" })
 }
 
 // EventCounts counts all messages that the tables have.

@@ -65,6 +65,29 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	requireStatus(t, "status", status)
 }
 
+// A projector that was killed is a member until another one evicts it.
+func TestStatusSaysThatNoneRunsAfterTheLastProjectorWasKilled(t *testing.T) {
+	t.Parallel()
+	ctx, shop := setup(t, 2, month(t)[:2]...)
+	said := func() string {
+		status, err := readDatabase(ctx, shop.database)
+		require.NoError(t, err)
+		require.Len(t, status.Members, 1)
+		var text bytes.Buffer
+		require.NoError(t, newStatus(ctx, shop.log, status, nil).Write(&text, false))
+		require.Contains(t, text.String(), shop.database.Owner())
+		return text.String()
+	}
+	_, err := live.Heartbeat(ctx, shop.database)
+	require.NoError(t, err)
+	_, err = live.TakeLeases(ctx, shop.database, []int{0})
+	require.NoError(t, err)
+	require.NotContains(t, said(), "none is running")
+	_, err = shop.database.Pool().Exec(ctx, "update payfold.lease set expires_at = now() - interval '1 second'")
+	require.NoError(t, err)
+	require.Contains(t, said(), "none is running")
+}
+
 // requireStatus compares text and JSON with golden files, without the random id of the log.
 func requireStatus(t *testing.T, file string, status Status) {
 	t.Helper()

@@ -83,9 +83,10 @@ func (s Status) sharesText(p *page.Page) {
 	for _, m := range s.Database.Members {
 		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
 	}
-	if members == nil {
+	if !s.Database.IsWorkedOn() {
 		p.Line("  none is running, so no events are applied: start one, or read in its log what it waits for")
-	} else {
+	}
+	if members != nil {
 		p.Table("projector,partitions,last seen", members)
 	}
 	p.Section("PARTITIONS")
