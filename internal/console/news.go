@@ -19,6 +19,7 @@ import (
 type news struct {
 	Config
 	counter *browse.Counter
+	refresh time.Duration // how long pages may stay as they are when nothing is known to have changed
 
 	mu       sync.Mutex
 	watchers map[chan struct{}]bool
@@ -28,17 +29,20 @@ const (
 	newsInterval = time.Second
 	heartbeat    = 15 * time.Second // keeps proxies from closing a silent connection
 	maxWatchers  = 200
+
+	// Ages grow, and the state does not have everything, such as a projector that was killed.
+	refreshInterval = time.Minute
 )
 
 func newNews(config Config, counter *browse.Counter) *news {
-	return &news{Config: config, counter: counter, watchers: map[chan struct{}]bool{}}
+	return &news{Config: config, counter: counter, refresh: refreshInterval, watchers: map[chan struct{}]bool{}}
 }
 
 // run looks for changes until ctx ends.
 func (n *news) run(ctx context.Context) error {
 	ticker := time.NewTicker(newsInterval)
 	defer ticker.Stop()
-	last := ""
+	last, told := "", time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -48,8 +52,8 @@ func (n *news) run(ctx context.Context) error {
 		if !n.watched() {
 			continue
 		}
-		if now := n.state(ctx); now != last {
-			last = now
+		if now := n.state(ctx); now != last || time.Since(told) >= n.refresh {
+			last, told = now, time.Now()
 			n.tell()
 		}
 	}

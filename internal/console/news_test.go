@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,4 +54,28 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 		_, err := w.DB.Exec(ctx, "update payfold.invitation set status = 'failed'")
 		require.NoError(t, err)
 	})
+}
+
+// An age grows without a change: that of a lag, after the last projector was killed.
+func TestPagesAreToldAgainWhereNothingHasChanged(t *testing.T) {
+	ctx, w := world.New(t)
+	require.NoError(t, w.Project(ctx, t, 100)())
+	news := newNews(Config{Log: w.Log, Tables: w.Open(ctx, t, store.LiveSchema)}, browse.NewCounter(testenv.Logger(t)))
+	require.Equal(t, time.Minute, news.refresh)
+	news.refresh = time.Nanosecond
+	watcher, leave, ok := news.join()
+	require.True(t, ok)
+	defer leave()
+	running, end := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- news.run(running) }()
+	for range 4 { // when it joined, the first state, and twice without a change
+		select {
+		case <-watcher:
+		case <-time.After(wait.Timeout):
+			require.Fail(t, "nothing was told")
+		}
+	}
+	end()
+	require.NoError(t, <-ended)
 }
