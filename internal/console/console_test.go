@@ -191,9 +191,13 @@ func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 	_, text := get(t, server, "/projectors")
 	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
 	require.Contains(t, text, "on a majority of 3 servers")
+	_, text = get(t, server, "/")
+	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
 	server, _ = serve(t, nil)
-	_, text = get(t, server, "/projectors")
-	require.NotContains(t, text, "NATS servers")
+	for _, path := range []string{"/projectors", "/"} {
+		_, text = get(t, server, path)
+		require.NotContains(t, text, "NATS servers")
+	}
 }
 
 // A projector that was killed is a member until another one evicts it.

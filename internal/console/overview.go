@@ -63,6 +63,9 @@ func concerns(s report.Status) []concern {
 		}
 	}
 	add(s.LogFault != "", "/projectors", "The log: %s.", s.LogFault)
+	if s.Log != nil {
+		add(s.Log.Current < s.Log.Replicas, "/projectors", "Only %d of %d NATS servers have the whole log. The others are behind or away.", s.Log.Current, s.Log.Replicas)
+	}
 	if s.Database == nil {
 		return out
 	}
