@@ -200,6 +200,17 @@ func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 	}
 }
 
+func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
+	server, w := serve(t, nil)
+	for cause, said := range map[string]bool{"limit": false, "denied": true} {
+		_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation_pause values ('acme/tool', now() + interval '1 hour', $1, 'because')
+			on conflict (repository) do update set cause = excluded.cause`, cause)
+		require.NoError(t, err)
+		_, text := get(t, server, "/")
+		require.Equal(t, said, strings.Contains(text, "Nobody is invited to acme/tool"), cause)
+	}
+}
+
 // A projector that was killed is a member until another one evicts it.
 func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 	ctx, w := world.New(t)

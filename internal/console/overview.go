@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
@@ -44,7 +45,7 @@ func (c *Console) overview(r *http.Request, asked query) (view, error) {
 		c.hidePersonalData(out.Database.Quarantined.Newest)
 	}
 	out.Charts = charts(out.Revenue, overviewDays)
-	out.Concerns = concerns(out.Status)
+	out.Concerns = concerns(out.Status, out.Pauses)
 	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err
 }
 
@@ -55,7 +56,7 @@ const (
 )
 
 // concerns lists what needs a person, the worst first.
-func concerns(s report.Status) []concern {
+func concerns(s report.Status, pauses []invitations.Pause) []concern {
 	out := []concern{}
 	add := func(is bool, path, format string, args ...any) {
 		if is {
@@ -80,6 +81,9 @@ func concerns(s report.Status) []concern {
 	if len(database.Waiting.Oldest) > 0 {
 		age := database.At.Sub(database.Waiting.Oldest[0].OccurredAt)
 		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is of %s ago.", have(database.Waiting.Payments, "payment"), duration(age))
+	}
+	for _, pause := range pauses { // the others end by themselves
+		add(pause.Cause == invitations.PauseDenied, "/invitations", "Nobody is invited to %s now: GitHub denies it.", pause.Repository)
 	}
 	return out
 }

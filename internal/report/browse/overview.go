@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -14,7 +15,8 @@ import (
 type OverviewAnswer struct {
 	Totals
 	report.Status
-	Newest []report.Explained `json:"newest"` // the newest first
+	Newest []report.Explained  `json:"newest"` // the newest first
+	Pauses []invitations.Pause `json:"-"`      // of invitations, in force
 }
 
 // Overview reads what a page shows that everything begins with. It has at most newest events.
@@ -26,7 +28,11 @@ func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store,
 			return out, err
 		}
 		list, err := readEvents(ctx, tx, now, Filter{}, newest)
+		if err != nil {
+			return out, err
+		}
 		out.Newest = list.Items
+		out.Pauses, err = invitations.Pauses(ctx, tx, now.At)
 		return out, err
 	})
 	if err != nil {
