@@ -42,6 +42,9 @@ func (f *accessFlags) Check(faults *cli.Faults) {
 	}
 	f.Token, f.OIDCClientSecret = "", ""
 	faults.Add(config.Check())
+	if f.OIDCAllowed != "" && len(config.OIDC.Allowed) == 0 { // an empty list lets everybody in
+		faults.Addf("CONSOLE_OIDC_ALLOWED is %q, which names nobody", f.OIDCAllowed)
+	}
 	f.config = func() access.Config { return config }
 }
 

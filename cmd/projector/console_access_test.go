@@ -41,6 +41,18 @@ func TestAllFaultsOfTheAccessToTheConsoleAreSaid(t *testing.T) {
 	}, faults)
 }
 
+// As of a template whose names are empty. Without names everybody may look whom the issuer lets in.
+func TestAListOfPeopleThatNamesNobodyIsAFault(t *testing.T) {
+	t.Parallel()
+	oidc := []string{"--console-public-url=https://a.example", "--console-oidc-issuer=https://issuer.example", "--console-oidc-client-id=a"}
+	for _, allowed := range []string{",", " , ", " "} {
+		_, faults := parseAccess(append(oidc, "--console-oidc-allowed="+allowed)...)
+		require.Equal(t, []string{fmt.Sprintf("CONSOLE_OIDC_ALLOWED is %q, which names nobody", allowed)}, faults)
+	}
+	_, faults := parseAccess(append(oidc, "--console-oidc-allowed=")...)
+	require.Empty(t, faults)
+}
+
 func TestTheFlagsSayWhoMayLook(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef0123456789abcdef"
