@@ -13,13 +13,17 @@ type collector struct {
 
 const everyProjector = " Every projector measures it for all: aggregate with max."
 
+// Without an answer of the database the tables count as unchanged, although another projector may have
+// applied what waits. So a lag is never too small, and the smallest is right.
+const smallest = " Every projector measures it for all. One that does not reach the database tells too much: aggregate with min."
+
 func newCollector(m *Meter) *collector {
 	return &collector{
 		meter: m,
 		messages: prometheus.NewDesc("payfold_projector_lag_messages",
-			"Messages of the log that the tables do not have."+everyProjector, nil, nil),
+			"Messages of the log that the tables do not have."+smallest, nil, nil),
 		seconds: prometheus.NewDesc("payfold_projector_lag_seconds",
-			"Time since ingest received the oldest message that the tables do not have; 0 if there is none."+everyProjector, nil, nil),
+			"Time since ingest received the oldest message that the tables do not have; 0 if there is none."+smallest, nil, nil),
 		members: prometheus.NewDesc("payfold_projector_members",
 			"Projectors with a recent heartbeat."+everyProjector, nil, nil),
 		unleased: prometheus.NewDesc("payfold_projector_unleased_partitions",
