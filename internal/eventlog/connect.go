@@ -89,8 +89,13 @@ func Connect(config Config) (*Log, error) {
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 		// The message has the addresses and not the URL, which may contain a password.
+		refused := &connection.Refused{}
 		l.disconnected = func() error {
-			return fmt.Errorf("%w: is the server of NATS_URL running at %s, and does it accept these credentials?", ErrDisconnected, strings.Join(l.conn.Servers(), ", "))
+			advice := "and does it accept these credentials?"
+			if why := refused.Why(l.conn); why != "" {
+				advice += " " + why
+			}
+			return fmt.Errorf("%w: is the server of NATS_URL running at %s, %s", ErrDisconnected, strings.Join(l.conn.Servers(), ", "), advice)
 		}
 	}
 	return l, nil

@@ -80,6 +80,34 @@ func TestTheEndOfTheServersCertificateIsMeasured(t *testing.T) {
 	require.Zero(t, count, "there is no value without a connection")
 }
 
+func TestWhyACertificateIsRefusedIsTold(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		until   time.Time
+		trusted bool
+		name    string
+	}{
+		"It answers, but its certificate has expired, or is not valid yet.":                    {time.Now().Add(-time.Minute), true, "127.0.0.1"},
+		"It answers, but its certificate is of an authority that this program does not trust.": {time.Now().Add(time.Hour), false, "127.0.0.1"},
+		"It answers, but its certificate is for other names.":                                  {time.Now().Add(time.Hour), true, "127.0.0.2"},
+	} {
+		pair, pool := selfSigned(t, c.until)
+		if !c.trusted {
+			pool = x509.NewCertPool()
+		}
+		s := startServer(t, server.Options{TLS: true, TLSTimeout: wait.Timeout.Seconds(), TLSConfig: &tls.Config{
+			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
+		}})
+		conn, err := connection.Open(s.ClientURL(), func() {}, testenv.Logger(t), nats.RetryOnFailedConnect(true), nats.Timeout(wait.Timeout),
+			nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: c.name}))
+		require.NoError(t, err)
+		t.Cleanup(conn.Close)
+		var refused connection.Refused
+		wait.Until(t, func() bool { return refused.Why(conn) != "" })
+		require.Equal(t, want, refused.Why(conn))
+	}
+}
+
 func TestAConnectionWithoutTLSHasNoCertificate(t *testing.T) {
 	t.Parallel()
 	_, registry := open(t, startServer(t, server.Options{}))
