@@ -15,6 +15,9 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	other := f.kind != KindSubscription
 	switch {
 	case f.SubscriptionID == "" && other:
+		if r.keepNames(s, f); f.claimed {
+			return Applied, nil
+		}
 		return Ignored, nil
 	case f.SubscriptionID == "" && f.user == "":
 		r.bind(s, f)

@@ -178,3 +178,17 @@ func TestAnEventWithTheIDOfAnImplicitSubscriptionIsRejected(t *testing.T) {
 	require.Equal(t, "rejected invalid_text", outcomes(s)["e1"])
 	require.Empty(t, s.Subscriptions.Inserted())
 }
+
+// The event is rejected before the purchase is known, and ignored after it. Both times it says that the two names are of
+// one payment.
+func TestAnEventOfNoSubscriptionLinksTheNamesOfAPaymentInAnyOrder(t *testing.T) {
+	t.Parallel()
+	ordered := at(1, checkout("e1", `"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}`))
+	both := at(2, ofType("subscription.canceled", "e2", `"last_transaction":{"id":"t1","order":"o1"}`))
+	back := at(3, ofType("refund.created", "e3", `"transaction":{"id":"t1"}`))
+	for _, log := range permutations([]string{ordered, both, back}) {
+		credits, _ := fold(t, log...).Credits.Get("u1")
+		require.Zero(t, credits.Balance, log)
+		require.EqualValues(t, 100, credits.Granted, log)
+	}
+}
