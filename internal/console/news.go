@@ -30,7 +30,7 @@ const (
 	heartbeat    = 15 * time.Second // keeps proxies from closing a silent connection
 	maxWatchers  = 200
 
-	// Ages grow, and the state does not have everything, such as a projector that was killed.
+	// Ages grow, and state does not include everything: for example, it does not change when a projector is killed.
 	refreshInterval = time.Minute
 )
 

@@ -41,8 +41,8 @@ type Member struct {
 	Partitions int64     `json:"partitions"` // number of leases that have not expired
 }
 
-// IsWorkedOn reports whether any partition has a projector. Members do not tell it: one that was killed
-// stays among them until another one evicts it.
+// IsWorkedOn reports whether any partition has a projector. Members cannot show this, because a killed projector
+// stays a member until another one evicts it.
 func (s *DatabaseStatus) IsWorkedOn() bool {
 	return slices.ContainsFunc(s.Partitions, func(p Partition) bool { return p.Owner != "" })
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusedFor is how long a refused certificate is told after it was seen last: longer than one try with each
-// server takes. Otherwise the reason would be another one with each server.
+// refusedFor is how long Why remembers a refused certificate. It is longer than one try with each server takes.
+// Otherwise the reason would change with each server.
 const refusedFor = 15 * time.Second
 
-// Refused remembers why the certificate of the log's server was refused. Its zero value is ready.
+// Refused remembers why this program refused the certificate of the log's server. Its zero value is ready.
 type Refused struct {
 	mu   sync.Mutex
 	why  string
 	seen time.Time
 }
 
-// Why returns why a connection that is not there found no certificate that it trusts, as a sentence that does
-// not change while the reason stays; empty where that is not the reason.
+// Why returns why conn, which is not connected, refused the server's certificate. The sentence stays the same as
+// long as the reason does. It is empty if the certificate is not the reason.
 func (r *Refused) Why(conn *nats.Conn) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Refused) Why(conn *nats.Conn) string {
 	return r.why
 }
 
-// refusal leaves out what the errors say of the time, which is another one at each try.
+// refusal leaves out the time that the errors contain, because it differs at each try.
 func refusal(err error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
