@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/payfold/payfold/internal/eventlog/connection"
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
@@ -30,6 +31,7 @@ func (c *Common) Check(faults *Faults) {
 	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
 	c.NATSURL = GivenText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
+	faults.Add(connection.CheckURLs(c.NATSURL))
 	c.checkCreds(faults)
 	if c.NATSInboxPrefix != "" && !inboxPrefix.MatchString(c.NATSInboxPrefix) {
 		faults.Addf("NATS_INBOX_PREFIX is %q, must be letters, digits, - and _, with dots between them", c.NATSInboxPrefix)

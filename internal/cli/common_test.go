@@ -81,3 +81,15 @@ func TestAnAnswersLoggerIsQuietUnlessMoreIsAskedFor(t *testing.T) {
 	(&cli.Common{LogFormat: "text"}).Logger(&out).Info("information")
 	require.Contains(t, out.String(), "information", "others say what they do")
 }
+
+func TestANATSURLThatCannotBeReadIsAFaultAndIsNotShown(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"nats://u:se/cret@host", "nats://a, nats://u:secret@host:x", "nats://u:secret@[::1"} {
+		faults := setup(t).faults("--nats-url=" + url)
+		require.Len(t, faults, 1, url)
+		require.Contains(t, faults[0], "NATS_URL cannot be read")
+		require.NotContains(t, faults[0], "cret")
+	}
+	_, err := setup(t).parse("--nats-url=host, tls://u:p%2F@[::1]:4222")
+	require.NoError(t, err)
+}

@@ -105,9 +105,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		tables.RegisterArrays(conn.TypeMap())
 		return nil
 	}
-	closesFatal := config.ConnConfig.OnPgError
+	keepsOpen := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, fault *pgconn.PgError) bool {
-		return closesFatal(conn, fault) && !onlyReads(fault)
+		return keepsOpen(conn, fault) && !onlyReads(fault)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

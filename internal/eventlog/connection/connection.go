@@ -43,8 +43,8 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 			}
 		}),
 	)
-	if hasBareSlash(url) {
-		return nil, errNotURL
+	if err := CheckURLs(url); err != nil {
+		return nil, err
 	}
 	conn, err := nats.Connect(url, options...)
 	if unreadable := new(neturl.Error); errors.As(err, &unreadable) {
@@ -54,6 +54,23 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 		return nil, fmt.Errorf("connect to the log: %w", err)
 	}
 	return conn, nil
+}
+
+// CheckURLs returns an error if nats.go cannot read one of these URLs, which have commas between them. The error does not
+// contain them, because they may have a password.
+func CheckURLs(urls string) error {
+	if hasBareSlash(urls) {
+		return errNotURL
+	}
+	for url := range strings.SplitSeq(urls, ",") {
+		if url = strings.TrimSpace(url); !strings.Contains(url, "://") {
+			url = "nats://" + url
+		}
+		if _, err := neturl.Parse(url); err != nil {
+			return errNotURL
+		}
+	}
+	return nil
 }
 
 // hasBareSlash reports whether a user or password of URLs has a slash. Then a part of the password
