@@ -1,5 +1,5 @@
--- ends attempts that have expired: their process crashed or froze. Where it was about to ask GitHub,
--- nobody knows what GitHub did.
+-- ends expired attempts: their process crashed or froze. If it was about to ask GitHub, the outcome
+-- is unknown.
 update payfold.invitation_attempt
 set outcome = case when unasked then 'not_sent' else 'unknown' end, answered_at = $2, answer = 'no answer was recorded'
 where repository = $1 and outcome is null and reserved_at <= $2::timestamptz - $3::interval

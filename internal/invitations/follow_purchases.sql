@@ -1,7 +1,7 @@
--- brings invitations up to date with their purchases. A purchase may be refunded, of another
--- kind, or kept after all. Its GitHub user may have become known, or have changed before GitHub
--- was asked about it. Where a purchase is kept after all, a withdrawal may have ended the access:
--- it is pending again, and the next attempt looks.
+-- updates invitations after changes of their purchases. A purchase may be refunded, get another
+-- kind, or be kept after all. Its GitHub user may become known, or change before GitHub was asked.
+-- If a purchase is kept after all, a withdrawal may have ended the access. So the invitation is
+-- pending again, and the next attempt looks.
 update payfold.invitation i
 set github_username = n.github_username, revoked = n.revoked,
     status = case when i.revoked and not n.revoked then 'pending' else i.status end,

@@ -1,7 +1,7 @@
--- moves invitations along with payments that have another id now: two payments were merged,
--- or other rules give them other ids (then time and GitHub user identify the payment). Where
--- the payment has an invitation already, or belongs to another user now, this one ends.
--- Invitations whose payment is not found stay as they are.
+-- moves invitations to the new ids of their payments: two payments were merged, or other rules
+-- give other ids (then time and GitHub user identify the payment). If the payment has an
+-- invitation already, or belongs to another user now, this one ends. Without a payment an
+-- invitation stays unchanged.
 with lost as (
   select i.user_id, i.provider_payment_id, i.github_username, i.activated_at
   from payfold.invitation i

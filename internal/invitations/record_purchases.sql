@@ -1,10 +1,10 @@
 -- records an invitation for every kept purchase that has none for this repository (without a
--- repository: none for any). Where an invitation of the same GitHub user was declined or
+-- repository: none for any). If an invitation of the same GitHub user was declined or
 -- expired after the purchase, that outcome counts for this purchase, too.
--- A purchase that was refunded in the last seven days may have an invitation at GitHub, which
--- keeps it so long, whose record the database has lost in a fail-over. It is recorded as revoked.
--- A withdrawn invitation whose purchase is kept after all is recorded anew. What was sent stays in
--- its record, and its GitHub user, too.
+-- A purchase that was refunded in the last seven days is recorded as revoked: GitHub keeps an
+-- invitation for so long, and a fail-over of the database may have lost its record.
+-- If a purchase is kept after all, its withdrawn invitation is recorded anew. An invitation that was
+-- sent keeps its GitHub user and its id.
 with ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation

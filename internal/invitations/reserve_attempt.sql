@@ -1,7 +1,7 @@
 -- chooses and reserves the next attempt, one with the fewest faults: first new invitations within
--- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. It
--- reads the purchase, too: an invitation needs a kept one; a withdrawal needs one that the last
--- scan saw refunded and that is not kept now.
+-- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
+-- invitation needs a kept purchase. A withdrawal needs one that was refunded at the last scan and
+-- is not kept now.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -26,7 +26,7 @@ with quota as (
    order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
-  -- an attempt of unknown outcome counts for the quota already
+  -- the quota already has an attempt of unknown outcome
   (select 2, 'invite', f.*
    from free f
    join kept using (user_id, provider_payment_id)
@@ -67,7 +67,7 @@ with quota as (
 select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,
        n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at, n.not_ours,
        u.since is not null as unknown,
-       -- payfold may have invited since then: for this purchase, for one whose record is lost, in an attempt of unknown outcome
+       -- payfold may have invited from this time on: for this purchase, one with a lost record, or in an attempt of unknown outcome
        least(n.activated_at, u.since, (select min(o.activated_at) from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
           and o.status = 'pending' and o.invited_at is null)) as may_since,
@@ -75,7 +75,7 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
        exists (select from payfold.invitation o
         where o.repository = n.repository and lower(o.github_username) = lower(n.github_username)
           and o.invited_at is not null and not o.not_ours) as invited_by_us,
-       -- what payfold has sent that may be open still; GitHub lists it under another name where the account was renamed
+       -- payfold's invitations that may be open; GitHub lists them under another name if the account was renamed
        array(select o.invitation_id from payfold.invitation o
         where o.repository = n.repository and o.status in ('pending', 'invited') and o.invitation_id is not null and not o.not_ours) as sent,
        -- another kept purchase, of any user, names the same GitHub user or has the same invitation

@@ -1,6 +1,6 @@
--- makes invitations pending again that would not be repeated automatically, for the GitHub
--- user that the purchase names now and without earlier faults. What was sent to another name is not of
--- this one. Withdrawn ones stay withdrawn.
+-- makes invitations pending again that would not be repeated, for the GitHub user that
+-- the purchase names now, and without earlier faults. An invitation that was sent to another name is
+-- forgotten. Withdrawn ones stay withdrawn.
 update payfold.invitation i
 set status = 'pending', reason = 'asked for again', github_username = coalesce(p.github_username, i.github_username),
     invitation_id = case when lower(coalesce(p.github_username, i.github_username)) = lower(i.github_username) then i.invitation_id end,
