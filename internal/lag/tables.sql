@@ -1,4 +1,4 @@
--- where the tables of schema $1 stand, and who works on them; $2 is how long a lease lasts
+-- the positions of schema $1, and who works on them; $2 is the duration of a lease
 select s.log_id,
        (select array_agg(c.partition order by c.partition) from checkpoint c),
        (select array_agg(c.position order by c.partition) from checkpoint c),

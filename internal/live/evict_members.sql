@@ -1,7 +1,7 @@
 -- evicts expired members: those without a heartbeat for the duration of a lease ($3), or
--- for three heartbeats ($4) where they have no session. Their leases are free at once.
--- After a fail-over, the clock of the server may be behind that of the one before. So a member
--- without a session is evicted, too, if its heartbeat is of the future.
+-- for three heartbeats ($4) without a session. Their leases are free at once.
+-- After a fail-over, the new server's clock may be behind the old one's. So a member without a
+-- session is evicted, too, if its heartbeat is in the future.
 -- Ending their sessions releases the rows of transactions that a frozen member left open.
 with evicted as (
   delete from payfold.member

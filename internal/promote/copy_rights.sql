@@ -1,7 +1,7 @@
--- the statements that give schema $2 and its relations the owner and the grants of
--- schema $1, and no others, in order. Grants to columns and with grant option
--- included; all of them become the owner's. A relation that schema $1 does not have
--- gets what its default privileges say.
+-- the statements, in order, that give schema $2 and its relations the owner and the
+-- grants of schema $1, and no others, also grants to columns and with grant option.
+-- The owner grants all of them. A relation that schema $1 does not have gets the
+-- default privileges of schema $1.
 with schemas as (
   select live.oid as live, next.oid as next, live.nspacl as live_acl, next.nspacl as next_acl, live.nspowner as live_owner, next.nspowner as next_owner
   from pg_namespace live, pg_namespace next
@@ -13,7 +13,7 @@ with schemas as (
   join pg_class next on next.relnamespace = s.next and next.relkind in ('r', 'v')
   left join pg_class live on live.relnamespace = s.live and live.relname = next.relname
 ), rights as (
-  -- what is there of the candidate's, to be taken away
+  -- the candidate's own grants are revoked
   select 2 as step, 'all' as privilege, format('schema %I', $2) as object, a.grantee, false as grantable
   from schemas s cross join aclexplode(s.next_acl) a where a.grantee <> s.next_owner
   union

@@ -1,7 +1,6 @@
 -- client sessions whose snapshot may be older than transaction $1, which began at
--- $2. What a role may not see of others' sessions is null. A batch that waits for
--- the promotion's lock ($3, in two halves) takes a new snapshot after it. The
--- promotion's own session ($4) reads nothing any more.
+-- $2. Columns that the role may not see are null. A batch that waits for the promotion's lock ($3, in two halves) takes a
+-- new snapshot after it. The promotion's own session ($4) reads no more.
 select format('pid %s (%s) of %s since %s', a.pid, a.application_name, a.usename, coalesce(a.xact_start::text, 'some time'))
 from pg_stat_activity a
 where a.datname = current_database()

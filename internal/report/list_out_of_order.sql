@@ -1,4 +1,4 @@
--- the newest out-of-order events of schema $1; where $2 is not null, only those of the messages $2
+-- the newest out-of-order events of schema $1; if $2 is not null, only those of the messages $2
 select d.stream_seq, coalesce(e.event_id, de.event_id, ''), d.later_seq, coalesce(l.event_id, dl.event_id, ''), d.shared, d.noticed_at
 from payfold.disorder d
 join payfold.schema_state s on s.log_id = d.log_id and s.created_at = d.schema_created_at

@@ -1,4 +1,4 @@
--- the newest quarantined events of log $1; where $2 is not null, only those of the messages $2
+-- the newest quarantined events of log $1; if $2 is not null, only those of the messages $2
 select p.stream_seq, coalesce(e.event_id, ''), p.error, p.found_at
 from payfold.poison p
 left join processed_event e on e.stream_seq = p.stream_seq

@@ -1,6 +1,6 @@
--- the objects of others that depend on schema $1 or lie in it: 'outside' it, 'attached' to
--- its tables, or 'inside' it. A table or view inside counts only where schema $2 has none
--- of that name. Indexes and constraints of the tables do not count.
+-- objects of others that depend on schema $1 or are in it: 'outside' it,
+-- 'attached' to its tables, or 'inside' it. A table or view inside counts only if schema $2 has
+-- none of that name. The tables' indexes and constraints never do.
 with own as (
   select c.oid, c.relname, c.relkind, c.reltype
   from pg_class c

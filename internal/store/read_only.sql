@@ -1,5 +1,5 @@
--- read_only.sql: what the session's role may change of payfold's tables, also as another role that it
--- may take (set role). $1 is the schema of the tables; those of rebuilds have a table processed_event.
+-- read_only.sql: the rights of the session's role to change payfold's tables, also as another role
+-- (set role). $1 is the schema of the tables; those of rebuilds have a table processed_event.
 with own as (
   select oid, rolname, rolsuper, rolcreaterole from pg_roles where pg_has_role(session_user, oid, 'member')
 ), ours as (

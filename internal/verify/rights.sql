@@ -41,7 +41,7 @@ select format('grant of usage on schema to %I', pg_get_userbyid(oid)), 'missing'
 from reader
 where not has_schema_privilege(oid, $1::text::regnamespace::oid, 'usage')
 union all
--- as a superuser, or as a member of a role that may
+-- may write as a superuser, or through another role
 select format('role %I, which reads', pg_get_userbyid(reader.oid)), 'changed', 'may write ' || string_agg(r.name, ', ' order by r.name), 'may write nothing'
 from reader, relation r
 where has_table_privilege(reader.oid, r.oid, 'insert, update, delete, truncate')

@@ -1,4 +1,4 @@
--- number and sum of the payments that count, by day, currency and kind: everything except their
+-- number and sum of the payments that count, by day, currency and kind: all but their
 -- user is known (projections.Payment.complete; ranks has a digit for who said the credits)
 select date_trunc('day', first_at, 'UTC'), coalesce(currency, 'unknown'), kind, count(*), coalesce(sum(amount), 0)::text
 from payment

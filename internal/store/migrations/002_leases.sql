@@ -11,8 +11,8 @@ create table payfold.lease (
   expires_at timestamptz not null
 );
 
--- Events whose rows the database refused, unforeseen by the rules. Part of the
--- input of every fold of that log: they are rejected, internal.
+-- Events whose rows the database refused, part of the input of every fold of
+-- that log, which rejects them as internal.
 create table payfold.poison (
   log_id     text not null,
   stream_seq bigint not null,
@@ -22,7 +22,8 @@ create table payfold.poison (
 );
 
 -- Events applied after a later one of the log that names the same user,
--- subscription, payment or event id. A rebuild settles them.
+-- subscription, payment or event id. settle or a rebuild
+-- repairs this.
 create table payfold.disorder (
   log_id     text not null,
   stream_seq bigint not null,

@@ -7,12 +7,12 @@ create table payfold.invitation (
   github_username     text,          -- null: not known yet
   status              text not null
                       check (status in ('pending', 'invited', 'collaborator', 'failed', 'expired', 'declined', 'withdrawn')),
-  reason              text,          -- GitHub's words, or why it is so
+  reason              text,          -- GitHub's words, or payfold's reason
   invitation_id       bigint,        -- GitHub's
-  invited_at          timestamptz,   -- when GitHub made the invitation; null: none of ours, that we know of
+  invited_at          timestamptz,   -- when GitHub made the invitation; null: payfold knows of none
   activated_at        timestamptz not null, -- of the licence: the oldest goes first
-  revoked             boolean not null default false, -- the licence said so when it was last looked at
-  repeats             integer not null default 0 check (repeats >= 0), -- invitations that took the place of expired ones
+  revoked             boolean not null default false, -- the purchase was refunded at the last scan
+  repeats             integer not null default 0 check (repeats >= 0), -- invitations that replaced expired ones
   faults              integer not null default 0 check (faults >= 0),  -- tries in a row that GitHub did not answer
   due_at              timestamptz not null, -- GitHub is not asked about it before
   changed_at          timestamptz not null,
@@ -26,7 +26,7 @@ create index invitation_invited on payfold.invitation (repository, due_at) where
 create index invitation_name on payfold.invitation (repository, lower(github_username));
 
 -- Reserved before GitHub is asked anything: nobody else asks about that GitHub
--- user until the answer is recorded or the attempt is too old to be under way.
+-- user until the answer is recorded or the attempt has expired.
 create table payfold.invitation_attempt (
   attempt_id          bigint generated always as identity primary key,
   user_id             text not null,
@@ -46,7 +46,7 @@ create index invitation_attempt_name on payfold.invitation_attempt (repository, 
 create index invitation_attempt_quota on payfold.invitation_attempt (repository, reserved_at)
   where purpose = 'invite' and outcome is distinct from 'not_sent';
 
--- While a pause lasts GitHub is not asked anything, by whichever process.
+-- During a pause no process asks GitHub anything.
 create table payfold.invitation_pause (
   repository   text primary key,
   paused_until timestamptz not null,

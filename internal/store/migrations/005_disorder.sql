@@ -1,5 +1,5 @@
--- to which tables an out-of-order event was applied: those that a rebuild makes are
--- folded in the order of the log
+-- the tables to which an out-of-order event was applied; those of a rebuild have none:
+-- it folds in log order
 alter table payfold.disorder add column schema_created_at timestamptz; -- schema_state.created_at of them; null: not known
 update payfold.disorder d set schema_created_at = s.created_at
 from payfold.schema_state s where s.schema_name = 'portal' and s.log_id = d.log_id and d.noticed_at >= s.created_at;

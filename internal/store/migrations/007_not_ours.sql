@@ -1,7 +1,7 @@
--- what tells apart the invitations that payfold made from those that it only found
+-- tells invitations that payfold made from those that it only found
 alter table payfold.invitation
-  add column not_ours boolean not null default false; -- somebody else made it, or it has ended: what the user has now is not from it
--- Older builds recorded what they found as their own.
+  add column not_ours boolean not null default false; -- somebody else made it, or it has ended: any access now is from somebody else
+-- Older builds recorded found invitations as their own.
 update payfold.invitation i set not_ours = true
 where i.invited_at < (select min(o.activated_at) - interval '5 minutes' from payfold.invitation o
     where o.repository = i.repository and lower(o.github_username) = lower(i.github_username))

@@ -1,4 +1,4 @@
--- what tells apart the attempts that ended before GitHub was asked to change anything
+-- tells attempts that ended before GitHub was asked to change anything from others
 alter table payfold.invitation_attempt
   add column unasked boolean not null default false; -- reserved, and not asked yet; false also for attempts of older builds, which may have asked
 
