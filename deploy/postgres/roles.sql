@@ -31,7 +31,7 @@ begin
   if not exists (select from pg_roles where rolname = 'payfold_console') then
     create role payfold_console login;
   end if;
-  -- An administrator who is no superuser (managed servers) may act for the owner
+  -- On managed servers an administrator is no superuser, and may act for the owner
   -- only as its member.
   if not (select rolsuper from pg_roles where rolname = current_user)
      and not pg_has_role(current_user, 'payfold_projector', 'usage') then
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- The database: only these three come in, and only the projector makes schemas.
+-- Only these three roles may connect, and only the projector makes schemas.
 do $$
 begin
   execute format('revoke all on database %I from public', current_database());
@@ -48,7 +48,7 @@ begin
   execute format('grant connect on database %I to payfold_portal, payfold_console', current_database());
   execute format('alter role payfold_projector in database %I set search_path = portal', current_database());
   execute format('alter role payfold_portal in database %I set search_path = portal', current_database());
-  -- Says early what the grants below enforce.
+  -- These errors come earlier than those of the grants below.
   execute format('alter role payfold_portal in database %I set default_transaction_read_only = on', current_database());
   execute format('alter role payfold_console in database %I set default_transaction_read_only = on', current_database());
 end
@@ -60,14 +60,14 @@ create schema if not exists payfold authorization payfold_projector;
 alter schema portal owner to payfold_projector;
 alter schema payfold owner to payfold_projector;
 
--- The portal: what is there, and what the projector will create there. A promoted
--- schema gets the grants of the one it replaces from `projector promote`.
+-- The portal reads present and future tables. `projector promote` gives a promoted
+-- schema the grants of the one that it replaces.
 revoke all on schema portal, payfold from public;
 grant usage on schema portal to payfold_portal;
 grant select on all tables in schema portal to payfold_portal;
 alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
 
--- The console: also the schemas of rebuilds, those that are there and later ones.
+-- The console reads also the schemas of rebuilds, present and future.
 do $$
 declare
   schema name;
@@ -81,7 +81,7 @@ $$;
 alter default privileges for role payfold_projector grant usage on schemas to payfold_console;
 alter default privileges for role payfold_projector grant select on tables to payfold_console;
 
--- Also after someone was more generous.
+-- Removes rights that somebody has added.
 revoke all on schema payfold from payfold_portal;
 revoke all on all tables in schema payfold from payfold_portal;
 
