@@ -1,11 +1,10 @@
 #!/bin/sh
-# in-memory.sh COMMAND...: runs a command whose temporary files lie in memory, if
-# there is plenty of it; else where they always do. Tests make and delete databases
-# and logs by the hundred, of which nothing has to outlive the machine: a disk spends
-# half of their time on it. They never learn where they are, so that
-# TMPDIR=/var/tmp deploy/in-memory.sh COMMAND runs them on a disk.
+# in-memory.sh COMMAND...: runs a command with its temporary files in memory, if
+# there is enough, else in the usual folder. Tests make and delete hundreds of
+# databases and logs that nobody needs afterwards. On a disk this takes half of their
+# time. TMPDIR=/var/tmp deploy/in-memory.sh COMMAND runs them on a disk.
 set -eu
-least=8000000 # KB: some packages at a time, each with its databases, logs and programs
+least=8000000 # KB, for several packages at a time, each with databases, logs and programs
 
 memory=/dev/shm
 plenty() {
@@ -21,5 +20,5 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-chmod 755 "$TMPDIR" # Postgres runs as another user where the tests run as root
+chmod 755 "$TMPDIR" # as root, tests run Postgres as another user
 "$@"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # run.sh: runs ingest with its embedded log, a projector with a private Postgres
-# and the console, until Ctrl-C (or SIGTERM, SIGHUP), which stops all. Exits 0
-# then; else, when one of them ended by itself, stops the others and exits 1.
+# and the console. Ctrl-C, SIGTERM or SIGHUP stops all and exits 0. If one of
+# them ends by itself, stops the others and exits 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export DATA_DIR="${DATA_DIR:-./data}"
 listen="${LISTEN_ADDR:-:${PORT:-8080}}"
-# ADMIN_ADDR names one listener, and here are two programs.
+# ADMIN_ADDR is one listener, and there are two programs.
 unset ADMIN_ADDR
 ingest_admin="${INGEST_ADMIN_ADDR:-127.0.0.1:8081}"
 projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
@@ -23,8 +23,8 @@ if [ -z "${DATABASE_URL:-}" ]; then
 	export PG_BIN
 fi
 
-# The console's role must only read. A role of its own is made for the private
-# Postgres; for another database it is CONSOLE_DATABASE_URL.
+# The console needs a role that only reads. The private Postgres has one; for
+# another database CONSOLE_DATABASE_URL names one.
 console=''
 if [ -z "${DATABASE_URL:-}" ] || [ -n "${CONSOLE_DATABASE_URL:-}" ]; then
 	console="${CONSOLE_ADDR:-127.0.0.1:8083}"
@@ -36,7 +36,7 @@ if [ -z "${DATABASE_URL:-}" ] || [ -n "${CONSOLE_DATABASE_URL:-}" ]; then
 	console="${console/#:/127.0.0.1:}"
 fi
 
-# A program that already listens there would be mistaken for one of payfold's.
+# Another program that listens there would look like one of payfold's.
 for address in "$ingest_admin" "$projector_admin" $console; do
 	if (exec 3<>"/dev/tcp/${address%:*}/${address##*:}") 2>/dev/null; then
 		echo "run.sh: something listens on $address already; stop it, or set INGEST_ADMIN_ADDR, PROJECTOR_ADMIN_ADDR and CONSOLE_ADDR" >&2
@@ -78,7 +78,7 @@ until ready "$ingest_admin" && ready "$projector_admin"; do
 	sleep 0.2
 done 2>/dev/null
 
-# The console needs the tables, which the projector has made by now.
+# The console needs the projector's tables, which exist now.
 if alive && [ -n "$console" ]; then
 	set -m
 	DATABASE_URL="${CONSOLE_DATABASE_URL:-}" bin/projector console >/dev/null &

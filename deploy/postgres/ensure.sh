@@ -1,10 +1,10 @@
 #!/bin/sh
 # ensure.sh: prints the folder of the PostgreSQL server's binaries.
 #
-# Looks where internal/localpg looks, in the same order. Where there is none it
-# installs the package if that needs no question (as root, with a sudo that asks
-# for no password, or with Homebrew); else it prints the one command to stderr
-# and exits 1. Only the folder goes to stdout.
+# Looks in the same places as internal/localpg, in the same order. If there is none,
+# it installs the package if that asks no question (as root, with a sudo without
+# password, or with Homebrew). Otherwise it prints the command for it to stderr and
+# exits 1. Only the folder goes to stdout.
 set -eu
 
 say() { printf '%s\n' "$*" >&2; }
@@ -15,7 +15,7 @@ has_binaries() {
 	done
 }
 
-# newest FOLDER...: the one with the highest version, with binaries in it.
+# newest FOLDER...: the folder with binaries of the highest version.
 newest() {
 	for dir in "$@"; do
 		has_binaries "$dir" || continue
@@ -26,7 +26,7 @@ newest() {
 
 find_binaries() {
 	if path=$(command -v initdb); then
-		# A link leads to the folder with all the programs, psql among them.
+		# A link leads to the folder with all programs, such as psql.
 		if target=$(readlink -f "$path") && has_binaries "$(dirname "$target")"; then
 			path=$target
 		fi
@@ -55,7 +55,7 @@ find_binaries() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# as_root COMMAND...: runs it as root, never asking.
+# as_root COMMAND...: runs it as root, without a question.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
@@ -69,13 +69,13 @@ apt_install() {
 }
 
 install_with_apt() {
-	# The package would start a cluster of its own, which nobody here needs. A
-	# machine that has this file has its own mind about it.
+	# Without this file the package would start a cluster that nobody needs. If the
+	# file exists, it stays as it is.
 	if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 		as_root mkdir -p /etc/postgresql-common
 		echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
 	fi
-	# A fresh image has no package lists, an old one has outdated ones.
+	# A new image has no package lists, an old one has outdated lists.
 	apt_install || { as_root apt-get update && apt_install; }
 }
 
