@@ -1,6 +1,6 @@
 #!/bin/sh
-# preremove.sh: stops the programs before they are removed, not before an upgrade. dpkg says remove,
-# and rpm how many versions will be left.
+# preremove.sh: stops the programs before a removal, not before an upgrade. dpkg passes "remove",
+# rpm the number of remaining versions.
 set -e
 case "$1" in
 remove | 0)
