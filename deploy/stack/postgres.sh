@@ -1,8 +1,8 @@
 #!/bin/sh
 # postgres.sh NAME PEER: runs one of the two Postgres servers.
 #
-# Where it has no data yet: if the peer takes writes, it becomes a standby of the peer. Otherwise postgres-1 makes
-# a new database, and any other server waits for its peer.
+# A server without data becomes a standby of its peer if the peer takes writes. Otherwise postgres-1 makes a new
+# database, and any other server waits for its peer.
 set -eu
 trap exit INT TERM
 name=$1
@@ -14,7 +14,7 @@ new=$home/new
 replicator="host=$peer user=payfold_replicator dbname=postgres sslmode=verify-full sslrootcert=/etc/ssl/payfold/ca.pem connect_timeout=3 passfile=$home/passfile"
 slot=$(echo "$name" | tr - _)
 
-# Postgres and its clients refuse a key or a password that others could read.
+# Postgres and its clients refuse a key or a password that others can read.
 install -m 600 /run/secrets/postgres.key "$home/server.key"
 printf '*:*:*:payfold_replicator:%s\n' "$(cat /run/secrets/postgres_replicator_password)" >"$home/passfile"
 
@@ -47,7 +47,7 @@ create() {
 }
 
 until [ -d "$data" ]; do
-	rm -rf "$new" # what an interrupted start left
+	rm -rf "$new" # left by an interrupted start
 	if peer_takes_writes; then
 		clone
 	elif [ "$name" = postgres-1 ]; then

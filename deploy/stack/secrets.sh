@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# secrets.sh: makes what is missing in deploy/secrets: passwords, a certificate authority of the stack, and its
-# certificates. What is there stays as it is, so a file that was removed is made anew.
+# secrets.sh: makes the missing files of deploy/secrets: passwords, a certificate authority of the stack, and its
+# certificates. Existing files stay unchanged. To replace a file, remove it first.
 #
 # PAYFOLD_HOST, by default that of .env, is the name in the certificate of the proxy.
 set -euo pipefail
@@ -18,7 +18,7 @@ authority() {
 		-days 3650 -subj '/CN=payfold stack' -addext keyUsage=critical,keyCertSign 2>/dev/null
 }
 
-# credentials FILE USER: of an object store, in the format of the AWS command line.
+# credentials FILE USER: for an object store, in the format of the AWS command line.
 credentials() {
 	[ -s "$1" ] || printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$2" "$(openssl rand -hex 24)" >"$1"
 }
@@ -60,9 +60,9 @@ if [ ! -s webhook_secret ]; then
 	echo "deploy/secrets/webhook_secret is random: put the provider's signing secret into it" >&2
 fi
 
-# Programs in containers have users of their own. Others on this machine cannot enter the folder.
-# Empty until they are used; docs/deploy.md tells for what.
+# These are empty until they are used; docs/deploy.md says what for.
 for file in webhook_secret_previous webhook_secrets_retired github_token; do [ -e $file ] || : >$file; done
 
+# Containers have other users. Other users of this machine cannot enter the folder.
 chmod 644 ./*
 chmod 400 ca.key

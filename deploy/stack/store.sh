@@ -1,6 +1,6 @@
 #!/bin/sh
-# store.sh CREDENTIALS [--readonly]: runs the object store of the archive for the one user whom that secret names. Its
-# objects are files in /var/tmp, and its bucket is the folder payfold there.
+# store.sh CREDENTIALS [--readonly]: runs the object store of the archive for the one user that this secret names. Its
+# objects are files in /var/tmp. Its bucket is the folder payfold there.
 set -eu
 umask 077
 credentials=/run/secrets/$1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh: makes the images of the stack on this machine, without a registry, and tests compose.yaml with them.
-# It needs root and a Docker: with-docker.sh run.sh. The image payfold of that Docker is replaced. STACK_CACHE (/var/tmp/payfold-stack) is where Debian is kept.
+# It needs root and Docker: with-docker.sh run.sh. It replaces Docker's image payfold. The folder STACK_CACHE
+# (/var/tmp/payfold-stack) keeps Debian.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 cache="${STACK_CACHE:-/var/tmp/payfold-stack}"
@@ -18,7 +19,7 @@ trap 'exit 143' TERM
 
 install_debootstrap() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap; }
 
-# debian: the image payfold-test/debian, with these packages. Where a part of it fails, all of it does, and it can be
+# debian: makes the image payfold-test/debian, with these packages. If a part fails, all of it fails and can be
 # called again.
 debian() {
 	docker image inspect payfold-test/debian >/dev/null 2>&1 && return
@@ -33,7 +34,7 @@ debian() {
 		rm -rf "$root"
 }
 echo 'the servers: Debian, nats-server and versitygw'
-{ debian || debian || debian; } >"$work/debian.log" 2>&1 || { # a server of packages may be away for a moment
+{ debian || debian || debian; } >"$work/debian.log" 2>&1 || { # a package server may be away for a moment
 	tail -n 40 "$work/debian.log" >&2
 	exit 1
 }
@@ -48,10 +49,10 @@ deploy/image-files.sh "$work/files"
 printf 'FROM scratch\nCOPY . /image/\n' | docker build -q -t payfold-test/files -f - "$work/files" >/dev/null
 rm -rf "$work/files" "$work/servers"
 
-# A clone, where the commands of docs/deploy.md make .env and secrets.
+# A clone for .env and secrets, which the commands of docs/deploy.md make.
 mkdir "$work/clone" "$work/bin"
 git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$work/clone"
-# docker as in docs/deploy.md, where payfold's files need not be built again, and compose is no plugin.
+# The docker of docs/deploy.md, with payfold's files built already, and with compose that is no plugin.
 docker=$(command -v docker)
 compose="$docker compose"
 docker compose version >/dev/null 2>&1 || compose=$(command -v docker-compose)

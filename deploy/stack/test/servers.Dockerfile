@@ -1,4 +1,4 @@
-# The servers of the stack in one image, for a test that can pull none: those of Debian, nats-server and versitygw.
+# The servers of the stack in one image, for a test without a registry: Debian's, nats-server and versitygw.
 FROM payfold-test/debian
 COPY nats-server versitygw /usr/local/bin/
 RUN ln -s /bin/busybox /usr/local/bin/wget && ln -s /usr/bin/prometheus-alertmanager /usr/local/bin/alertmanager \

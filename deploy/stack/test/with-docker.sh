@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# with-docker.sh COMMAND...: runs a command with a Docker and a compose: those of this machine, or else a dockerd that
-# is started for the command and stopped after it (as root). What is not installed comes from Debian.
+# with-docker.sh COMMAND...: runs a command with Docker and compose. If this machine has none, root starts a dockerd
+# for the command and stops it afterwards. Missing packages come from Debian.
 #
-# STACK_CACHE (/var/tmp/payfold-stack) is the folder of that dockerd. It may be removed when nothing runs.
+# STACK_CACHE (/var/tmp/payfold-stack) is the folder of that dockerd. Remove it only when nothing runs.
 set -euo pipefail
 cache="${STACK_CACHE:-/var/tmp/payfold-stack}"
 
@@ -25,7 +25,7 @@ if ! { [ -x /usr/sbin/dockerd ] && [ -x /usr/bin/docker ] && [ -x /usr/bin/docke
 	}
 	rm -f "$log"
 fi
-export PATH="/usr/bin:/usr/sbin:$PATH" # a docker elsewhere may be a client that builds only with a plugin
+export PATH="/usr/bin:/usr/sbin:$PATH" # another docker may be a client that builds only with a plugin
 
 mkdir -p "$cache"
 exec 9>"$cache/lock"
