@@ -1,4 +1,4 @@
-{{/* The secrets that each program has as files, and the variables that have their paths. */}}
+{{/* The secrets that each program has as files, and the variables with their paths. */}}
 {{- define "payfold.secretUses" -}}
 ingest:
   providerSecret: PROVIDER_WEBHOOK_SECRET_FILE
@@ -37,7 +37,7 @@ create-stream:
   natsCredsAdmin: NATS_CREDS
 {{- end }}
 
-{{/* Those of a program (dict root, program) that are given: value → variable. */}}
+{{/* The named secrets of a program (dict root, program): value → variable. */}}
 {{- define "payfold.files" -}}
 {{- range $value, $variable := get (include "payfold.secretUses" .root | fromYaml) .program }}
 {{- if (get $.root.Values.secrets $value).name }}

@@ -1,4 +1,4 @@
-{{/* At most 38 characters: the CronJob of the restore drill adds 14, and may have 52. */}}
+{{/* At most 38 characters: a CronJob may have 52, and the restore drill adds 14. */}}
 {{- define "payfold.name" -}}
 {{- if contains .Chart.Name .Release.Name -}}
 {{ .Release.Name | trunc 38 | trimSuffix "-" }}
@@ -7,14 +7,14 @@
 {{- end -}}
 {{- end }}
 
-{{/* Of every object. */}}
+{{/* Of all objects. */}}
 {{- define "payfold.labels" -}}
 {{ include "payfold.selector" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
-{{/* Of all pods of the release. Those of one kind have app.kubernetes.io/component, too. */}}
+{{/* Of all pods of the release. app.kubernetes.io/component names their kind. */}}
 {{- define "payfold.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}

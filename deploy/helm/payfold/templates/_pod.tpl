@@ -7,7 +7,7 @@ securityContext:
   runAsUser: 65532
   runAsGroup: 65532
   fsGroup: 65532
-  # A change at every start would open the private folder of the log to the group.
+  # With Always, each start would open the private folder of the log to the group.
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
 {{- with .Values.image.pullSecrets }}
@@ -72,7 +72,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- define "payfold.container" -}}
 image: {{ include "payfold.image" . | quote }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
-# The last lines of the log, where a program says why it ended.
+# The last lines of the log say why a program ended.
 terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
   allowPrivilegeEscalation: false
@@ -81,8 +81,8 @@ securityContext:
 {{- end }}
 
 {{/*
-Both programs answer /livez from the beginning, also while ingest checks the log. So no probe ends a
-check, which would begin again. Only /readyz waits for it.
+Both programs answer /livez from the beginning, also while ingest checks the log. So no probe ends the
+check, which would begin again. Only /readyz waits.
 */}}
 {{- define "payfold.probes" -}}
 startupProbe:
@@ -117,7 +117,7 @@ ports:
   - {name: ingest-admin, containerPort: 8081}
 {{ include "payfold.probes" "ingest" }}
 {{- if eq .Values.mode "cluster" }}
-# The time until nobody connects to this pod any more.
+# After that, nobody connects to this pod any more.
 lifecycle: {preStop: {sleep: {seconds: 5}}}
 {{- end }}
 resources: {{- toYaml .Values.ingest.resources | nindent 2 }}
