@@ -1,10 +1,10 @@
 #!/bin/sh
-# ensure.sh NAME: prints the path of what the browser tests need besides Go.
+# ensure.sh NAME: prints the path of a program or file for the browser tests.
 #
-#   ensure.sh chromium   the browser; installed with apt-get where that needs no question
+#   ensure.sh chromium   the browser; installed with apt-get if that asks no question
 #   ensure.sh axe        axe.min.js of axe-core; fetched with npm once, and kept in the user's cache
 #
-# Only the path goes to stdout. Exits 1, and says what to do, where it cannot be had.
+# Only the path goes to stdout. If it cannot be installed, exits 1 and says what to do.
 set -eu
 
 say() { printf '%s\n' "$*" >&2; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# in-namespaces.sh COMMAND...: runs a command as root of namespaces of its own: network, mounts and processes. What it
-# starts, mounts and plugs in ends with it, also when this script is killed. /run is empty in there, /etc can be
-# changed, and the bridge lan has the address 10.77.0.1. It needs root on Linux, and network namespaces; what is not installed comes from Debian.
+# in-namespaces.sh COMMAND...: runs a command as root in its own namespaces of network, mounts and processes. Its
+# processes, mounts and interfaces end with it, also when this script is killed. /run is empty, /etc can be changed,
+# and the bridge lan has the address 10.77.0.1. It needs root and network namespaces; missing packages come from Debian.
 set -euo pipefail
 
 say() { echo "in-namespaces.sh: $*" >&2; }
@@ -20,7 +20,7 @@ if [ ${#missing[@]} != 0 ]; then
 	{ install || { apt-get update && install; }; } >&2
 fi
 
-# setpriv: the namespaces end with this script, whatever ends it.
+# setpriv: the namespaces end with this script, also after a kill.
 setpriv --pdeathsig KILL unshare --mount --net --pid --fork --mount-proc --kill-child bash -euc '
 	mount -t tmpfs tmpfs /run
 	mkdir /run/etc /run/etc.work /run/netns

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh TEST-FLAG...: builds the programs, two versions of nats-server and the tests of the cluster, and runs the tests
-# in namespaces of their own. In what it builds, the clock is TEST_CLOCK_OFFSET seconds ahead of the machine's.
+# in their own namespaces. The clock of these programs is TEST_CLOCK_OFFSET seconds ahead of the machine's.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 before=v2.15.1 # a rolling upgrade goes from this version of nats-server to the one of go.mod
