@@ -58,7 +58,7 @@ func (w *world) requireArchived(t testing.TB) {
 	}))
 }
 
-// The archive goes on without a gap wherever ingest is killed.
+// After kills of ingest the archive continues without a gap.
 func TestTheArchiveSurvivesKillsOfIngest(t *testing.T) {
 	t.Parallel()
 	w := &world{dir: t.TempDir(), listen: ports.Free(t), provider: newProvider(t)}
@@ -94,7 +94,7 @@ func TestAPlaceThatIsAwayHoldsUpNoDelivery(t *testing.T) {
 	stop(t, w.ingest)
 }
 
-// The archive's disk hangs, as one in the network does: a file that cannot be opened.
+// The archive's disk hangs like a network disk: a file cannot be opened.
 func TestAnArchiveThatHangsHoldsUpNeitherDeliveriesNorTheEnd(t *testing.T) {
 	t.Parallel()
 	w := &world{dir: t.TempDir(), listen: ports.Free(t), provider: newProvider(t)}

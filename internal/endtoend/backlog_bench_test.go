@@ -22,14 +22,14 @@ const (
 	longHistory = 10_000
 )
 
-// backlogRound is what each way took in one round.
+// backlogRound has the work of each way in one round.
 type backlogRound struct {
 	written, one, two         work // the backlog
 	copied, rebuilt, verified work // the whole log
 }
 
-// BenchmarkBacklog measures how fast projectors work off the BACKLOG first events of a log,
-// beside what writing the same rows takes.
+// BenchmarkBacklog measures how fast projectors work off the first BACKLOG events of a log,
+// compared with writing the same rows.
 func BenchmarkBacklog(b *testing.B) {
 	length := testenv.Number(b, "BACKLOG", 100_000)
 	all := []*backlog{{customers: longHistory, events: length, length: length}}
@@ -37,10 +37,9 @@ func BenchmarkBacklog(b *testing.B) {
 	reportLive(all)
 }
 
-// BenchmarkHistory measures the same at the end of longer logs, and rebuild and verify of
-// these logs beside a bare COPY. Along one axis the logs have the lengths in HISTORY; along
-// the other they have EVENTS events, and 1 to 1,000 of each customer. EVENTS=0 leaves out
-// that axis.
+// BenchmarkHistory measures the same at the end of longer logs, and rebuild and verify of these
+// logs compared with a COPY. Along one axis the logs have the lengths in HISTORY; along the other
+// they have EVENTS events, and 1 to 1,000 of each customer. EVENTS=0 omits that axis.
 func BenchmarkHistory(b *testing.B) {
 	length := testenv.Number(b, "BACKLOG", 100_000)
 	var all []*backlog

@@ -43,7 +43,7 @@ type backlog struct {
 
 const defaultPartitions = 64
 
-// prepare makes the log, and the tables by a rebuild of what comes before the backlog.
+// prepare makes the log, and the tables by a rebuild of the events before the backlog.
 func (l *backlog) prepare(b *testing.B) {
 	l.length, l.partitions = min(l.length, l.events), cmp.Or(l.partitions, defaultPartitions)
 	dir, start := b.TempDir(), l.events-l.length
@@ -75,7 +75,7 @@ func (l *backlog) append(b *testing.B, dir string, first, count int) {
 
 func (l *backlog) openLog(b *testing.B, dir string) { l.world = start(b, dir) }
 
-// makeTables makes the empty tables of a log that is nothing but backlog.
+// makeTables makes empty tables for a log that is only backlog.
 func (l *backlog) makeTables(b *testing.B) {
 	log, info := l.connect(b)
 	defer log.Close()
@@ -84,7 +84,7 @@ func (l *backlog) makeTables(b *testing.B) {
 	require.NoError(b, tables.Prepare(b.Context(), info.LogID, info.Partitions, defaultRules))
 }
 
-// record finds out what live projection writes for the backlog.
+// record records the writes of live projection for the backlog.
 func (l *backlog) record(b *testing.B) {
 	name := l.server.create(b, l.before)
 	defer l.server.drop(b, name)
@@ -185,7 +185,7 @@ func (l *backlog) requireWorkedOff(b *testing.B, dsn string) {
 	}
 }
 
-// contents returns for each table how many rows it has, and a sum of what they say.
+// contents returns the number of rows of each table, and a sum of their contents.
 func contents(b *testing.B, dsn string) map[string]string {
 	b.Helper()
 	connection, err := pgx.Connect(b.Context(), dsn)
@@ -226,7 +226,7 @@ func (l *backlog) String() string {
 	return fmt.Sprintf("%s to %s, %s", thousands(l.events-l.length+1), thousands(l.events), l.each())
 }
 
-// each says how many events of the log are of one customer.
+// each returns the number of events a customer, as text.
 func (l *backlog) each() string {
 	return thousands(max(1, l.events/int(l.customers))) + " a customer"
 }

@@ -37,9 +37,9 @@ func copyOut(b *testing.B, from *store.Store) copiedRows {
 	return copiedRows(dir)
 }
 
-// copyIn creates the tables of the store's schema and copies the rows into them, one table
-// after the other, in one transaction. Where the indexes are not first, it makes them at the end, on
-// two connections as a rebuild does.
+// copyIn creates the tables of the store's schema and copies the rows into them, one table after the
+// other, in one transaction. Without indexesFirst it makes the indexes at the end, on two
+// connections as a rebuild does.
 func (c copiedRows) copyIn(b *testing.B, into *store.Store, indexesFirst bool) {
 	ctx := b.Context()
 	connections := []*pgxpool.Conn{acquire(b, into), acquire(b, into)}

@@ -36,8 +36,8 @@ func startBenchServer(b *testing.B) *benchServer {
 	return &benchServer{config: config, postmaster: postmaster}
 }
 
-// create creates a database, as a copy of another one where that is not empty, and returns
-// its name.
+// create creates a database and returns its name. If template is not empty, the database is a copy
+// of it.
 func (s *benchServer) create(b *testing.B, template string) string {
 	b.Helper()
 	s.databases++
@@ -100,7 +100,7 @@ func (s *benchServer) describe(b *testing.B) string {
 		and category ~ '^(Resource Usage|Write-Ahead Log|Replication|Query Tuning|Autovacuum)'`)
 }
 
-// work is what some work took.
+// work has the time and CPU time of some work.
 type work struct {
 	events                      int
 	wall                        time.Duration
@@ -108,8 +108,8 @@ type work struct {
 	wal                         float64       // bytes that PostgreSQL wrote to its log
 }
 
-// measure measures some work of these programs. logServer is the process that sends the log.
-// The work begins when nothing is left to write for earlier work.
+// measure measures some work of these programs. logServer is the process that sends the log. It
+// begins after all earlier writes.
 func (s *benchServer) measure(b *testing.B, events, logServer int, programs []int, do func()) work {
 	b.Helper()
 	s.execute(b, "checkpoint")

@@ -17,8 +17,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// visibleLoad delivers events at a steady rate, whatever becomes of those before, and measures how long
-// each takes from the begin of its delivery to its row.
+// visibleLoad delivers events at a steady rate, also if earlier ones are slow. It measures the time
+// from the begin of each delivery to its row.
 type visibleLoad struct {
 	mu      sync.Mutex
 	pending map[string]time.Time // by event id, when its delivery began
@@ -59,7 +59,7 @@ func (l *visibleLoad) deliver(ctx context.Context, w *world, first int, pause ti
 }
 
 // look asks for the rows of all pending events every millisecond, until the load is stopped and none is
-// pending. Without a pause it would take most of a core from what it measures.
+// pending. Without a pause it would use most of a core.
 func (l *visibleLoad) look(ctx context.Context, database string) error {
 	connection, err := pgx.Connect(ctx, database)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// writtenRows are the rows that live projection writes for some events, batch by batch: what
-// "the same rows, written" measures. They are written by the statements of live projection,
-// into tables with the same indexes, and the checkpoints move in the same transactions.
-// Nothing is read, decoded, loaded or folded.
+// writtenRows are the rows that live projection writes for some events, batch by batch: "the same
+// rows, written" measures them. They are written by the statements of live projection, into tables
+// with the same indexes, and the checkpoints move in the same transactions. Nothing is read,
+// decoded, loaded or folded.
 type writtenRows struct {
 	batches []writtenBatch
 	last    map[int]uint64 // by partition, the last of the events
@@ -36,8 +36,8 @@ const defaultBatchSize = 1000
 // defaultRules are those of a projector without a configuration.
 var defaultRules = projections.Rules{Mode: projections.ModeAny}
 
-// recordWrites folds the messages after after and up to until into the live tables of a
-// database, as live projection does, and keeps what it writes.
+// recordWrites folds the messages beyond after and up to until into the live tables of a database,
+// as live projection does, and keeps its writes.
 func (w *world) recordWrites(b *testing.B, into *store.Store, after, until uint64) *writtenRows {
 	b.Helper()
 	ctx := b.Context()

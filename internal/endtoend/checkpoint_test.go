@@ -47,7 +47,7 @@ func (s signer) checkpoint(t *testing.T) string {
 	return write(t, "checkpoint", output)
 }
 
-// requireNotSigned: the log is not what the key has signed before.
+// requireNotSigned: the log does not extend the last checkpoint of the key.
 func (s signer) requireNotSigned(t *testing.T, words string) {
 	t.Helper()
 	code, output := s.ingestCommand(t, "CHECKPOINT_KEY_FILE="+s.key, "checkpoint")
@@ -77,7 +77,7 @@ func (s signer) explain(t *testing.T, code int, checkpoint string, args ...strin
 	return p.Output()
 }
 
-// checkProof checks a proof without anything of the installation.
+// checkProof checks a proof without the installation.
 func (s signer) checkProof(t *testing.T, code int, proof string, args ...string) string {
 	t.Helper()
 	p := testenv.Start(t, "ingest", []string{"CHECKPOINT_VERIFIER_KEY=" + s.verifier}, append([]string{"check-proof", write(t, "evt.tlog-proof", proof)}, args...)...)
@@ -127,7 +127,7 @@ func TestACheckpointIsComparedAndItsEventsAreProven(t *testing.T) {
 	require.Contains(t, w.runWithExit(t, 2, "explain", "evt_1", "--proof"), "--proof and --checkpoint FILE need each other")
 }
 
-// What the server's own checksums do not show.
+// The server's own checksums miss this.
 func TestAForgedByteIsFoundByTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -139,7 +139,7 @@ func (f *fire) cutOffLeader(t *testing.T) {
 }
 
 // partitionLeaderWithProjector: a projector stays with a leader that is cut off from the other servers.
-// Until that notices, it tells a head that is older than what the other projector has applied.
+// Until the leader notices, its head is behind the other projector's position.
 func (f *fire) partitionLeaderWithProjector(t *testing.T) {
 	projector := f.aProjector()
 	leader := f.connectedTo(t, projector)
@@ -194,7 +194,7 @@ func (f *fire) requireRefused(t *testing.T) {
 	}
 }
 
-// deliverRefused delivers again what was refused, until it is accepted.
+// deliverRefused repeats the refused deliveries until they are accepted.
 func (f *fire) deliverRefused(t *testing.T) {
 	t.Helper()
 	f.deliver(t, f.refused...)
@@ -252,7 +252,7 @@ func (f *fire) cutFromServer(t *testing.T, m *cluster.Machine) {
 	cluster.Restore(t, m, server.Machine)
 }
 
-// connectedTo waits until a program has a connection to a NATS server, and returns that.
+// connectedTo waits until a program has a connection to a NATS server, and returns the server.
 func (f *fire) connectedTo(t *testing.T, m *cluster.Machine) (server *cluster.NATS) {
 	t.Helper()
 	wait.Until(t, func() bool {
@@ -288,7 +288,7 @@ func hexAddress(address string) (out string) {
 }
 
 // clocksApart: the leader's clock is ten minutes ahead, those of an ingest and a projector ten minutes
-// behind. Then all go right again.
+// behind. Then all are right again.
 func (f *fire) clocksApart(t *testing.T) {
 	const minutes = 60
 	server, ingest, projector := f.aServer(), f.anIngest(), f.aProjector()

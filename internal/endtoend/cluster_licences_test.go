@@ -98,7 +98,7 @@ func (f *fire) requireInvited(t *testing.T, s *sales) {
 			append(append([]string{}, s.kept...), s.refunded...)))
 }
 
-// awaitInvitations waits until the purchases p and the invitations i of all these buyers are in a state.
+// awaitInvitations waits until the purchases p and the invitations i of all these buyers match.
 func (f *fire) awaitInvitations(t *testing.T, buyers []string, state string) {
 	t.Helper()
 	wait.Until(t, func() bool {

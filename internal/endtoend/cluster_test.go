@@ -153,8 +153,8 @@ func (f *fire) requireArchived(t *testing.T) {
 	f.report(t, append(f.Settings(), "NATS_URL_FILE=/run/secrets/nats_ingest_url"), "ingest", "check", "--archive", "--full")
 }
 
-// report runs a command until it could work, and requires that it found nothing wrong. A command does not wait for
-// the end of an election, say, but ends with status 1.
+// report runs a command until it could work, and requires that it found nothing wrong. During an election, for
+// example, a command ends with status 1.
 func (f *fire) report(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	const couldNotWork = 1
@@ -196,7 +196,7 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// of returns what was answered about an event, with the time.
+// of returns the answers to an event, with the times.
 func (a *answers) of(id string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

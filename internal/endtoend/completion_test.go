@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// activation is the line that completion tells the user to execute.
+// activation is the line that completion prints for the user.
 var activation = regexp.MustCompile(`(?m)^ +(source .*)$`)
 
 func TestBashCompletesTheCommandLineWithoutAConfiguration(t *testing.T) {

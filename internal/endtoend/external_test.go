@@ -56,7 +56,7 @@ func TestIngestIsNotReadyUntilTheStreamIsCreated(t *testing.T) {
 	stop(t, ingest)
 }
 
-func TestAClusterThatIsNotReachedIsNamedWithoutItsPassword(t *testing.T) {
+func TestAnUnreachableClusterIsNamedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	create := testenv.Start(t, "ingest", []string{"DATA_DIR=" + t.TempDir(), "NATS_URL=nats://ingest:" + mark + "@127.0.0.1:1"}, "create-stream")
 	require.Equal(t, 1, create.Exit(t), create.Output())
@@ -64,7 +64,7 @@ func TestAClusterThatIsNotReachedIsNamedWithoutItsPassword(t *testing.T) {
 	requireUnmarked(t, create)
 }
 
-// MaxMsgs: each event would delete the one before.
+// With MaxMsgs each event deletes the last.
 func TestIngestConfirmsNothingWithAStreamThatDeletesEvents(t *testing.T) {
 	t.Parallel()
 	nats := testenv.NewNATS(t)

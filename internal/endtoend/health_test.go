@@ -17,7 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// adminOf returns where a program serves its operators.
+// adminOf returns the ADMIN_ADDR of a program.
 func adminOf(t *testing.T, p *testenv.Program) string {
 	t.Helper()
 	return attribute(p.WaitFor(t, adminLine), "admin_addr")
@@ -52,7 +52,7 @@ func requireNotReady(t *testing.T, program, admin, reason string) {
 	require.Zero(t, exit, output)
 }
 
-// healthcheck runs the command of a container, which has no variable but the address.
+// healthcheck runs the command with only the address, as a container does.
 func healthcheck(t *testing.T, program, admin string, args ...string) (exit int, output string) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(admin)
@@ -139,7 +139,7 @@ func TestAProjectorSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestAHealthcheckOfNothingFails(t *testing.T) {
+func TestAHealthcheckWithoutAProgramFails(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"ingest", "projector"} {
 		exit, output := healthcheck(t, program, "127.0.0.1:1")

@@ -27,7 +27,7 @@ var (
 	metricLabel = regexp.MustCompile(`(?m)^payfold_\w+\{(.*)\}`)
 )
 
-// After work of every kind, with ids that would be seen.
+// After work of every kind, with ids to look for.
 func TestRealProgramsServeTheDocumentedMetrics(t *testing.T) {
 	t.Parallel()
 	w, _, url := setupArchive(t)

@@ -20,8 +20,7 @@ func mustQuery[T any](t testing.TB, dsn, sql string, args ...any) T {
 	return out
 }
 
-// query reads one value. The error says where the database cannot be reached or has no
-// tables yet.
+// query reads one value. The error says if the database cannot be reached or has no tables yet.
 func query[T any](t testing.TB, dsn, sql string, args ...any) (out T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
 	defer cancel()
@@ -69,8 +68,8 @@ func (p *connectionPool) take(ctx context.Context, t testing.TB, dsn string) (co
 	return connection, false, err
 }
 
-// give keeps a connection over a Unix socket. It closes one through a proxy, which could be
-// dead unnoticed.
+// give keeps a connection over a Unix socket. It closes a connection through a proxy, which may be
+// dead.
 func (p *connectionPool) give(dsn string, connection *pgx.Conn) {
 	if connection.IsClosed() || !strings.HasPrefix(connection.Config().Host, "/") {
 		_ = connection.Close(context.Background())

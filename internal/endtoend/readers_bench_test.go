@@ -74,7 +74,7 @@ func medianRatio(a, b []float64) float64 {
 }
 
 // startArchived starts ingest with a log of that many events, all of which are archived. beginning
-// is an archive that has only the first ones.
+// is an archive with only the first of them.
 func startArchived(b *testing.B, count int) (w *world, beginning string) {
 	b.Helper()
 	const interval, few = "ARCHIVE_INTERVAL=100ms", 64

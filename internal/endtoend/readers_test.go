@@ -21,7 +21,7 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// forgetful is a NATS server with a stream that may be purged, as no stream of payfold may.
+// forgetful is a NATS server whose stream may be purged, unlike a stream of payfold.
 type forgetful struct {
 	*testenv.NATS
 	stream jetstream.Stream
@@ -94,7 +94,7 @@ func (f *forgetful) archive(t *testing.T, place storage.Place, last uint64) {
 	require.NoError(t, <-ended)
 }
 
-// The server has forgotten most of the log. With the archive nobody notices.
+// The server has forgotten most of the log. With the archive no reader notices.
 func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)

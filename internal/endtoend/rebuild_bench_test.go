@@ -24,8 +24,8 @@ import (
 // singleEvents is how many events are applied one by one; more would take too long.
 const singleEvents = 5000
 
-// BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop. It also
-// measures what every rebuild needs at least: reading the log and writing the rows.
+// BenchmarkRebuild measures the ways to fold a log of EVENTS events of a shop. It also measures the
+// least that a rebuild needs: reading the log and writing the rows.
 func BenchmarkRebuild(b *testing.B) {
 	count := testenv.Number(b, "EVENTS", 200_000)
 	w := startFilled(b, count)
@@ -120,7 +120,7 @@ func (w *world) mustRun(b *testing.B, command ...string) {
 	require.Zero(b, program.ExitWithin(b, 24*time.Hour), program.Output())
 }
 
-// readAll reads every message through the server: where it looks, there are no files of the log.
+// readAll reads every message through the server: its folder has no files of the log.
 func (w *world) readAll(b *testing.B, head uint64) {
 	elsewhere := &world{dir: b.TempDir()}
 	require.NoError(b, os.Mkdir(filepath.Join(elsewhere.dir, "nats"), 0o700))

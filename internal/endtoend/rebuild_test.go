@@ -52,8 +52,8 @@ func (w *world) requireRefused(t testing.TB, reason string, args ...string) {
 	require.Contains(t, p.Output(), reason)
 }
 
-// watch reads the sum of all balances again and again, in transactions of that isolation
-// level. It fails where the sum gets smaller. stop ends it and returns the error.
+// watch reads the sum of all balances again and again, in transactions of that isolation level. It
+// fails if the sum gets smaller. stop ends it and returns the error.
 func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.database)

@@ -142,8 +142,8 @@ func requireDrill(t *testing.T, file string, messages float64, began time.Time) 
 	require.LessOrEqual(t, success, float64(time.Now().Unix()+1))
 }
 
-// Messages that were not archived yet are lost with the disk. What they did stays in the tables,
-// their sequences are not given out again, and the provider can send them again.
+// Messages that were not archived are lost with the disk. Their effects stay in the tables, their
+// sequences are not used again, and the provider can send them again.
 func TestWhatTheArchiveLacksIsMarkedAndCanBeSentAgain(t *testing.T) {
 	t.Parallel()
 	w, place, url := setupArchive(t)

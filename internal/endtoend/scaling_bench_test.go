@@ -17,8 +17,8 @@ import (
 )
 
 // BenchmarkScaling delivers 200 events a second while projectors join, up to four, and leave again,
-// by a stop or by a kill. For each change it prints how long the change took until partitions were
-// shared evenly, how long rows took to be visible meanwhile, and how many connections there were.
+// by a stop or by a kill. For each change it prints the time until partitions were shared evenly,
+// the time until rows were visible meanwhile, and the number of connections.
 func BenchmarkScaling(b *testing.B) {
 	w := startFilled(b, 0)
 	w.database = testenv.Database(b)
@@ -88,7 +88,7 @@ func (w *world) sessions(b *testing.B, connection *pgx.Conn) (count int) {
 	return count
 }
 
-// BenchmarkProjectors works off the BACKLOG first events of logs with few and many partitions, with one, two and
+// BenchmarkProjectors works off the first BACKLOG events of logs with few and many partitions, with one, two and
 // four projectors, and prints what each event costs the projectors, PostgreSQL and ingest.
 func BenchmarkProjectors(b *testing.B) {
 	length := testenv.Number(b, "BACKLOG", 100_000)

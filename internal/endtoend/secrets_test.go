@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// Every secret and every body of these tests contains the mark. Nothing that is written may.
+// Every secret and every body of these tests contains the mark. No output may contain it.
 const (
 	mark         = "MARKEDSECRET"
 	markedSecret = "whsec_" + mark + "_0123456789"
@@ -35,7 +35,7 @@ func markedFile(t *testing.T, contents string) string {
 	return name
 }
 
-func TestACommandThatFailsSaysNoSecret(t *testing.T) {
+func TestAFailedCommandPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	real, err := url.Parse(testenv.Database(t))

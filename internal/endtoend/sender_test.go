@@ -17,8 +17,8 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// prepared returns deliveries as bytes, so that sending them costs little: the benchmark
-// shares the cores with what it measures.
+// prepared returns deliveries as bytes, so that sending them costs little: the measured program has
+// the same cores.
 func prepared(count int) [][]byte {
 	signer := webhook.NewSecret(secret)
 	out := make([][]byte, count)

@@ -122,8 +122,8 @@ func (w *world) connect(t testing.TB) (*eventlog.Log, eventlog.Info) {
 	return log, info
 }
 
-// awaitProjected waits until every message of the log is applied. It fails where nothing
-// more is applied for wait.Timeout.
+// awaitProjected waits until every message of the log is applied. It fails if nothing more is
+// applied for wait.Timeout.
 func (w *world) awaitProjected(t testing.TB) {
 	t.Helper()
 	head, position, since := w.head(t), int64(-1), time.Now()
@@ -150,7 +150,7 @@ func (w *world) requireAllAccounted(t testing.TB) {
 		where balance <> (select coalesce(sum(delta), 0) from portal.credit_ledger l where l.user_id = c.user_id and l.kind = 'one_time')`))
 }
 
-// adminLine begins the line that says where a program serves its operators.
+// adminLine begins the line with the ADMIN_ADDR of a program.
 const adminLine = `msg="health and metrics are served"`
 
 // attribute returns the value of an attribute in a log line.

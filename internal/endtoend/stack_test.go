@@ -38,7 +38,7 @@ type stack struct {
 
 // TestTheStackOutlivesItsParts runs the commands of docs/deploy.md. Under load it kills a container
 // of each kind, takes the object store away, cuts the leader of the log off the network, and
-// promotes the standby. What was acknowledged is in the tables at the end, once, and in the archive.
+// promotes the standby. Acknowledged events are in the tables at the end, once, and in the archive.
 func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
 	s.awaitHealthy(t)
@@ -93,7 +93,8 @@ func startStack(t *testing.T) *stack {
 	return s
 }
 
-// follow runs the block of commands of docs/deploy.md that begins so, in a folder of the clone.
+// follow runs the block of commands of docs/deploy.md with this beginning, in a folder of the
+// clone.
 func (s *stack) follow(t *testing.T, folder, begins string) {
 	t.Helper()
 	at := slices.IndexFunc(s.blocks, func(block string) bool { return strings.HasPrefix(block, begins) })
@@ -166,7 +167,7 @@ func (s *stack) awaitHealthy(t *testing.T, services ...string) {
 // containerState is a template: service, status, and health or else the exit status.
 const containerState = `{{index .Config.Labels "com.docker.compose.service"}} {{.State.Status}} {{with .State.Health}}{{.Status}}{{else}}{{.State.ExitCode}}{{end}}`
 
-// isHealthy says so of a line of containerState.
+// isHealthy reads a line of containerState.
 func isHealthy(state string) bool {
 	return strings.HasSuffix(state, " running healthy") || state == "create-stream exited 0"
 }
@@ -218,7 +219,7 @@ func (s *stack) requireProgress(t *testing.T, service string) {
 	}, "%s has no new events", service)
 }
 
-// kill kills the program of a container, as its crash would. Docker starts it again.
+// kill kills the program of a container, like a crash. Docker starts it again.
 func (s *stack) kill(t *testing.T, service string) {
 	t.Helper()
 	id := s.container(t, service)
@@ -234,7 +235,7 @@ func (s *stack) kill(t *testing.T, service string) {
 }
 
 // takeStoreAway stops the object store while deliveries go on. An ingest must be able to start
-// without it. What was accepted meanwhile is archived when the store is back.
+// without it. Events accepted meanwhile are archived when the store is back.
 func (s *stack) takeStoreAway(t *testing.T) {
 	t.Helper()
 	s.compose(t, "stop", "store", "store-reader")
@@ -259,7 +260,7 @@ func (s *stack) requireReadersCannotWrite(t *testing.T) {
 	require.ErrorContains(t, err, "Read-only file system")
 }
 
-// awaitArchive waits until the archive is so, as projectors read it.
+// awaitArchive waits for a state of the archive, as projectors read it.
 func (s *stack) awaitArchive(t *testing.T, so func(archive.Status) bool) {
 	t.Helper()
 	seen := ""

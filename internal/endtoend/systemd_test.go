@@ -59,7 +59,7 @@ func TestSystemdSeesWhatAProjectorWaitsFor(t *testing.T) {
 }
 
 // Postgres would tell systemd that it is ready, too.
-func TestThePrivatePostgresDoesNotSpeakForTheProjector(t *testing.T) {
+func TestThePrivatePostgresDoesNotNotifySystemd(t *testing.T) {
 	t.Parallel()
 	w := setupPrivate(t)
 	systemd, socket := underSystemd(t)

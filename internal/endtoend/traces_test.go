@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// tracedDelivery delivers with a trace context, as a provider does that traces its requests.
+// tracedDelivery delivers with a trace context, as a provider with traces does.
 func (w *world) tracedDelivery(t *testing.T, body, traceParent, signature string) (status int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.provider.URL, bytes.NewReader([]byte(body)))

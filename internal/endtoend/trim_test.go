@@ -24,7 +24,7 @@ func largePurchases(from, until int) (bodies []string) {
 	return bodies
 }
 
-// setupTrimmed starts an ingest that keeps the newest ten events beside its archive, or some more.
+// setupTrimmed starts an ingest that keeps the newest ten events, or some more, and an archive.
 func setupTrimmed(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), listen: ports.Free(t), provider: newProvider(t)}
@@ -36,8 +36,8 @@ func setupTrimmed(t *testing.T) *world {
 
 var trims = []string{"LOG_KEEP=10", "ARCHIVE_INTERVAL=100ms"}
 
-// awaitTrimmed delivers more until the server has nothing before seq any more, and returns the head:
-// what was merged with the newest events stays until there are newer ones.
+// awaitTrimmed delivers more until the server has nothing before seq any more, and returns the head.
+// Events in one segment with the newest events stay until there are newer ones.
 func (w *world) awaitTrimmed(t *testing.T, seq uint64) (head uint64) {
 	t.Helper()
 	log, info := w.connect(t)
@@ -118,7 +118,7 @@ func (w *world) requireRestoredWhole(t *testing.T, head uint64) {
 	require.Contains(t, w.run(t, "verify"), "is what the log gives")
 }
 
-// An ingest that is not told to trim takes no stream from which messages can be removed.
+// Without LOG_KEEP ingest refuses a stream from which messages can be removed.
 func TestATrimmableLogIsRefusedWithoutLogKeep(t *testing.T) {
 	t.Parallel()
 	w := setupTrimmed(t)

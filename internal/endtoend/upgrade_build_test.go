@@ -65,13 +65,13 @@ func buildCommit(t *testing.T, commit string) build {
 	return build{}
 }
 
-// thisBuild is the programs of the files as they are.
+// thisBuild is the programs of the present files.
 func thisBuild(t *testing.T) build {
 	t.Helper()
 	return build{filepath.Dir(testenv.Binary(t, "projector")), projections.RulesVersion}
 }
 
-// withOtherRules is thisBuild, but for the version of the rules.
+// withOtherRules is thisBuild with another version of the rules.
 func withOtherRules(t *testing.T) build {
 	t.Helper()
 	projector := otherBuild(t, otherRules, nil)

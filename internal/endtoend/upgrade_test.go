@@ -33,8 +33,8 @@ type projector struct {
 	ready string // the URL of /readyz
 }
 
-// TestAnUpgradeLosesAndRepeatsNothing does what docs/upgrading.md says, with the programs of earlier commits,
-// and goes back.
+// TestAnUpgradeLosesAndRepeatsNothing follows docs/upgrading.md with the programs of earlier commits, and
+// goes back.
 func TestAnUpgradeLosesAndRepeatsNothing(t *testing.T) {
 	for _, from := range upgradesFrom(t) {
 		old, next := buildCommit(t, from.commit), thisBuild(t)
@@ -156,7 +156,7 @@ func (s *shop) startIngest(t *testing.T, b build) {
 	s.ingest.WaitFor(t, `msg="receiving deliveries"`)
 }
 
-// replaceIngest does what systemctl restart payfold-ingest does.
+// replaceIngest restarts ingest, like systemctl restart payfold-ingest.
 func (s *shop) replaceIngest(t *testing.T, b build) {
 	t.Helper()
 	s.load.await(t, maxBetween)
@@ -221,7 +221,7 @@ func (s *shop) awaitStatus(t *testing.T, p *projector, status int) {
 	}, "%s is not %d", p.ready, status)
 }
 
-// sell waits until a new buyer is invited, so that everything that is needed for it works now.
+// sell waits until a new buyer is invited, so all parts work.
 func (s *shop) sell(t *testing.T) {
 	t.Helper()
 	s.load.await(t, maxBetween)
@@ -231,7 +231,8 @@ func (s *shop) sell(t *testing.T) {
 	s.awaitInvitation(t, user, "invited")
 }
 
-// finish ends the deliveries. What was acknowledged is in the tables, once, and nobody was invited twice.
+// finish ends the deliveries. Each acknowledged event is in the tables, once, and nobody was invited
+// twice.
 func (s *shop) finish(t *testing.T, b build) {
 	t.Helper()
 	s.sell(t)
