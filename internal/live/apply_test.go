@@ -37,8 +37,8 @@ func TestABatchWritesRowsAndCheckpointTogether(t *testing.T) {
 	require.Equal(t, store.Checkpoint{Partition: 1, LogID: "log-1"}, checkpoints[1])
 }
 
-// A restored log has a mark for each lost message. The mark of a message that was applied can be in a
-// partition that stood before it.
+// A restored log has a mark for each lost message. The mark of an applied message can be in a
+// partition whose position is before it.
 func TestAMarkOfAnAppliedMessageIsPassedOver(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

@@ -106,8 +106,8 @@ func TestABacklogIsFencedByAnyCheckpointThatMoved(t *testing.T) {
 	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select min(position) from checkpoint"))
 }
 
-// What the database refuses is found and rejected without the backlog, and the batch that was
-// folded meanwhile is folded again.
+// A refused event is found and rejected without the backlog, and the batch that was folded
+// meanwhile is folded again.
 func TestABacklogGoesOnAfterARefusedEvent(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

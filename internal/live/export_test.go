@@ -17,7 +17,7 @@ var (
 	Fold     = fold
 )
 
-// What a member does when it has fewer partitions, and when it ends.
+// The steps of a member that gets fewer partitions, and of one that ends.
 var (
 	ReleaseLeases = releaseLeases
 	Leave         = leave
@@ -43,10 +43,10 @@ func (p *Projector) Follower(logID string, partitions int, at uint64, share ...i
 	return &Follower{follower: newFollower(p, logID, share, positions)}
 }
 
-// Receive takes a message of the log, which it blocks for while BatchSize messages wait.
+// Receive takes a message of the log. It blocks while BatchSize messages wait.
 func (f *Follower) Receive(ctx context.Context, m events.Message) error { return f.receive(ctx, m, "") }
 
-// Step applies what was received and fits into one batch, and moves all positions.
+// Step applies the received messages that fit into one batch, and moves all positions.
 func (f *Follower) Step(ctx context.Context) error {
 	f.advancedAll = time.Time{}
 	select {

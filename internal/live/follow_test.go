@@ -14,9 +14,9 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// Positions move past the messages of other partitions, which are dropped, and never past a message
-// of the share that is not applied.
-func TestPositionsMovePastWhatIsDroppedAndNothingElse(t *testing.T) {
+// Positions move past dropped messages of other partitions, and never past a message of the share
+// that is not applied.
+func TestPositionsMovePastDroppedButNotWaitingMessages(t *testing.T) {
 	t.Parallel()
 	const batchSize = 3
 	ctx, s := fixture.Tables(t)

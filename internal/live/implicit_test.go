@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// The implicit subscription of a user is not shown where its payment was merged into
-// another one. It is found again when the user buys again.
+// The implicit subscription of a user is not shown after its payment was merged into another one.
+// It is found again when the user buys again.
 func TestAnImplicitSubscriptionIsFoundAgainWhenItWasMerged(t *testing.T) {
 	t.Parallel()
 	log := []string{

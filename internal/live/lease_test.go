@@ -99,7 +99,7 @@ func TestAFrozenProjectorBlocksNobody(t *testing.T) {
 	require.Error(t, err, "its session was ended with its lease")
 }
 
-// It notices them also where there is no event to apply.
+// A projector notices them also without events.
 func TestAProjectorNoticesTablesOfOtherRules(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

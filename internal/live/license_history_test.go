@@ -50,8 +50,8 @@ var licenseHistories = map[string][]string{
 	},
 }
 
-// A licence is that of all pro payments of its user, in whichever of the batches, in the
-// tables or in memory, they are.
+// A licence follows from all pro payments of its user, whether they are in a batch, in the tables
+// or in memory.
 func TestALicenceFollowsFromAllPaymentsOfItsUser(t *testing.T) {
 	t.Parallel()
 	for name, bodies := range licenseHistories {

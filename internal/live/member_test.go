@@ -78,7 +78,7 @@ func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 	require.Equal(t, []int{0}, taken)
 }
 
-// Where a database has the collation of a language, app1 comes before DB1.
+// With the collation of a language, app1 comes before DB1.
 func TestMembersShareThePartitionsInEveryCollation(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

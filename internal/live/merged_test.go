@@ -54,8 +54,8 @@ func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, rules proje
 	fixture.RequireSound(ctx, t, s, len(log))
 }
 
-// A second checkout tells that the payment sold something else, which nobody offers. Until that is known, the
-// payment waits for u1, who has got its credits. It cannot become another user's.
+// A second checkout says that the payment sold something else, which nobody offers. Until that is known, the
+// payment waits for u1, who has its credits. It cannot become another user's.
 func TestAPaymentWhoseCreditsWereGrantedStaysWithItsUser(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

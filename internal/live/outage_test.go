@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
-// The database answers reads and refuses writes, for many tries of a projector.
+// The database answers reads and refuses writes, in many tries of a projector.
 func TestAnOutageOfTheDatabaseLeavesNoReadersBehind(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

@@ -84,7 +84,7 @@ func TestTheProjectorOutlivesItsConnections(t *testing.T) {
 	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
 }
 
-// Run returns what is wrong with a log that was replaced or has lost its end.
+// Run returns an error that explains how a log was replaced or has lost its end.
 func TestAForeignLogIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
@@ -134,8 +134,8 @@ func TestAReplacedLogIsRefusedWhileRunning(t *testing.T) {
 	require.EqualValues(t, 1, w.Number(context.Background(), t, "select count(*) from processed_event"))
 }
 
-// oldHead is a log that tells an old head when once gets something, as a server does that is cut off from the
-// other ones.
+// oldHead is a log that tells an old head when once gets a value, as a server that is cut off from the others
+// does.
 type oldHead struct {
 	*eventlog.Log
 	once chan struct{}
@@ -151,8 +151,8 @@ func (l oldHead) Info(ctx context.Context) (eventlog.Info, error) {
 	return info, err
 }
 
-// Only tries one after the other that find another log end a projector, not two old heads with work in between.
-func TestAProjectorThatHasWorkedSinceOutlivesAnOldHead(t *testing.T) {
+// A projector ends only if successive tries find another log, not after two old heads with work in between.
+func TestOldHeadsWithWorkBetweenThemEndNoProjector(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	database := w.OpenAs(ctx, t, "p")

@@ -17,8 +17,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// Two projectors load their rows for the last two events before either writes. Either one sees what
-// the other has done, or neither can change what the other one does.
+// Two projectors load their rows for the last two events before either writes. Either one sees the
+// changes of the other, or neither affects the other.
 func TestTwoProjectorsAtOnceGiveTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
@@ -87,7 +87,7 @@ func writeTogether(ctx context.Context, t *testing.T, s *store.Store, rules proj
 }
 
 // One event has the transaction, the other the user and the product. Together they grant.
-func TestAPaidEventAndTheCheckoutThatCompletesItMeet(t *testing.T) {
+func TestAConcurrentPaidEventAndCheckoutGrantTogether(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int{0, 1} {
 		ctx, s := fixture.Tables(t)

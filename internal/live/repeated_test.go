@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 )
 
-// silentLog answers no question about the log.
+// silentLog answers no question.
 type silentLog struct {
 	*eventlog.Log // nil: nothing else is asked
 	asked         chan struct{}
@@ -29,7 +29,7 @@ func (l silentLog) Info(ctx context.Context) (eventlog.Info, error) {
 	return eventlog.Info{}, ctx.Err()
 }
 
-func TestALogThatDoesNotAnswerIsOneLine(t *testing.T) {
+func TestALogThatDoesNotAnswerIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := silentLog{asked: make(chan struct{})}

@@ -26,7 +26,7 @@ const undoSecondEvent = `
 		delete from portal.credits where user_id = 'u2';
 		commit`
 
-// What a standby that was behind has not received is undone here by hand.
+// The test undoes by hand the commits that a standby has not received.
 func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
@@ -57,8 +57,7 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	`), "payfold_projector_set_backs_total"))
 }
 
-// A pooler, or a projector that was frozen meanwhile, hides from it that the database was replaced, and the shop sells
-// nothing for hours.
+// A pooler, or a freeze of the projector, hides that the database was replaced, and the shop sells nothing for hours.
 func TestTablesThatWereSetBackAreFoldedAgainWithoutANewEvent(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

@@ -164,7 +164,7 @@ func TestTheSpansOfABatchAreBounded(t *testing.T) {
 	require.Equal(t, "150", collector.Attributes(got["batch"][0])["messaging.batch.message_count"])
 }
 
-func TestTheSamplerOfTheProjectorHasTheLastWord(t *testing.T) {
+func TestTheSamplerOfTheProjectorDecides(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	appendTraced(ctx, t, w.Log, []string{fixture.Pack("e1", "p1", "u1", 1)}, []string{contextOf(1, true)})
