@@ -1,4 +1,4 @@
-# payfold: make help lists what there is.
+# payfold: make help lists the targets.
 
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -11,15 +11,15 @@ help: ## this list
 build: ## bin/ingest and bin/projector
 	go build -trimpath -o bin/ ./cmd/...
 
-run: build ## both programs with a log and a Postgres of their own, until Ctrl-C
+run: build ## both programs with their own log and Postgres, until Ctrl-C
 	@exec deploy/run.sh
 
-# go vet is a part of make lint.
+# make lint runs go vet.
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	deploy/in-memory.sh go test -race -vet=off -shuffle=on -p "$$(getconf _NPROCESSORS_ONLN)" -parallel 4 -timeout 30m ./...
 
-test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the long campaigns: all of the four below
+test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
 
 FAULT_ROUNDS ?= 100
 test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load, in programs with the race detector
@@ -27,7 +27,7 @@ test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts und
 	FAULT_ROUNDS=$(FAULT_ROUNDS) PROGRAM_FLAGS=-race go test -race -v -count 1 -timeout 0 -run NoFaultMakesAWrongRow ./internal/endtoend
 
 POWER_CUTS ?= 200
-test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that forgets; needs /dev/fuse
+test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses unsynced data; needs /dev/fuse
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
 
 PROPERTY_CHECKS ?= 2000
@@ -41,20 +41,20 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
-test-monitoring: ## the alert rules with promtool, and every expression of rules and dashboard on the metrics of a real run
+test-monitoring: ## the alert rules with promtool, and all expressions of rules and dashboard on metrics of a real run
 	cd deploy/monitoring/tools && export GOFLAGS=-tags=remove_all_sd && go vet ./... && \
 	$(PROMTOOL) check rules ../rules.yaml && \
 	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
 	go test -count 1 ./...
 
-test-console: ## the console in a browser: the real programs, every page, every rule of WCAG 2.1 AA that a machine can check
+test-console: ## the console in a browser: the real programs, every page, all rules of WCAG 2.1 AA that axe can check
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && \
 	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
 	AXE="$$(internal/console/browser/ensure.sh axe)" && \
 	export PG_BIN CHROMIUM AXE && \
 	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 30m ./...
 
-test-units: ## the exposure of each unit of systemd is below 2.0, as systemd-analyze rates it
+test-units: ## systemd-analyze rates the exposure of each systemd unit below 2.0
 	@for unit in deploy/systemd/*.service; do \
 		rating="$$(systemd-analyze security --offline=true --no-pager --threshold=19 "$$unit")" || { echo "$$rating"; exit 1; }; \
 		echo "$$rating" | tail -n 1; \
@@ -65,29 +65,29 @@ release: ## dist/: archives and packages of the commit for TARGETS (linux and da
 	rm -rf dist
 	go run -C deploy/release . -repository "$(CURDIR)" -to "$(CURDIR)/dist" $(TARGETS)
 
-test-release: ## a release has what it should, runs, and is the same, byte by byte, when it is built again (needs dpkg, rpm, systemd)
+test-release: ## a release is complete, runs, and is the same, byte by byte, when built again (needs dpkg, rpm, systemd)
 	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
-test-helm: ## the chart for Kubernetes: every combination of its values, what it refuses, the programs as it starts them, and its archive
+test-helm: ## the chart for Kubernetes: its values in every combination, those it refuses, its programs, and its archive
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
-test-stack: ## deploy/compose.yaml, with images made here, while its parts are killed and cut off; as root, on Debian
+test-stack: ## deploy/compose.yaml with images built here, while its parts are killed and cut off; as root, on Debian
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	deploy/stack/test/with-docker.sh deploy/stack/test/run.sh
 
-test-upgrade: ## docs/upgrading.md with the programs of the commits in internal/endtoend/upgrade-from, and back; needs the history of git
+test-upgrade: ## docs/upgrading.md from the commits in internal/endtoend/upgrade-from, and back; needs the history of git
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -tags upgrade -v -count 1 -timeout 20m -run AnUpgrade ./internal/endtoend
 
 CLUSTER_ROUNDS ?= 100
-test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster under load: NATS, ingest, projectors and Postgres, each in a network namespace; as root, on Linux
+test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster of NATS, ingests, projectors and Postgres under load; as root, on Linux
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh -test.v -test.timeout 0 -test.run FaultOfTheCluster
 
 EVENTS ?= 200000
 BACKLOG ?= 100000
-bench: ## decoding a body beside encoding/json, folding with short and long histories of customers, deliveries/s, delivery to visible row, the ways to fold a log of EVENTS (200000) events, the shares of rebuild (of COPY) and verify (of rebuild), its archive beside its server, live projection beside the same rows written, a restore from the archive, a log trimmed to a tenth, and what the start of the log costs
+bench: ## decoding, folding, deliveries/s, time to a visible row; with EVENTS (200000) events the ways to fold a log, its readers, restore, trim and start; live projection of BACKLOG (100000) events
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
 	go test -run '^$$' -bench Fold -benchtime 1x -count 3 ./internal/rowcache && \
@@ -103,19 +103,19 @@ bench: ## decoding a body beside encoding/json, folding with short and long hist
 
 # HISTORY=10000000 needs tens of gigabytes of disk.
 HISTORY ?= 100000 1000000
-bench-history: ## live projection of the last BACKLOG (100000) events, beside the same rows written, and rebuild and verify, beside COPY: logs of HISTORY (100000 1000000) events, and logs of EVENTS with 1 to 1000 a customer
+bench-history: ## the last BACKLOG (100000) events compared with writing their rows; rebuild and verify compared with COPY; logs of HISTORY (100000 1000000) events, and of EVENTS with 1 to 1000 a customer
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	EVENTS=$(EVENTS) HISTORY="$(HISTORY)" BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'BenchmarkHistory$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-bench-scaling: ## time to the row while projectors join, stop and are killed; a backlog of BACKLOG (100000) events with one, two and four, and with 8 to 512 partitions
+bench-scaling: ## time to a row while projectors join, stop and are killed; BACKLOG (100000) events with one, two and four projectors, and 8 to 512 partitions
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	BACKLOG=$(BACKLOG) go test -run '^$$' -bench 'Benchmark(Scaling|Projectors)$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-bench-ingest: ## ingest beside handlers that insert into Postgres, one fsync a delivery, and nothing stored
+bench-ingest: ## ingest compared with inserts into Postgres, one fsync a delivery, and nothing stored
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -run '^$$' -bench 'BenchmarkIngest$$' -benchtime 1x -timeout 0 ./internal/endtoend
 
-bench-cluster: ## ingest with its own log, with one NATS server, and with three that sync before each answer; as root, on Linux
+bench-cluster: ## ingest with its own log, one NATS server, and three, all with a sync before each answer; as root, on Linux
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	internal/testenv/cluster/run.sh -test.run '^$$' -test.bench 'BenchmarkCluster$$' -test.benchtime 1x -test.timeout 0
 
@@ -128,7 +128,7 @@ bench-console: ## each page of the console on tables of CONSOLE_EVENTS (1000000)
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	EVENTS=$(CONSOLE_EVENTS) go test -run '^$$' -bench 'BenchmarkConsole$$' -benchtime 1x -timeout 0 ./internal/console
 
-# A number of executions: before Go 1.27 a duration ends, now and then, as a failure.
+# A number of executions: before Go 1.27 a duration sometimes ends as a failure.
 FUZZTIME ?= 200000x
 fuzz: ## every fuzz target, FUZZTIME (200000x) inputs each
 	@grep -rl '^func Fuzz' --include='*_test.go' internal | xargs -n1 dirname | sort -u | while read -r dir; do \
@@ -137,13 +137,13 @@ fuzz: ## every fuzz target, FUZZTIME (200000x) inputs each
 		done; \
 	done
 
-lint: ## gofumpt, go vet, staticcheck; tests wait with wait.Until
-	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until: it is generous"; exit 1; }
+lint: ## gofumpt, go vet, staticcheck; tests must wait with wait.Until
+	@! grep -rnE '(require|assert)\.Eventually' --include='*_test.go' cmd internal || { echo "wait with wait.Until"; exit 1; }
 	@unformatted="$$(go run $(GOFUMPT) -l .)"; test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go vet -tags powercut,stack,upgrade,cluster ./...
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags powercut,stack,upgrade,cluster ./internal/powercut ./internal/endtoend
 
-clean: ## remove what build made
+clean: ## remove bin/
 	rm -rf bin
