@@ -2,8 +2,8 @@
 //
 //	go run ./examples/read-segment data/archive/*/*.seg
 //
-// It uses no package of payfold: docs/archive.md is all that a reader needs. It finds damage by
-// decompressing only; ingest compares the checksums, too.
+// It uses no package of payfold: a reader needs only docs/archive.md. It finds damage only by
+// decompressing; ingest compares the checksums, too.
 package main
 
 import (
@@ -37,7 +37,7 @@ type message struct {
 }
 
 // printSegment prints every message of a segment. Header, heads of frames and footer are
-// skippable frames, which the decompressor leaves out.
+// skippable frames, which the decompressor skips.
 func printSegment(out io.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -73,10 +73,10 @@ var (
 	errRecord = errors.New("a record is invalid")
 )
 
-// maxRecord is more than a server accepts, so a damaged length takes no memory.
+// maxRecord is more than a server accepts. It limits the memory for a damaged length.
 const maxRecord = 65 << 20
 
-// nextRecord reads a record without its length; io.EOF if there is none.
+// nextRecord returns a record without its length; io.EOF if there is none.
 func nextRecord(from io.Reader) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(from, length[:]); err != nil {
@@ -118,7 +118,7 @@ func parse(record []byte) (message, error) {
 	return m, nil
 }
 
-// text reads a text that follows its length, a number of that many bytes.
+// text reads a text after its length, a number of lengthBytes bytes.
 func text(from []byte, lengthBytes int) (out string, rest []byte, ok bool) {
 	if len(from) < lengthBytes {
 		return "", nil, false

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// segment was written by ingest, which had received examples/first-event.json.
+// segment was written by ingest after it received examples/first-event.json.
 const segment = "testdata/00000000000000000001.seg"
 
 func TestASegmentOfFormat1IsReadWithoutPayfold(t *testing.T) {
