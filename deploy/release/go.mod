@@ -2,7 +2,7 @@
 // payfold does not depend on what writes packages.
 //
 // nfpm v2.47.0 is the newest whose writer of RPMs the Go proxy has (v2.48.0 needs go.digitalxero.dev/rpm). go mod tidy
-// would also fetch what nfpm's writers of other packages need. Where an import is new, GOFLAGS=-mod=mod go vet ./...
+// would also fetch what nfpm's writers of other packages need. For a new import, GOFLAGS=-mod=mod go vet ./...
 // adds what it needs.
 module github.com/payfold/payfold/deploy/release
 

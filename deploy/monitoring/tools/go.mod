@@ -2,7 +2,7 @@
 // payfold does not depend on Prometheus.
 //
 // Build with -tags remove_all_sd: promtool needs no service discovery, which is most of Prometheus. go mod tidy
-// would fetch all of it. Where an import is new, GOFLAGS="-mod=mod -tags=remove_all_sd" go vet ./... adds what it needs.
+// would fetch all of it. For a new import, GOFLAGS="-mod=mod -tags=remove_all_sd" go vet ./... adds what it needs.
 module github.com/payfold/payfold/deploy/monitoring/tools
 
 go 1.26.7
