@@ -10,8 +10,8 @@ import (
 // Path is where deliveries arrive, with or without a trailing slash.
 const Path = "/api/payments/provider/webhook"
 
-// answer is one possible answer to a delivery. Its name and reason are labels of the metrics, and
-// stand in docs/reference.md.
+// answer is one possible answer to a delivery. Its name and reason are labels of the metrics.
+// docs/reference.md lists them.
 type answer struct {
 	name   string
 	reason string // empty if the event is stored
@@ -28,7 +28,7 @@ var (
 		"the body must be JSON with a JSON content type and no content encoding",
 	}
 	encoded   = notJSON.because("content_encoding")
-	tooLarge  = answer{"too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint takes"}
+	tooLarge  = answer{"too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts"}
 	tooSlow   = answer{"too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
 	truncated = answer{"broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length"}
 	unsigned  = answer{
@@ -39,7 +39,7 @@ var (
 	malformed      = answer{"malformed", "syntax", http.StatusBadRequest, "Not an event", ""}
 	notConfirmed   = answer{"unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
 	lateConfirmed  = notConfirmed.because("log_timeout")
-	tooMany        = answer{"too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "it is not stored; send it again"}
+	tooMany        = answer{"too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "the event is not stored; send it again"}
 	tooManyBodies  = tooMany.because("bodies")
 	accepted       = answer{name: "accepted", status: http.StatusOK}
 	duplicate      = answer{name: "duplicate", status: http.StatusOK}
@@ -59,8 +59,8 @@ func (a answer) because(reason string) answer {
 // confirmed reports whether the event is stored.
 func (a answer) confirmed() bool { return a.status == http.StatusOK }
 
-// refusesEvent reports whether a delivery whose signature is valid was not stored and has to be
-// sent again.
+// refusesEvent reports whether a delivery with a valid signature was not stored, so that the
+// provider must send it again.
 func (a answer) refusesEvent() bool {
 	return a.status == http.StatusServiceUnavailable && a.reason != tooManyBodies.reason
 }
@@ -68,8 +68,8 @@ func (a answer) refusesEvent() bool {
 // retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
 
-// writeProblem writes the problem document, and has the connection closed, because the sender may be
-// a stranger.
+// writeProblem writes the problem document, and asks the server to close the connection, because the
+// sender may be a stranger.
 func writeProblem(w http.ResponseWriter, a answer) {
 	header := w.Header()
 	header.Set("Connection", "close")
@@ -99,7 +99,7 @@ func (a answer) problem() []byte {
 	return append(text, '\n')
 }
 
-// writeConfirmation writes {"status":…,"id":…}. The name needs no quoting.
+// writeConfirmation writes {"status":…,"id":…}. The answer's name needs no escapes.
 func writeConfirmation(w http.ResponseWriter, a answer, id string) {
 	w.Header()["Content-Type"] = jsonType
 	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// readBody reads at most MaxBodyBytes, whatever length the caller announces. After an error
-// answer the rest is not read (connection.Read).
+// readBody reads at most MaxBodyBytes, whatever length the sender announces. After an error
+// answer the rest of the body is not read (see connection.Read).
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reservation) ([]byte, answer, bool) {
 	if r.ContentLength > h.MaxBodyBytes {
 		return nil, tooLarge, true

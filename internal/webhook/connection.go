@@ -13,7 +13,7 @@ import (
 // while, and what arrives is discarded.
 const (
 	lingerTimeout = 2 * time.Second // after the sender's deadline
-	maxUnread     = 2 << 20
+	maxUnread     = 2 << 20         // bytes that are discarded
 )
 
 // connection is a connection that a Listener has accepted.
@@ -25,7 +25,7 @@ type connection struct {
 	lingering bool
 
 	trusted   atomic.Bool // a delivery was verified; changed under the listener's lock
-	closing   atomic.Bool // with the answer that is being written
+	closing   atomic.Bool // the answer that is being written is the last one
 	unwatched atomic.Bool // the Handler works on a request whose length is known
 }
 
@@ -59,8 +59,8 @@ func (c *connection) endRequest() {
 }
 
 // mayStayOpen records that a delivery was verified on this connection. It reports whether
-// the connection may stay open for the next delivery; a part of all connections is reserved
-// for new senders.
+// the connection may stay open for the next delivery. Some of the connections are reserved for
+// new senders.
 func (c *connection) mayStayOpen() bool {
 	if c == nil || c.trusted.Load() {
 		return true
@@ -84,11 +84,10 @@ func (c *connection) mayStayOpen() bool {
 // Read implements net.Conn. After an error answer it returns io.EOF; otherwise net/http would
 // go on reading for a while.
 //
-// When a body has ended net/http reads one more byte, to learn whether the sender has gone. A
-// delivery is stored all the same, so this read returns nothing at once. Otherwise each
-// delivery would pay for a wait that is ended before the next request: a system call, two
-// deadlines and the wake-ups of two goroutines. A body of known length is never read by one
-// byte, because net/http's buffer is larger.
+// When a body has ended, net/http reads one more byte, to learn whether the sender has gone. A
+// delivery is stored even then, so this read returns nothing at once. A wait would cost each
+// delivery a system call, two deadlines and the wake-ups of two goroutines. No read of a body of
+// known length asks for one byte only, because net/http's buffer is larger.
 func (c *connection) Read(p []byte) (int, error) {
 	switch {
 	case len(p) == 1 && c.unwatched.Load():
@@ -101,7 +100,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	return c.await(p)
 }
 
-// await reads. While it waits the connection can be evicted.
+// await reads from an unverified connection, which can be evicted while it waits.
 func (c *connection) await(p []byte) (int, error) {
 	l := c.listener
 	l.mu.Lock()
@@ -109,7 +108,7 @@ func (c *connection) await(p []byte) (int, error) {
 		l.mu.Unlock()
 		return 0, io.EOF
 	}
-	if c.index == 0 { // otherwise net/http already reads, and the server is closing
+	if c.index == 0 { // otherwise net/http is already reading, and the server is closing
 		l.waiting.add(c)
 		l.change.Signal()
 	}
@@ -118,7 +117,7 @@ func (c *connection) await(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.closed {
-		return 0, io.EOF // net/http would answer other errors
+		return 0, io.EOF // net/http would answer any other error
 	}
 	l.waiting.remove(c)
 	c.received(n, time.Now())
@@ -135,7 +134,7 @@ func (c *connection) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	if _, err := c.Conn.Write(asProblem(p)); err != nil {
-		return 0, err // an evicted connection looks like an unreadable request to net/http
+		return 0, err // not counted: net/http takes an evicted connection for an unreadable request
 	}
 	c.listener.unreadable.Inc()
 	return len(p), nil
@@ -149,7 +148,7 @@ func (c *connection) Close() error {
 	return c.end()
 }
 
-// CloseWrite is called by net/http before it waits for a while and closes the connection.
+// CloseWrite makes the connection linger. net/http calls it some time before Close.
 func (c *connection) CloseWrite() error {
 	l := c.listener
 	l.mu.Lock()
@@ -160,13 +159,14 @@ func (c *connection) CloseWrite() error {
 	c.lingering = true
 	c.unverify()
 	if now := time.Now(); c.deadline.Before(now) {
-		c.deadline = now // a verified connection had no deadline
+		c.deadline = now // on a verified connection, nothing has moved the deadline
 	}
 	go c.linger()
 	return nil
 }
 
-// linger tells the sender that no more bytes follow, and reads until the sender has closed.
+// linger tells the sender that no more bytes follow. It discards what arrives until the sender closes
+// the connection, or a limit is reached.
 func (c *connection) linger() {
 	defer func() { _ = c.end() }()
 	tcp, ok := c.Conn.(*net.TCPConn)

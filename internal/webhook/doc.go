@@ -8,7 +8,7 @@
 //
 // Before the signature is verified, a stranger looks like the provider. So Listener bounds
 // the connections, and bodyMemory bounds the memory for large bodies. If connections run short,
-// the slowest unverified one is closed, and never one on which a delivery was verified. If memory
-// runs short, the body of the slowest sender is given up, those of verified connections last.
-// Every error answer closes its connection.
+// the unverified connection with the slowest sender is evicted. A connection on which a delivery
+// was verified is never evicted. If memory runs short, the body of the slowest sender is evicted,
+// bodies on verified connections last. Every error answer closes its connection.
 package webhook

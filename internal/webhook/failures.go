@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// failureInterval is the time between two lines about events that could not be stored. While the
-// log is away every delivery fails.
+// failureInterval is the time between two warnings about events that could not be stored. While
+// the log does not answer, every delivery fails.
 const failureInterval = time.Minute
 
-// failures logs one failure at once, and of those that follow one in each failureInterval. At
-// level debug it logs all. Safe for concurrent use.
+// failures logs the first failure at once, and then at most one in each failureInterval. At
+// level debug it logs every failure. Safe for concurrent use.
 type failures struct {
 	mu       sync.Mutex
 	loggedAt time.Time
-	unlogged int // since then
+	unlogged int // failures without a warning since loggedAt
 }
 
 func (f *failures) log(ctx context.Context, logger *slog.Logger, eventID string, err error, now time.Time) {

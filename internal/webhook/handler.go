@@ -35,8 +35,8 @@ type Config struct {
 type Handler struct {
 	Config
 	log        appender
-	slots      chan struct{} // for those that are signed and being stored
-	bodyMemory *bodyMemory   // for what bodies take beyond firstRead
+	slots      chan struct{} // one for each signed delivery that is being stored
+	bodyMemory *bodyMemory   // for bodies that are larger than firstRead
 	metrics    *metrics
 	recent     recent
 	failures   failures
@@ -63,8 +63,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.recent.count(a.name, time.Now())
 }
 
-// AcceptedAt records that a delivery was answered 200 at that time, by an earlier process. A time
-// in the future, of a clock that was wrong, counts as now.
+// AcceptedAt records that an earlier process answered a delivery 200 at that time. A time in the
+// future, from a wrong clock, counts as now.
 func (h *Handler) AcceptedAt(at time.Time) {
 	if now := time.Now(); at.After(now) {
 		at = now
@@ -141,7 +141,7 @@ func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delive
 	return confirmed
 }
 
-// reservation returns the memory for a body beyond its first buffer, none of it taken yet. conn is
+// reservation returns an empty reservation, for a body that is larger than its first buffer. conn is
 // nil if no Listener accepted the connection.
 func (h *Handler) reservation(conn *connection) reservation {
 	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
@@ -151,7 +151,7 @@ func (h *Handler) reservation(conn *connection) reservation {
 	return large
 }
 
-// store appends the delivery. It continues if the caller closes the connection.
+// store appends the delivery. It continues if the sender closes the connection.
 func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) (isDuplicate bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Listener bounds the number of open connections. If a further one arrives, the unverified
-// connection with the slowest sender is evicted. So senders without a secret cannot keep the
-// provider out. A connection on which a delivery was verified is never evicted.
+// Listener bounds the number of open connections. If one more arrives, the unverified connection
+// with the slowest sender is evicted. So senders without a secret cannot keep the provider out. A
+// connection on which a delivery was verified is never evicted.
 type Listener struct {
 	net.Listener
 	max         int
@@ -24,7 +24,7 @@ type Listener struct {
 	closed   bool
 	open     int
 	verified int
-	waiting  queue[*connection] // unverified connections whose sender's bytes are awaited
+	waiting  queue[*connection] // unverified connections that wait for bytes of their senders
 }
 
 // Listen bounds the connections of a listener. Only a server from NewServer may use it.
@@ -33,7 +33,7 @@ func Listen(listener net.Listener, maxConnections int, registerer prometheus.Reg
 	l := &Listener{
 		Listener: listener, max: maxConnections, maxVerified: maxConnections - (maxConnections+3)/4,
 		evicted: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_webhook_evicted_connections_total", Help: "Connections closed without an answer to make room for others.",
+			Name: "payfold_webhook_evicted_connections_total", Help: "Unverified connections closed to make room for others.",
 		}),
 		unreadable: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_unreadable_requests_total", Help: "Requests refused because they are not well-formed HTTP.",
@@ -70,9 +70,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// admit counts one more connection, and evicts another one if there are too many. If none
-// waits for its sender, admit waits until one does or closes, which is soon. It
-// returns false after Close.
+// admit counts one more connection, and evicts another if there are too many. If no connection
+// waits for its sender, admit waits until one does or closes. This is soon. admit returns false
+// after Close.
 func (l *Listener) admit() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// bodyBytes bounds the memory of all large bodies whose signature is not verified yet.
+// bodyBytes bounds the memory of all large bodies that are not answered yet.
 const bodyBytes = 64 << 20
 
 var errNoMemory = errors.New("too many large bodies at once")
@@ -61,7 +61,7 @@ func (s *reservation) take(n int64) bool {
 	return true
 }
 
-// evict must be called with the lock. The buffer is freed when its reader has noticed.
+// evict must be called with the lock. The buffer itself is freed when its reader gets the error.
 func (s *reservation) evict() {
 	s.memory.free += s.taken
 	s.taken, s.evicted = 0, true
@@ -96,7 +96,7 @@ func (s *reservation) readUntil(deadline time.Time) {
 }
 
 func (s *reservation) release() {
-	if s.taken == 0 { // it changes only during a read
+	if s.taken == 0 { // other goroutines change it only during a read
 		return
 	}
 	s.memory.mu.Lock()

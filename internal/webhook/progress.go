@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A sender that is slower than this is not waited for. A body of 512 KiB may take 13 s.
+// The handler does not wait for slower senders. A body of 512 KiB may take 13 s.
 const (
-	defaultStallTimeout = 5 * time.Second // a lost packet is sent again within three
+	defaultStallTimeout = 5 * time.Second // a lost packet is sent again within three seconds
 	minRate             = 64 << 10        // bytes a second, once the timeout is used up
 )
 
-// progress says until when to wait for a sender's bytes. Every byte moves the deadline, but
-// never further than timeout from now. So sending much at once and then nothing does not
-// help a sender.
+// progress has the deadline for a sender's next bytes. Every byte moves the deadline, but never
+// further than timeout from now. So a sender gains nothing by sending much at once and then
+// nothing.
 type progress struct {
 	timeout  time.Duration
 	deadline time.Time
@@ -42,7 +42,7 @@ func (p *progress) state() *progress { return p }
 
 type sender interface{ state() *progress }
 
-// queue holds the senders whose bytes are waited for, the slowest one first. Its owner's
+// queue holds the senders for whose bytes a reader waits, the slowest sender first. Its owner's
 // lock guards it.
 type queue[T sender] struct{ heap senders[T] }
 

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// recentMinutes is how many minutes are remembered: what an operator looks back at. Metrics tell
-// of more.
+// recentMinutes is how many minutes are kept, for an operator who looks at a problem now. Metrics
+// have the history.
 const recentMinutes = 15
 
-// Minute counts the answers of one minute by their names, which are those of
+// Minute counts the answers of one minute by name. The names are the values of the label answer of
 // payfold_webhook_deliveries_total.
 type Minute struct {
 	Begin   time.Time         `json:"minute"`
@@ -21,7 +21,7 @@ type Minute struct {
 // recent counts the answers of the last minutes. Safe for concurrent use.
 type recent struct {
 	mu      sync.Mutex
-	minutes [recentMinutes]Minute // a ring; a slot may have an older minute
+	minutes [recentMinutes]Minute // a ring; a slot may still have an older minute
 }
 
 func (r *recent) count(answer string, at time.Time) {

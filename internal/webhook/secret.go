@@ -41,8 +41,8 @@ func (Secret) String() string { return redacted }
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Sign returns the lower-case hex HMAC-SHA256 of the body: what the provider
-// sends as provider-signature.
+// Sign returns the lower-case hex HMAC-SHA256 of the body, as the provider sends it in the header
+// provider-signature.
 func (s Secret) Sign(body []byte) string {
 	sum := s.mac(body)
 	return hex.EncodeToString(sum[:])

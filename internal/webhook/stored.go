@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// stored measures whether events of the provider are stored. Times of deliveries are those at
+// stored measures whether events of the provider are stored. Deliveries are ordered by the time at
 // which they began, because their answers may come in another order.
 type stored struct {
 	lastAccepted, refusingSince *prometheus.Desc
@@ -16,7 +16,7 @@ type stored struct {
 	accepted  time.Time // of the newest 200; zero if unknown
 	confirmed time.Time // the newest delivery that was stored
 	refused   time.Time // the newest signed delivery that was answered 503
-	since     time.Time // the oldest of those after confirmed; zero if there is none
+	since     time.Time // the oldest known of the refused deliveries after confirmed; zero if there is none
 }
 
 func newStored() *stored {
@@ -24,7 +24,7 @@ func newStored() *stored {
 		lastAccepted: prometheus.NewDesc("payfold_webhook_last_accepted_timestamp_seconds",
 			"When a delivery was last answered 200, also by an earlier process; no value if it is not known.", nil, nil),
 		refusingSince: prometheus.NewDesc("payfold_webhook_refusing_since_timestamp_seconds",
-			"Since when this process has answered every signed delivery 503; 0 if the newest one was stored. The provider gives up some time after it.", nil, nil),
+			"Since when this process has answered every signed delivery 503; 0 if it stored the newest one. The provider gives up after some time.", nil, nil),
 	}
 }
 

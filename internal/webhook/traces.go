@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
-// deliverySpan is the span of one signed delivery, nil without traces. An unsigned one has
-// none: its sender must neither make us export spans nor choose which are recorded.
+// deliverySpan is the span of one signed delivery; nil without traces. An unsigned delivery has no
+// span: a stranger must neither cause exports nor choose which spans are recorded.
 type deliverySpan struct {
 	tracer *traces.Tracer
 	ctx    context.Context // has the span
@@ -52,9 +52,9 @@ func (s *deliverySpan) end(a answer) {
 	s.span.End()
 }
 
-// startAppend starts the span of the append. If that is sampled, the message in the log names it,
-// and so readers of the log continue the trace. If it is not, the message keeps what the sender
-// said, unless that is to sample.
+// startAppend starts the span of the append. If the span is sampled, the message in the log names
+// it, and readers of the log continue the trace. Otherwise the message keeps the sender's trace
+// headers, unless they ask for sampling.
 func (s *deliverySpan) startAppend(d *events.Delivery) *appendSpan {
 	if s == nil {
 		return nil
