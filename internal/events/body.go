@@ -2,7 +2,7 @@ package events
 
 // This file lists the parts of a body that the rules read, and their keys. Everything else is
 // skipped, because a provider adds fields and event types without notice. Each part clears
-// itself before it reads, so that of a repeated key only the last value counts.
+// itself before it reads, so only the last value of a repeated key counts.
 
 type object struct {
 	ref
@@ -193,7 +193,7 @@ func (n *nested) read(d *decoder) {
 // bill has the amounts of an order or a transaction.
 type bill struct{ Amount, Due, Discount scalar }
 
-// read reads one field; false if the key is not one of a bill.
+// read reads one field; it returns false if a bill has no such key.
 func (b *bill) read(d *decoder) bool {
 	switch string(d.key) {
 	case "amount":

@@ -13,18 +13,18 @@ import (
 // value or skip must read it. If the body is not JSON, the decoder sets failed and stops, and
 // every loop over next or element ends.
 //
-// JSON is what RFC 8259 says, with repeated keys, of which the last value counts, and lone
-// surrogates, which make only their own field invalid. Parse has checked before that all bytes
-// are UTF-8, and that nothing nests too deeply for a recursion.
+// It accepts JSON as RFC 8259 defines it, also with repeated keys and lone surrogates. The last
+// value of a repeated key counts. A lone surrogate makes only its own field invalid. Parse has
+// already checked that all bytes are UTF-8, and that nothing nests too deeply for recursion.
 type decoder struct {
 	body   []byte
-	at     int    // what is before it is read
+	at     int    // the next byte
 	first  bool   // nothing of the innermost object or array is read yet
 	key    []byte // of the current value, unescaped
 	failed bool
 }
 
-// open passes the bracket if the current value begins with it; false if it does not.
+// open reads the bracket if the current value begins with it; it returns false if it does not.
 func (d *decoder) open(bracket byte) bool {
 	if d.failed || d.peek() != bracket {
 		return false
@@ -34,7 +34,7 @@ func (d *decoder) open(bracket byte) bool {
 	return true
 }
 
-// next goes on to the next field of the object that was opened; false at its end.
+// next moves to the next field of the open object; it returns false at the object's end.
 func (d *decoder) next() bool {
 	if !d.more('}') {
 		return false
@@ -46,7 +46,7 @@ func (d *decoder) next() bool {
 	return !d.failed
 }
 
-// name passes the name of a field and its colon. It returns the name without its quotes.
+// name reads the name of a field and its colon. It returns the name without its quotes.
 func (d *decoder) name() (name []byte, escaped bool) {
 	if d.peek() != '"' {
 		d.failed = true
@@ -60,11 +60,11 @@ func (d *decoder) name() (name []byte, escaped bool) {
 	return name, escaped
 }
 
-// element goes on to the next element of the array that was opened; false at its end.
+// element moves to the next element of the open array; it returns false at the array's end.
 func (d *decoder) element() bool { return d.more(']') }
 
-// more reports whether a field or an element comes before the closing bracket. If none does, it
-// passes the bracket, and otherwise the comma.
+// more reports whether a field or an element comes before the closing bracket. If so, it reads the
+// comma before it, and otherwise the bracket.
 func (d *decoder) more(closing byte) bool {
 	if d.failed {
 		return false
@@ -85,7 +85,7 @@ func (d *decoder) more(closing byte) bool {
 	return first
 }
 
-// value passes the current value and returns its part of the body; nil if it is not JSON.
+// value reads the current value and returns its part of the body; nil if it is not JSON.
 func (d *decoder) value() []byte {
 	d.peek()
 	begin := d.at
@@ -95,7 +95,7 @@ func (d *decoder) value() []byte {
 	return d.body[begin:d.at]
 }
 
-// skip passes the current value.
+// skip reads the current value and discards it.
 func (d *decoder) skip() {
 	if d.failed {
 		return
@@ -146,7 +146,7 @@ func (d *decoder) number() {
 	}
 }
 
-// pass passes one byte if it comes next.
+// pass reads the byte c if it comes next, and reports whether it did.
 func (d *decoder) pass(c byte) bool {
 	if d.at == len(d.body) || d.body[d.at] != c {
 		return false
@@ -155,7 +155,7 @@ func (d *decoder) pass(c byte) bool {
 	return true
 }
 
-// digits passes digits; false if there are none.
+// digits reads digits; it returns false if there are none.
 func (d *decoder) digits() bool {
 	begin := d.at
 	for d.at < len(d.body) && d.body[d.at]-'0' <= 9 {
@@ -164,7 +164,7 @@ func (d *decoder) digits() bool {
 	return d.at > begin
 }
 
-// text passes a string. It returns what is between its quotes, and whether an escape is in it.
+// text reads a string. It returns what is between its quotes, and whether that contains an escape.
 func (d *decoder) text() (inside []byte, escaped bool) {
 	begin := d.at + 1
 	for at := begin; ; escaped = true {
@@ -174,7 +174,7 @@ func (d *decoder) text() (inside []byte, escaped bool) {
 			return d.body[begin:at], escaped
 		}
 		size := escapeSize(d.body[at:])
-		if size == 0 { // a control character, the end of the body, or an escape that is none
+		if size == 0 { // a control character, the end of the body, or an invalid escape
 			d.failed = true
 			return nil, false
 		}
@@ -182,8 +182,8 @@ func (d *decoder) text() (inside []byte, escaped bool) {
 	}
 }
 
-// plainEnd returns where the next quote, backslash or control character is, at the latest the end of
-// the body.
+// plainEnd returns the position of the next quote, backslash or control character, or the end of
+// the body if there is none.
 func plainEnd(body []byte, at int) int {
 	for ; at+8 <= len(body); at += 8 {
 		if found := specials(binary.LittleEndian.Uint64(body[at:])); found != 0 {
@@ -202,13 +202,13 @@ const (
 )
 
 // specials sets the high bit of the first of eight bytes that is a quote, a backslash or a control
-// character, and no bit before it. What it sets after it means nothing.
+// character, and no bit before it. Bits after it have no meaning.
 func specials(eight uint64) uint64 {
 	quote, backslash := eight^'"'*eachByte, eight^'\\'*eachByte
 	return ((eight - ' '*eachByte) | (quote - eachByte) | (backslash - eachByte)) & ^eight & highBits
 }
 
-// escapeSize returns how long the escape is with which a text begins; 0 if there is none.
+// escapeSize returns the length of the escape at the start of a text; 0 if there is none.
 func escapeSize(text []byte) int {
 	switch {
 	case len(text) < 2 || text[0] != '\\':
@@ -230,7 +230,7 @@ func isHex(digits []byte) bool {
 	return true
 }
 
-// peek passes white space and returns the next byte; 0 at the end of the body.
+// peek skips white space and returns the next byte; 0 at the end of the body.
 func (d *decoder) peek() byte {
 	if d.at < len(d.body) && d.body[d.at] > ' ' { // as nearly always
 		return d.body[d.at]
@@ -265,8 +265,7 @@ func unquote(raw []byte) (text []byte, broken bool) {
 	return unescape(inside)
 }
 
-// unescape returns the text that is between the quotes of a string, and whether it contains a
-// lone surrogate.
+// unescape is unquote for the text between the quotes. It always copies the text.
 func unescape(inside []byte) (text []byte, broken bool) {
 	quoted := append(append([]byte{'"'}, inside...), '"')
 	text, err := jsontext.AppendUnquote(nil, quoted)

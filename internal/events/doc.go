@@ -7,6 +7,6 @@
 // the log. Both are pure and safe for concurrent use. Decode never fails: a flag on the Event
 // says what it could not use, so one bad body cannot block the events after it.
 //
-// Keys are matched in exact case. If a key occurs twice, the last one counts. Only the
-// envelope's id, eventType and object must occur once; Parse refuses them twice.
+// Keys are matched in exact case. If a key occurs twice, the last one counts. But the envelope's
+// id, eventType and object must occur exactly once; otherwise Parse returns an error.
 package events

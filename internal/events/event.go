@@ -17,10 +17,10 @@ type Event struct {
 
 	// Unreadable: the message contains no event. InvalidText: a field that the rules read
 	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
-	// bytes); that field is empty here. InvalidPayment: such a field is one that a reversal
-	// needs, namely a name of its payment or its status. Product is empty without a flag if no
-	// table can store it, because the rules can do without it; GitHubUser is then a name that
-	// GitHub cannot have.
+	// bytes); that field is empty here. InvalidPayment: a reversal needs that field, which is a
+	// name of the payment or the status. If no table can store Product or GitHubUser, no flag
+	// is set: the rules can do without Product, which is empty then, and GitHubUser becomes a
+	// name that GitHub cannot have.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool
@@ -38,14 +38,14 @@ type Event struct {
 	Credits             Number
 	Units               Number
 	Amount              Number // in the minor unit of Currency
-	AmountOfTransaction bool   // Amount comes from the transaction, which has priority over an order's
+	AmountOfTransaction bool   // Amount comes from the transaction; it has priority over an order's amount
 	Currency            string
 	PeriodStart         time.Time
 	PeriodEnd           time.Time
 	CanceledAt          time.Time
 
 	// Fields of a reversal, in the minor unit of the payment's currency.
-	RefundedTotal Number // all that was taken back of the payment so far
+	RefundedTotal Number // all that reversals have taken back of the payment so far
 	RefundAmount  Number // what this reversal takes back
 	PaidAmount    Number // what was paid, including taxes
 
@@ -66,7 +66,7 @@ type Message struct {
 }
 
 // Digest returns a hash of the id and the body. A message with another id or body has another
-// digest, so it shows whether two logs have the same message at a sequence.
+// digest. So digests show whether two logs have the same message at a sequence.
 func (m Message) Digest() []byte {
 	hash := sha256.New()
 	hash.Write([]byte(m.ID))

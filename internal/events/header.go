@@ -31,7 +31,7 @@ func (a *Attributes) Field(name string) *string {
 	return nil
 }
 
-// NewAttributes reads headers that are sorted by name. Of several with one name the first
+// NewAttributes reads headers that are sorted by name. If several have the same name, the first
 // counts.
 func NewAttributes(headers []Header) (a Attributes) {
 	for i, h := range headers {

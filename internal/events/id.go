@@ -25,8 +25,8 @@ func CleanID(id string) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// PossibleIDs returns the ids under which the tables may have an event that a person names.
-// A name of the form "sha256:<hex>" can be a clean id already; both forms are returned then.
+// PossibleIDs returns the ids under which the tables may have an event, from an id that a person
+// typed. An id of the form "sha256:<hex>" may be clean already, so both forms are returned.
 func PossibleIDs(id string) []string {
 	if digest, hashed := strings.CutPrefix(id, hashPrefix); hashed && len(digest) == 2*sha256.Size && strings.Trim(digest, "0123456789abcdef") == "" {
 		return []string{id, CleanID(id)}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// A log that is restored from an archive can lack its newest messages. Their sequences must not be
-// given to others, because tables that were folded from the lost log have them. So a mark stands at
-// each: an event of a type of its own, which the rules ignore, and which nobody has signed.
+// A log that is restored from an archive can lack its newest messages. Other messages must not get
+// their sequences, because tables that were folded from the lost log have these sequences. So each
+// of them gets a mark: an unsigned event of its own type, which the rules ignore.
 
 // LostType is the event type of a mark.
 const LostType = "payfold.lost"

@@ -16,9 +16,8 @@ const MaxDepth = 100
 // MaxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
 // non-empty strings without lone surrogates, and object an object. The error is a *SyntaxError.
 //
-// Ingest needs only the id, the type and the partition key. It calls Parse too, so that it
-// accepts exactly what a projector can read, by one function. The partition key is of the
-// customer, the user, the subscription or the payment, which are looked for in the same places.
+// Ingest needs only the id, the type and the partition key. It calls the same function as a
+// projector, so that it accepts exactly what a projector can read.
 func Parse(body []byte) (Event, error) {
 	if !utf8.Valid(body) {
 		return Event{}, &SyntaxError{"the body is not valid UTF-8"}

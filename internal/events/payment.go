@@ -18,8 +18,8 @@ func (e *envelope) payment(meta *metadata) (transaction, order *scalar) {
 	return transaction, order
 }
 
-// isAboutState reports whether the event is about the state of a subscription. Such an event
-// often names no payment; then it refers to none.
+// isAboutState reports whether the event is about the state of a subscription. If such an event
+// names no payment, it refers to none, whatever its metadata says.
 func (e *envelope) isAboutState() bool {
 	return e.objectIsSubscription() && string(e.eventType.text) != "subscription.paid"
 }

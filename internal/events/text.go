@@ -52,8 +52,8 @@ func (t *texts) copy(text []byte) string {
 // noGitHubUser stands for a name that no table can store. GitHub cannot have it, either.
 const noGitHubUser = "(no name)"
 
-// githubUser returns the GitHub user whom the first place that has one names. A buyer writes it, and what he has paid for
-// counts whatever it is. So a name that does not fit is noGitHubUser, and does not make the event invalid.
+// githubUser returns the GitHub user from the first place that names one. The buyer writes this name, and a wrong name
+// must not cost him what he has paid for. So a name that does not fit becomes noGitHubUser, and the event stays valid.
 func (t *texts) githubUser(places ...*scalar) string {
 	value := *first(places...)
 	if value.text = loginOf(value.text); !value.fits() {
@@ -62,8 +62,8 @@ func (t *texts) githubUser(places ...*scalar) string {
 	return t.copy(value.text)
 }
 
-// loginOf removes a leading @, or takes the login from the address of a profile page. Escapes stay as they are: no
-// login needs one, and what one stands for may be nothing that a table can store.
+// loginOf removes a leading @, or takes the login from the address of a profile page. It does not decode percent
+// escapes: no login needs one, and a decoded byte may be one that no table can store.
 func loginOf(name []byte) []byte {
 	name = bytes.TrimPrefix(bytes.TrimSpace(name), []byte("@"))
 	_, path, isAddress := bytes.Cut(name, []byte("github.com/"))

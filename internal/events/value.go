@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// scalar is a string or a number of the body. Other values count as absent. But kind tells a
-// boolean, array or object from null, because such a value makes a number invalid.
+// scalar is a string or a number of the body. Other values count as absent. But kind distinguishes
+// a boolean, array or object from null, because such a value makes a number invalid.
 type scalar struct {
 	text   []byte // a part of the body itself if the string has no escapes
 	kind   byte   // '"' for a string, '0' for a number, 'x' for other values; 0 if absent
@@ -47,7 +47,7 @@ type Number struct {
 	Bad     bool // present, but not a whole number of 64 bits, or above maxExactFloat and not in plain digits
 }
 
-// Pointer returns the value, or nil if it is absent. Of a bad number the value is 0.
+// Pointer returns the value, or nil if it is absent. The value of a bad number is 0.
 func (n Number) Pointer() *int64 {
 	if !n.Present {
 		return nil
@@ -55,7 +55,7 @@ func (n Number) Pointer() *int64 {
 	return &n.Value
 }
 
-// maxExactFloat: up to this number a float64 stores every whole number exactly.
+// maxExactFloat is the number up to which a float64 stores every whole number exactly.
 const maxExactFloat = 1 << 53
 
 // number reads a JSON number or a numeric string. 200, "200", 200.0 and 2e2 are
@@ -104,10 +104,10 @@ func (s *scalar) moment() time.Time {
 	return t
 }
 
-// ref is a place where a provider writes either an id or the whole object.
+// ref is a field in which a provider writes either an object's id or the whole object.
 type ref struct {
 	asID  scalar
-	whole bool // it is the object; its fields follow
+	whole bool // the field is the whole object
 }
 
 // open reads the id, or opens the object.
