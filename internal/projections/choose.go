@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// chooseSubscription sets the row of a user. A live subscription goes before an ended one, then
-// one that the provider names, then the one that started last, then the last in the log.
+// chooseSubscription sets the subscription that the portal shows to a user. It prefers a live one,
+// then one that the provider names, then the one that started last, then the last in the log.
 func (s *State) chooseSubscription(user string) {
 	var best *SubscriptionState
 	for _, id := range s.ofUser[user] {
@@ -20,7 +20,7 @@ func (s *State) chooseSubscription(user string) {
 	}
 	now := s.Current.find(user)
 	if best == nil {
-		if now != nil && now.Status != statusUnknown { // the one that was shown is of another kind or user now
+		if now != nil && now.Status != statusUnknown { // the subscription that was shown has another kind or user now
 			s.Current.change(user).Status = statusUnknown
 		}
 		return
@@ -40,7 +40,7 @@ func (s *State) chooseSubscription(user string) {
 	}
 }
 
-// chooseLicenses sets the licences of these users, some of whom may be empty or the same.
+// chooseLicenses sets the licences of these users. A user may be empty, or listed twice.
 func (s *State) chooseLicenses(at time.Time, users ...string) {
 	for i, user := range users {
 		if user != "" && !slices.Contains(users[:i], user) {
@@ -65,9 +65,9 @@ func (s *State) chooseLicense(user string, at time.Time) {
 	}
 }
 
-// bestLicense returns the licence of the pro payment that comes first; an empty one if there is
-// no such payment. While the payment of the loaded licence is not here, that licence stands for
-// all payments that are not here: none of them comes before it, and none of them changes.
+// bestLicense returns the licence of the pro payment that comes first; an empty licence if there is
+// no such payment. If the payment of a loaded active licence is not loaded, that licence stands for
+// all payments that are not loaded: none of them comes before it, and none of them changes.
 func (s *State) bestLicense(user string) ProLicense {
 	var best ProLicense
 	if loaded, active := s.activeLicenses.Get(user); active {

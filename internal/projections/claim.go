@@ -9,9 +9,9 @@ import (
 
 // claim is the rule of checkout.completed and subscription.paid. It merges what the event says
 // of its payment into what is known of that payment (see Payment.merge). The event that makes
-// the payment complete claims it for its user, and grants what was bought. An event after that
-// is a duplicate payment. An event that cannot be used yet is rejected and claims nothing, but
-// what it says is kept.
+// the payment complete claims it for its user, and grants what was bought. A later event is a
+// duplicate payment. An event that cannot be used yet is rejected and claims nothing, but what it
+// says is kept.
 func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	offer := r.offer(f)
 	said, unusable := r.statement(f, offer)
@@ -46,7 +46,7 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	return Applied, nil
 }
 
-// offer returns the catalogue's offer of the event's product; nil if there is none.
+// offer returns the catalogue's offer for the event's product; nil if there is none.
 func (r Rules) offer(f *facts) *catalogue.Offer {
 	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	if p := &f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
@@ -55,8 +55,8 @@ func (r Rules) offer(f *facts) *catalogue.Offer {
 	return offer
 }
 
-// keepNames records that the two names in a rejected or ignored event are of one payment. The provider says so, and it
-// holds whatever else the event says.
+// keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and this is
+// true whatever else the event says.
 func (r Rules) keepNames(s *State, f *facts) {
 	if f.Transaction != "" && f.Order != "" {
 		named := s.named(f)
@@ -82,7 +82,7 @@ func (s *State) add(f *facts, said *Payment) Payment {
 // claimCheck is what claim finds out before it rejects or claims.
 type claimCheck struct {
 	offer    *catalogue.Offer
-	unusable Reason // why the event can never be used; empty if it can
+	unusable Reason // why the event can never be used; empty if there is no such reason
 	conflict bool   // see conflicts
 	tooMuch  bool   // the balance would overflow
 }
@@ -178,7 +178,7 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		rank = soldByTransaction
 	}
 	switch {
-	case offer != nil && f.ProductKey == f.Product: // ranks higher, because a buyer can write the metadata
+	case offer != nil && f.ProductKey == f.Product: // the provider's product ranks higher, because a buyer can write the metadata
 		rank += offeredByProvider
 	case offer != nil:
 		rank += offeredByMetadata
@@ -192,8 +192,8 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 	return said, ""
 }
 
-// conflicts reports whether the event's payment is claimed for another user or as another kind. It stays with the
-// user whom it has granted something, also while it is not complete any more.
+// conflicts reports whether the event's payment is claimed for another user or as another kind. A payment that has
+// granted credits stays with their user, even if it is no longer complete.
 func (s *State) conflicts(f *facts) bool {
 	p := &f.payment
 	claimed := p.UserID != ""

@@ -40,25 +40,25 @@ const maxBalance = 1 << 62
 // The entries, besides those of reversals (see Reversal.Cause).
 const (
 	entryGrant = "grant"
-	// A correction takes back what was granted too much (below zero), or gives back what was
-	// reversed too much (above zero).
+	// A correction takes back credits that were granted in excess (its delta is below zero), or
+	// gives back credits that were reversed in excess (above zero).
 	entryCorrection = "correction"
 )
 
 // Ledger has the loaded lines of the payments that a fold can touch, and the lines it adds.
 type Ledger struct {
-	lines  []ledgerEntry    // loaded and new ones
-	newest map[string]int   // by payment: the last of its lines, counted from 1
-	last   map[string]int64 // by event: the number of its last line
+	lines  []ledgerEntry    // loaded and new lines
+	newest map[string]int   // payment → index of its last line in lines, plus 1
+	last   map[string]int64 // event → number of its last line
 	added  []LedgerLine
 }
 
 type ledgerEntry struct {
 	LedgerLine
-	before int // the line before it of the same payment, counted from 1
+	before int // index of the payment's previous line, plus 1; 0 if there is none
 }
 
-// Load adds a line of the database, which must not be here yet.
+// Load adds a line of the database. The line must not be loaded yet.
 func (l *Ledger) Load(line *LedgerLine) { l.put(line) }
 
 // Inserted lists the new lines.
@@ -133,7 +133,7 @@ func (l *Ledger) sums(p *Payment) (granted, reversed int64) {
 	return granted, reversed
 }
 
-// remainder is a grant line with what is left of it and what is reversed of it.
+// remainder is a grant line, with the credits that are left of it and those that are reversed.
 type remainder struct {
 	LedgerLine
 	left, reversed int64
@@ -172,8 +172,8 @@ type ledgerEvent struct {
 	seq        int64
 }
 
-// share returns the credits of one of n lines. Credits that do not divide evenly, because they
-// came later under another offer, give the first lines one more.
+// share returns the credits of one of n lines. If the credits do not divide evenly, because they
+// came later under another offer, each of the first lines gets one more.
 func share(credits, line, n int64) int64 {
 	if line < credits%n {
 		return credits/n + 1

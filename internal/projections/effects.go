@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// effect is which rule applies to an event.
+// effect says which rule applies to an event.
 type effect string
 
 const (
-	claims      effect = "claim"     // it says that a payment arrived; see claim
-	setsStatus  effect = "lifecycle" // it is about the status of a subscription; see lifecycle
-	refunds     effect = "refund"    // it takes a payment back; see reverse. Its lines in the ledger have this entry
-	chargesBack effect = "chargeback"
+	claims      effect = "claim"      // it says that a payment arrived; see claim
+	setsStatus  effect = "lifecycle"  // it is about the status of a subscription; see lifecycle
+	refunds     effect = "refund"     // it takes a payment back; see reverse. Its ledger lines have this entry
+	chargesBack effect = "chargeback" // likewise
 )
 
 // effects has the types of the events that have an effect. All others are ignored. A new event type is one line
@@ -33,11 +33,10 @@ var effects = map[string]effect{
 	"dispute.created":               chargesBack,
 }
 
-// TypesWithEffect lists the types of the events that can touch any row except their own record. It must not be
-// changed.
+// TypesWithEffect lists the types of events that can touch other rows than their own record. It must not be changed.
 var TypesWithEffect = slices.Sorted(maps.Keys(effects))
 
-// HasEffect reports whether events of this type can touch any row except their own record.
+// HasEffect reports whether events of this type can touch other rows than their own record.
 func HasEffect(eventType string) bool { return effects[eventType] != "" }
 
 // IsClaim reports whether events of this type say that a payment arrived.

@@ -1,8 +1,8 @@
 package projections
 
-// extras lists the projections that live tables do not have. A rebuild folds those that it is
-// asked for. A new one is one line here, a file with its row and its rule, a table in State, and
-// its declaration in internal/tables.
+// extras lists the projections that live tables do not have. A rebuild folds only those that its
+// user asks for. A new extra projection needs a line here, a file with its row and its rule, a
+// table in State, and a declaration in internal/tables.
 var extras = map[string]func(*State, *facts, Outcome){
 	"revenue_daily": countRevenue,
 }

@@ -26,8 +26,8 @@ func (f *facts) isOfSubscription() bool {
 }
 
 // StartsSubscription reports whether the event is a checkout that starts a subscription and
-// names no transaction. The subscription.paid that follows names it. So the checkout claims
-// nothing. What was bought is kept with the subscription, for all of its payments.
+// names no transaction. The subscription.paid that follows names the transaction. So the checkout
+// claims nothing. What was bought is kept with the subscription, for all of its payments.
 func StartsSubscription(e *events.Event) bool {
 	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
 }

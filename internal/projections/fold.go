@@ -2,13 +2,14 @@
 //
 //	State × Event ──Fold──▶ State + Outcome
 //
-// There is no clock, no database and no logger here. The same events in the same order give
+// The package uses no clock, no database and no logger. The same events in the same order give
 // the same rows, byte for byte, in any batches. Live projection and rebuild run the same code.
 //
 // From the bottom up: the files that are named after tables have the rows, and what follows
-// from a row alone (payment.go first). state.go has all rows, and finds them. write_ledger.go
-// writes the ledger, and choose.go what the portal shows. recompute.go and set_subscription.go
-// call each other: a payment can change its subscription, and a subscription its payments.
+// from a row alone (read payment.go first). state.go holds and finds all rows. write_ledger.go
+// writes the ledger. choose.go chooses what the portal shows. recompute.go and
+// set_subscription.go call each other: a payment can change its subscription, and a subscription
+// its payments.
 // claim.go, lifecycle.go and reverse.go are the rules of the event types. fold.go applies them.
 //
 // A State must hold every row that the events folded into it can touch (see State). Each
@@ -25,9 +26,8 @@ import (
 
 // Fold applies one event to the state. It is deterministic and total: if it cannot use an
 // event, it records why, and keeps at most what the event says of its payment. If the state
-// has seen the event id, the event is recorded as a duplicate and does nothing else. A
-// quarantined event, whose rows the database has refused before, is rejected; only its id,
-// sequence and times are recorded.
+// has seen the event id, Fold only records a duplicate. A quarantined event is one whose rows the
+// database has refused before. It is rejected; only its id, sequence and times are recorded.
 func (r Rules) Fold(s *State, e events.Event) {
 	if s.Events.Has(e.ID) {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
@@ -54,7 +54,7 @@ func (r Rules) apply(s *State, f *facts) (Outcome, error) {
 	if f.effect == "" {
 		return Ignored, nil
 	}
-	if f.effect.reverses() { // only the payment that it names matters
+	if f.effect.reverses() { // a reversal needs only the names of its payment
 		if f.InvalidPayment {
 			return Rejected, rejection(InvalidText)
 		}

@@ -6,8 +6,8 @@ import (
 )
 
 // lifecycle is the rule of the events about the status of a subscription. They name an old
-// payment or none. So they claim nothing themselves. But an event that brings the user lets the
-// payments be claimed that waited for the user.
+// payment or none. So they claim nothing themselves. But if an event brings the user, the
+// payments that waited for this user are claimed.
 func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	if !isKind(f.kind) {
 		return Rejected, rejection(UnknownKind)
@@ -45,8 +45,8 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	return outcome, nil
 }
 
-// bind records the subscription of the event's payment, and the payment's names. So the event shares a row with
-// every other event of the payment, of which it may need the user.
+// bind records the subscription of the event's payment, and the payment's names. So all events of the payment share
+// one row. One of them may bring the user that this event needs.
 func (r Rules) bind(s *State, f *facts) {
 	if f.PaymentID() == "" {
 		return
@@ -58,8 +58,8 @@ func (r Rules) bind(s *State, f *facts) {
 	r.link(s, f, &p)
 }
 
-// statusOf returns the status of a subscription; empty if the event gives none. It is the event's type; only an update
-// has a field for it, whose text may be any. An update that says "unknown" gives none.
+// statusOf returns the status that the event gives the subscription; empty if it gives none. The event's type says the
+// status. Only an update says it in a field, which may have any text. An update to "unknown" gives no status.
 func statusOf(f *facts) string {
 	switch {
 	case f.Type != "subscription.update":

@@ -8,7 +8,7 @@ const (
 	Applied          Outcome = "applied"
 	DuplicatePayment Outcome = "duplicate_payment" // its payment was already claimed
 	Stale            Outcome = "stale"             // a newer event, or a cancellation, had decided the status of its subscription
-	Ignored          Outcome = "ignored"           // it changes nothing that a user has: by its type, kind or status
+	Ignored          Outcome = "ignored"           // its type, kind or status changes nothing that a user has
 	Rejected         Outcome = "rejected"          // see the Reason
 )
 
@@ -30,7 +30,7 @@ const (
 	Internal         Reason = "internal"
 )
 
-// Reasons are all of them.
+// Reasons lists all reasons.
 var Reasons = []Reason{
 	InvalidText, WrongMode, UnknownKind, MissingUser, MissingPaymentID, UnknownProduct, KindMismatch,
 	MissingCredits, OutOfRange, PaymentConflict, Internal,

@@ -11,7 +11,7 @@ import (
 // and the user for whom it is claimed. It has up to two names, a transaction and an order.
 // A payment without a user is unclaimed. The event that makes it complete claims it.
 type Payment struct {
-	ProviderPaymentID string    `db:"provider_payment_id,key"` // its transaction, or its order, in the first event that named it
+	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, or else the order, from the first event that named the payment
 	OrderID           string    `db:"order_id"`
 	SubscriptionID    string    `db:"subscription_id"`
 	UserID            string    `db:"user_id"`
@@ -25,24 +25,24 @@ type Payment struct {
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 
-	TransactionID string `db:"transaction_id"` // empty while only its order is known
-	FirstOfOrder  bool   `db:"first_of_order"` // if an event names only the order, it means this payment
+	TransactionID string `db:"transaction_id"` // empty while only the order is known
+	FirstOfOrder  bool   `db:"first_of_order"` // an event that names only the order means this payment
 
 	ReversedAt time.Time `db:"reversed_at"` // the time of the reversal after which nothing was left
 
 	GitHubUsername string    `db:"github_username"` // the user whom a licence invites
 	GitHubNamedAt  time.Time `db:"github_named_at"` // the provider's time of the event that brought the name
 
-	Buyer       string    `db:"buyer"`        // the user, while it is not claimed
+	Buyer       string    `db:"buyer"`        // the user, while the payment is unclaimed
 	MergedInto  string    `db:"merged_into"`  // if set, this row is only another name of that payment
 	MergedID    string    `db:"merged_id"`    // the row that is another name of this payment
 	FirstAt     time.Time `db:"first_at"`     // the earliest provider's time of its claims; zero if there is none
-	LastAt      time.Time `db:"last_at"`      // the latest; zero after the subscription that it names was updated
-	PeriodStart time.Time `db:"period_start"` // with PeriodEnd: zero when LastAt is
+	LastAt      time.Time `db:"last_at"`      // the latest; zero after the payment has updated the subscription that it names
+	PeriodStart time.Time `db:"period_start"` // like PeriodEnd, zero if LastAt is zero
 	PeriodEnd   time.Time `db:"period_end"`
 	GrantLines  int64     `db:"grant_lines"`  // number of ledger lines of the credits, one a month
 	ValidMonths int64     `db:"valid_months"` // until the credits expire; 0: never
-	Ranks       int64     `db:"ranks"`        // which source each value has; see amountRank
+	Ranks       int64     `db:"ranks"`        // the rank of each value's source; see amountRank
 
 	OtherUserID string `db:"other_user_id"` // the other user, if two rows of two users became this payment
 }
@@ -59,7 +59,7 @@ const (
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
 
-	// The rank of the credits is one of the first three. If a catalogue has the product, one of
+	// The rank of the credits is one of the next three. If a catalogue has the product, one of
 	// the last two is added.
 	soldWithSubscription int64 = 1 // a checkout that started the subscription
 	soldByOrder          int64 = 2 // an event that names only the order
@@ -71,19 +71,19 @@ const (
 	productUnsold int64 = 1
 
 	kindImplied          int64 = 1 // the event belongs to a subscription
-	kindNotSold          int64 = 2 // the metadata says it, but the catalogue does not have the product
+	kindNotSold          int64 = 2 // the metadata says the kind, but the catalogue does not have the product
 	kindWithSubscription int64 = 3 // a checkout that started the subscription
-	kindSaid             int64 = 4 // the payment's own event or the catalogue says it
+	kindSaid             int64 = 4 // the payment's own event or the catalogue says the kind
 )
 
 func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
 
 func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of }
 
-// merge adds what another row, an event or a subscription says of the same payment. The value of higher rank is kept,
-// of equal ranks a fixed order of the values decides. So amount, credits, product, times and GitHub user do not depend
-// on the order of merges. Of two users, two subscriptions and two kinds of one rank the first stays, of two periods that
-// are said at one time the last.
+// merge adds what another row, an event or a subscription says of the same payment. The value of higher rank wins;
+// between equal ranks, a fixed order of the values decides. So amount, credits, product, times and GitHub user do not
+// depend on the order of merges. The first user and the first subscription stay, and the first of two kinds with equal
+// rank. The last of two periods with the same time wins.
 func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)
@@ -129,8 +129,8 @@ func (p *Payment) mergeAmount(q *Payment) {
 	p.Currency = cmp.Or(p.Currency, q.Currency)
 }
 
-// sellsMore compares what was sold: first by rank, then by amount. Without a catalogue, some
-// credits go before none at any rank. With a catalogue, an offer without credits means none.
+// sellsMore compares what was sold: first by rank, then by amount. Without a catalogue, any credits
+// win over none, whatever their ranks. With a catalogue, an offer without credits grants none.
 func (p *Payment) sellsMore(than *Payment) bool {
 	rank, others := p.rank(creditsRank), than.rank(creditsRank)
 	if rank == 0 {
@@ -151,8 +151,8 @@ func (p *Payment) creditsOrZero() int64 {
 	return *p.Credits
 }
 
-// nameGitHubUser keeps the name with the earliest provider's time; at the same time, the
-// smallest. So the result does not depend on the order of the events.
+// nameGitHubUser keeps the name with the earliest provider's time; of two names with the same
+// time, the smaller. So the result does not depend on the order of the events.
 func (p *Payment) nameGitHubUser(name string, at time.Time) {
 	if name == "" || p.GitHubUsername != "" && cmp.Or(at.Compare(p.GitHubNamedAt), cmp.Compare(name, p.GitHubUsername)) >= 0 {
 		return

@@ -18,8 +18,8 @@ func (s *State) findPayment(f *facts) {
 }
 
 // mergeRows returns the payment of two rows that are one payment. If the rows have two users or
-// two kinds, only one of them decides, and the other adds only its name, like a second claim.
-// What the other one granted is taken back.
+// two kinds, only one row decides. The other row adds only its name, like a second claim, and what
+// it granted is taken back.
 func mergeRows(byTransaction, byOrder *Payment) Payment {
 	one := *byTransaction
 	switch {
@@ -58,8 +58,8 @@ func (p *Payment) decidesBefore(other *Payment) bool {
 	return p.FirstAt.Before(other.FirstAt)
 }
 
-// paymentNamed returns the payment that has this name in the index, or else the payment whose
-// key it is; nil if there is none (see Table.find). Keys are unique among transactions and orders together.
+// paymentNamed returns the payment that has this name in the index, or else the payment with this
+// key; nil if there is none (see Table.find). No id is both a transaction and an order.
 func (s *State) paymentNamed(name string, index map[string]string) *Payment {
 	if name == "" {
 		return nil

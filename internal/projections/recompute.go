@@ -21,7 +21,7 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(p):
 		p.UserID, p.Buyer = p.Buyer, ""
 		f.claimed = true
-	case p.UserID != "" && !p.complete(): // it has another kind now, of which something is still unknown
+	case p.UserID != "" && !p.complete(): // it has another kind now, for which something is still unknown
 		p.UserID, p.Buyer = "", p.UserID
 	case p.UserID != "":
 		p.Buyer = ""
@@ -30,7 +30,7 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // the subscription takes these over below
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
-	mergedUser := "" // of the row that is only a name of this payment from now on
+	mergedUser := "" // the user of the row that from now on is only a name of this payment
 	if own && p.MergedID == f.same.ProviderPaymentID {
 		mergedUser = f.same.licensed()
 		s.keepNameOnly(f)
@@ -63,8 +63,9 @@ func (p *Payment) inherit(s *State) {
 }
 
 // updateSubscription applies the payment to the subscription that it pays. A payment that is not
-// complete yet gives only its user and kind. If it has neither, the subscription has a row all the same: a checkout
-// that completes the payment at the same moment, in another transaction, would not find the payment otherwise.
+// complete yet gives only its user, kind and start. If it has neither user nor kind, the subscription
+// still gets a row. Otherwise a checkout that completes the payment at the same moment, in another
+// database transaction, would not find the payment.
 func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	key := p.subscription()
 	if key == "" && p.SubscriptionID != "" && !p.FirstAt.IsZero() {
@@ -90,7 +91,7 @@ func (r Rules) updateSubscription(s *State, f *facts, before, p *Payment) {
 	})
 }
 
-// ownerAndStart is a change of a subscription that says nothing else.
+// ownerAndStart returns a change that gives a subscription only its user, kind and start.
 func (p *Payment) ownerAndStart() *change {
 	return &change{at: p.FirstAt, startedAt: p.FirstAt, user: p.user(), kind: p.statedKind(), ownerOnly: true}
 }
@@ -107,12 +108,12 @@ func (s *State) releaseImplicit(before *Payment, now string) {
 	}
 	state := s.Subscriptions.change(key)
 	if state.Holders--; state.merged() {
-		state.Status = statusMerged // it keeps its user, so that it is found when it is needed again
+		state.Status = statusMerged // the subscription keeps its user, so that it is found when it is needed again
 	}
 	s.chooseSubscription(before.UserID)
 }
 
-// keepNameOnly turns f.same, the other row of the event's payment, into a name of it.
+// keepNameOnly turns f.same, the other row of the event's payment, into a mere name of this payment.
 func (s *State) keepNameOnly(f *facts) {
 	row := f.same
 	if row.ProviderPaymentID == "" {

@@ -19,7 +19,7 @@ type RevenueDay struct {
 	Refunded       int64     `db:"refunded"`
 	Net            int64     `db:"net"`
 	RejectedEvents int64     `db:"rejected_events"` // rejected events that say that a payment arrived
-	Rejected       int64     `db:"rejected"`        // the money they name; Gross can have it, too
+	Rejected       int64     `db:"rejected"`        // the money that these events name; Gross may include it, too
 }
 
 type revenueKey struct {
@@ -29,7 +29,7 @@ type revenueKey struct {
 
 type revenueDays = Table[revenueKey, RevenueDay]
 
-// countRevenue adds how the event changed the payments, and the money of a rejected event.
+// countRevenue adds the event's changes of payments, and the money of a rejected claim.
 func countRevenue(s *State, f *facts, outcome Outcome) {
 	days := &s.Revenue
 	for before, after := range s.changedPayments {
@@ -59,10 +59,10 @@ func addPaid(days *revenueDays, p Payment, sign int64) {
 	})
 }
 
-// addTakenBack adds what the reversals of a payment took back if sign is 1, and subtracts it if sign is -1. It counts
-// under the payment's currency and kind, as far as they are known.
+// addTakenBack adds what the reversals of a payment took back if sign is 1, and subtracts it if sign is -1. The money
+// counts under the payment's currency and kind, as far as they are known.
 func addTakenBack(days *revenueDays, p Payment, reversals []Reversal, sign int64) {
-	if p.MergedInto != "" { // they are of that payment
+	if p.MergedInto != "" { // the reversals count for that payment
 		return
 	}
 	for i, amount := range TakenBack(reversals, p) {
@@ -79,7 +79,7 @@ func addRevenue(days *revenueDays, at time.Time, currency, kind string, add func
 	key := revenueKey{at.Truncate(24 * time.Hour), cmp.Or(currency, "unknown"), kind}
 	row, known := days.Get(key)
 	if !known {
-		key.currency, key.kind = strings.Clone(key.currency), strings.Clone(key.kind) // the texts that they are parts of are long, and these stay
+		key.currency, key.kind = strings.Clone(key.currency), strings.Clone(key.kind) // otherwise the row keeps the event's whole text buffer in memory
 		row.Day, row.Currency, row.Kind = key.day, key.currency, key.kind
 	}
 	add(&row)

@@ -13,7 +13,7 @@ type Reversal struct {
 	EventID           string    `db:"event_id,key"`
 	ProviderPaymentID string    `db:"provider_payment_id"`
 	OrderID           string    `db:"order_id"`
-	Cause             string    `db:"cause"` // refund, chargeback; its lines in the ledger have it as their entry
+	Cause             string    `db:"cause"` // refund or chargeback; it is the entry of its ledger lines
 	Status            string    `db:"status"`
 	Amount            *int64    `db:"amount"` // nil: everything
 	Paid              *int64    `db:"paid"`   // the whole of which Amount is a part; nil: the payment's amount
@@ -23,14 +23,14 @@ type Reversal struct {
 	Cumulative bool `db:"cumulative"` // Amount is the total of all reversals so far
 }
 
-// counts reports whether the money was really taken back, and not only asked for or refused.
+// counts reports whether the money was really taken back, and not only requested or refused.
 func (r *Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
 
 // taken is what some reversals of one payment take back together: the largest cumulative
 // amount, and the sum of the amounts of the others.
 type taken struct {
 	largest, sum int64
-	paid         *int64 // the largest that a reversal gives, otherwise the payment's amount; nil: none or unknown
+	paid         *int64 // the largest Paid of a reversal, otherwise the payment's amount; nil: none or unknown
 	whole        bool   // a reversal without an amount takes everything back
 }
 
@@ -60,13 +60,13 @@ func (t *taken) add(r Reversal) {
 	}
 }
 
-// TakenBack returns how much each of a payment's reversals has raised its RefundedAmount, in the
-// order of the log. Only reversals that count may be given. The sum is RefundedAmount.
+// TakenBack returns by how much each of a payment's reversals has raised its RefundedAmount. The
+// reversals must be in the order of the log, and each must count. The sum is RefundedAmount.
 func TakenBack(reversals []Reversal, p Payment) []int64 {
 	out, before := make([]int64, len(reversals)), int64(0)
 	soFar, paid := takenBy(nil, &p), int64(0)
 	for i, r := range reversals {
-		if r.Paid != nil && *r.Paid > paid { // what a reversal gives goes before the payment's amount
+		if r.Paid != nil && *r.Paid > paid { // a reversal's Paid has priority over the payment's amount
 			soFar.paid, paid = r.Paid, *r.Paid
 		}
 		soFar.add(r)

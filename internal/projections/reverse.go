@@ -1,8 +1,8 @@
 package projections
 
 // reverse is the rule of refund.created and dispute.created. They need only a name of the
-// payment, which knows the user and the kind. What the payment granted is taken back now, or
-// when it is claimed.
+// payment, because the payment knows the user and the kind. What the payment granted is taken back
+// now; if the payment is unclaimed, it is taken back when the payment is claimed.
 func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
 	if f.PaymentID() == "" {
 		return Rejected, rejection(MissingPaymentID)

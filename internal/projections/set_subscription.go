@@ -16,16 +16,16 @@ type change struct {
 	paymentID              string
 	periodStart, periodEnd time.Time
 	canceledAt             time.Time
-	sold                   *Payment // what a checkout that starts it says of its payments; see sell
+	sold                   *Payment // what a checkout that starts the subscription says of its payments; see sell
 	holders                int64    // is added to Holders
-	ownerOnly              bool     // it says nothing of status, product, payment or period
+	ownerOnly              bool     // the change says nothing of status, product, payment or period
 }
 
 // setSubscription applies a change to a subscription, claims the payments that waited for its
 // user, and chooses the user's current subscription again. A change that is older than the
 // state only fills empty fields; it is Stale. A cancellation is final and applies in any order;
-// of several, the earliest counts. Only an implicit subscription is revived, by its next
-// payment.
+// of several, the earliest counts. Only an implicit subscription can become active again, with its
+// next payment.
 func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcome {
 	state := s.Subscriptions.change(key)
 	formerUser, known := state.UserID, state.SubscriptionID != "" && !state.merged()
@@ -55,7 +55,7 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 	state.Holders += c.holders
 	user := state.UserID
 	move(s.ofUser, key, formerUser, user)
-	if found { // a payment may add a subscription, so state is not valid any more
+	if found { // a payment may add a subscription; then state is no longer valid
 		waiting := s.paymentsIn(key, func(p *Payment) bool { return p.UserID == "" })
 		for i := range waiting {
 			r.recompute(s, f, &waiting[i])

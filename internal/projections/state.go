@@ -7,7 +7,7 @@ import (
 
 // State has the rows of all tables that the events to be folded can touch:
 //
-//   - events: those with an id of these events
+//   - events: those with the id of an event to be folded
 //   - payments: those with a name that the events have, and the payments that these are merged
 //     with; the unclaimed payments of every subscription that is touched; all payments of a
 //     subscription that an event starts
@@ -81,7 +81,7 @@ func (s *State) Reset() {
 	s.activeLicenses.clear()
 }
 
-// LoadPayment adds a payment of the database. A payment that is already here stays.
+// LoadPayment adds a payment of the database. If it is already here, nothing changes.
 func (s *State) LoadPayment(p *Payment) {
 	if s.Payments.Load(p.ProviderPaymentID, p) {
 		s.indexPayment(p, "", "")
@@ -111,14 +111,14 @@ func (s *State) indexPayment(p *Payment, formerlyLicensed, formerSubscription st
 	move(s.paymentsOf, p.ProviderPaymentID, formerSubscription, p.SubscriptionID)
 }
 
-// LoadSubscription adds a subscription of the database. One that is already here stays.
+// LoadSubscription adds a subscription of the database. If it is already here, nothing changes.
 func (s *State) LoadSubscription(row *SubscriptionState) {
 	if s.Subscriptions.Load(row.SubscriptionID, row) {
 		move(s.ofUser, row.SubscriptionID, "", row.UserID)
 	}
 }
 
-// LoadReversal adds a reversal of the database. One that is already here stays.
+// LoadReversal adds a reversal of the database. If it is already here, nothing changes.
 func (s *State) LoadReversal(row *Reversal) {
 	if s.Reversals.Load(row.EventID, row) {
 		s.indexReversal(row)
@@ -131,7 +131,7 @@ func (s *State) indexReversal(row *Reversal) {
 	}
 }
 
-// LoadLicense adds a licence of the database. One that is already here stays.
+// LoadLicense adds a licence of the database. If it is already here, nothing changes.
 func (s *State) LoadLicense(row *ProLicense) {
 	if s.Licenses.Load(row.UserID, row) && row.active() {
 		s.activeLicenses.Load(row.UserID, row)

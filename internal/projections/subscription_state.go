@@ -19,7 +19,8 @@ type SubscriptionState struct {
 	EventID            string    `db:"event_id"`
 	StreamSeq          int64     `db:"stream_seq"`
 
-	// Kind is what its events say. Only subscriptions are shown to their users.
+	// Kind is the kind that its events say. It is shown to its user only if that is empty or
+	// KindSubscription.
 	Kind string `db:"kind"`
 
 	// Sold… is what a checkout that started the subscription says of its payments.
@@ -42,11 +43,12 @@ const (
 	statusCanceled = "canceled"
 	// statusUnknown: no event has given a status yet (see statusOf). The subscription is not live.
 	statusUnknown = "unknown"
-	// statusMerged is shown for what merged reports. A provider may say it of any subscription.
+	// statusMerged is the status of a subscription for which merged reports true. A provider may give
+	// any subscription this status, too.
 	statusMerged = "merged"
 )
 
-// merged reports whether all payments of an implicit subscription belong to another one now. It is not shown then.
+// merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
 func (s *SubscriptionState) merged() bool { return s.implicit() && s.Holders <= 0 }
 
 // shownKind merges two kinds. If one event says that it is a subscription, it is one.
@@ -70,7 +72,7 @@ func (s *SubscriptionState) sell(what *Payment) {
 	} else {
 		said.setRank(kindRank, 0)
 	}
-	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is not about one payment
+	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is about all payments
 		said.setRank(of, max(0, said.rank(of)-(soldByOrder-soldWithSubscription)))
 	}
 	if said.rank(productRank) == 0 {

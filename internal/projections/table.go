@@ -13,7 +13,8 @@ type row[R any] struct {
 	loaded, listed bool
 }
 
-// Load adds a row of the database, and reports whether it did. A row that is already here stays.
+// Load adds a row of the database, and reports whether it did. If the row is already here, nothing
+// changes.
 func (t *Table[K, R]) Load(key K, value *R) bool {
 	if _, here := t.places[key]; here {
 		return false
@@ -32,8 +33,8 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 	return none, false
 }
 
-// find is Get without a copy. It returns nil if there is no row. Nobody may change what it returns, and
-// it is valid until a row is added.
+// find is Get without a copy; nil if there is no row. The result must not be changed. It is valid until a row
+// is added.
 func (t *Table[K, R]) find(key K) *R {
 	if at, here := t.places[key]; here {
 		return &t.rows[at].value
@@ -102,7 +103,7 @@ func (t *Table[K, R]) add(key K) *row[R] {
 	return &t.rows[at]
 }
 
-// clear removes all rows and keeps their memory for the next.
+// clear removes all rows and keeps their memory for the next rows.
 func (t *Table[K, R]) clear() {
 	clear(t.places)
 	clear(t.rows)

@@ -1,10 +1,9 @@
 package projections
 
 // writeLedger writes the ledger lines that are missing, and stores in the payment what its
-// reversals take back. What the ledger must say is a function of the payment and its reversals
-// only. Grants are written under the event by, corrections under the event now, and each
-// reversal under its own event, in the order of the log. If no line is missing, writeLedger
-// writes none.
+// reversals take back. The credits that the ledger must show depend only on the payment and its
+// reversals. Grants are written under the event by, corrections under the event now, and each
+// reversal under its own event, in the order of the log.
 func (s *State) writeLedger(p *Payment, by, now ledgerEvent) {
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
@@ -35,8 +34,8 @@ func (s *State) writeLedger(p *Payment, by, now ledgerEvent) {
 	}
 }
 
-// undoFormerGrants takes back everything that was granted to another user or under another
-// kind, before more was known of the payment.
+// undoFormerGrants takes back all credits that were granted to another user or under another kind,
+// before more was known of the payment.
 func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
 	if !s.Ledger.has(p) {
 		return
@@ -55,7 +54,7 @@ func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
 	}
 }
 
-// grant writes the ledger lines of credits that a payment grants. Those of a credit pack are
+// grant writes the ledger lines of credits that a payment grants. The credits of a credit pack are
 // also added to the user's balance.
 func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
 	lines := min(max(p.GrantLines, 1), credits)
