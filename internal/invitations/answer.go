@@ -29,13 +29,13 @@ func (k kind) String() string { return [...]string{"unclear", "permanent", "limi
 type problem struct {
 	kind    kind
 	message string    // from GitHub or the network; never a secret
-	until   time.Time // do not retry before; zero where GitHub names no time
+	until   time.Time // do not retry before this time; zero if GitHub names none
 }
 
 func (p *problem) Error() string { return p.message }
 
-// problemOf classifies by status and headers. The error types of go-github do not
-// suffice: none is for 429, and one recognizes secondary limits only by a link.
+// problemOf classifies a failed request by status and headers. The error types of go-github
+// do not suffice: there is none for 429, and AbuseRateLimitError depends on a link.
 func problemOf(response *github.Response, err error, now time.Time) *problem {
 	var token *ghinstallation.HTTPError
 	if errors.As(err, &token) && token.Response != nil {
@@ -60,8 +60,8 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 	}
 }
 
-// tokenProblem is for a request that was never sent, because GitHub gave no installation
-// token to the App. Every refusal concerns the credentials.
+// tokenProblem classifies a request that was never sent, because GitHub gave no installation
+// token to the App. Every refusal means that the credentials are wrong.
 func tokenProblem(response *http.Response, now time.Time) *problem {
 	defer response.Body.Close()
 	message := fmt.Sprintf("%d for the App's installation token", response.StatusCode)
@@ -90,7 +90,7 @@ func isLimit(header http.Header, err error) bool {
 // limits are for an hour or a day.
 const maxRetryAfter = 24 * time.Hour
 
-// retryTime is when GitHub allows the next request; zero where it names no time.
+// retryTime is when GitHub allows the next request; zero if it names no time.
 func retryTime(header http.Header, now time.Time) time.Time {
 	until := parseRetryAfter(header, now)
 	if latest := now.Add(maxRetryAfter); until.After(latest) {
@@ -99,8 +99,7 @@ func retryTime(header http.Header, now time.Time) time.Time {
 	return until
 }
 
-// parseRetryAfter prefers Retry-After. The time of the reset counts only where no requests
-// remain.
+// parseRetryAfter prefers Retry-After. X-RateLimit-Reset counts only if no requests remain.
 func parseRetryAfter(header http.Header, now time.Time) time.Time {
 	if seconds, err := strconv.ParseInt(header.Get("Retry-After"), 10, 32); err == nil && seconds >= 0 {
 		return now.Add(time.Duration(seconds) * time.Second)

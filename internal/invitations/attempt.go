@@ -16,11 +16,11 @@ type Attempt struct {
 	Invitation
 	ID          int64     `db:"attempt_id"`
 	Purpose     string    `db:"purpose"`
-	NotOurs     bool      `db:"not_ours"`      // of the recorded invitation: somebody else made it, or it has ended
+	NotOurs     bool      `db:"not_ours"`      // somebody else made the recorded invitation, or it has ended
 	Unknown     bool      `db:"unknown"`       // an earlier attempt may have invited the user
 	MaySince    time.Time `db:"may_since"`     // the earliest time at which payfold may have invited the user without a record
-	InvitedByUs bool      `db:"invited_by_us"` // for this purchase or another one, and that has not ended
-	Sent        []int64   `db:"sent"`          // invitations of payfold's that may be open, to any GitHub user
+	InvitedByUs bool      `db:"invited_by_us"` // payfold has invited the user, for this purchase or another, and that has not ended
+	Sent        []int64   `db:"sent"`          // payfold's invitations that may be open, to any GitHub user
 	Shared      bool      `db:"shared"`        // another kept purchase names the same GitHub user, or has the same invitation
 }
 
@@ -30,7 +30,7 @@ const (
 	AttemptWithdraw = "withdraw"
 )
 
-// Outcomes of an attempt. Sent and unknown ones count for the quota.
+// Outcomes of an attempt. OutcomeSent and OutcomeUnknown count for the quota.
 const (
 	OutcomeSent    = "sent"     // GitHub has made an invitation
 	OutcomeNotSent = "not_sent" // GitHub has made none
@@ -43,9 +43,9 @@ var endAttempts string
 //go:embed reserve_attempt.sql
 var reserveAttempt string
 
-// reserve starts the next attempt. It returns nil where nothing is due, where the quota is
-// used up, and during a pause. Attempts without an answer that are older than expiry end:
-// with an unknown outcome where GitHub may have been asked.
+// reserve starts the next attempt. It returns nil if nothing is due, if the quota is used up,
+// and during a pause. It ends attempts without an answer that are older than expiry. Their
+// outcome is unknown if GitHub may have been asked.
 func (r records) reserve(ctx context.Context, repository string, now time.Time, perDay int, expiry time.Duration) (reserved *Attempt, err error) {
 	err = r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		var paused bool
@@ -72,8 +72,8 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 	return reserved, nil
 }
 
-// asking records that GitHub is about to be asked to change something. An attempt that ends before
-// it has invited nobody. The error is errAttemptExpired where the attempt has ended; then GitHub must not be asked.
+// asking records that GitHub is about to be asked to change something. An attempt that ends before this call
+// has invited nobody. The error is errAttemptExpired if the attempt has ended; then GitHub must not be asked.
 func (r records) asking(ctx context.Context, attempt *Attempt) error {
 	marked, err := r.tables.Pool().Exec(ctx, "update payfold.invitation_attempt set unasked = false where attempt_id = $1 and outcome is null", attempt.ID)
 	if err != nil {
@@ -89,19 +89,19 @@ func (r records) asking(ctx context.Context, attempt *Attempt) error {
 type Answer struct {
 	Outcome string
 	Message string
-	// Ended: nothing is left of what earlier attempts sent to the GitHub user. Those of unknown outcome get this outcome.
-	// Empty: something may be left.
+	// Ended is set if nothing is left of what earlier attempts sent to the GitHub user. Those of unknown outcome then
+	// get this outcome. If something may be left, it is empty.
 	Ended   string
 	Next    Invitation // the new state
 	NotOurs *bool      // somebody else made the invitation; nil: as before
 }
 
-// errAttemptExpired: the attempt expired before its answer, or before GitHub was asked. The next
-// attempt asks GitHub what was done.
+// errAttemptExpired means that the attempt expired before its answer, or before GitHub was asked.
+// The next attempt asks GitHub what was done.
 var errAttemptExpired = errors.New("the attempt expired")
 
-// record ends an attempt and writes the invitation's next state. Of an answer that comes too late
-// it only records that GitHub may have invited; the error is errAttemptExpired.
+// record ends an attempt and writes the invitation's next state. If the answer comes too late, it
+// only records that GitHub may have invited, and returns errAttemptExpired.
 func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
 	late := false
 	err := r.serialized(ctx, attempt.Repository, func(tx pgx.Tx) error {
@@ -139,8 +139,8 @@ func recordNext(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 	return nil
 }
 
-// recordLate records that an attempt that had expired may have invited after all. Where the invitation was
-// withdrawn meanwhile, it is withdrawn again, because nothing else would look.
+// recordLate records that an expired attempt may have invited after all. If the invitation was withdrawn
+// meanwhile, it must be withdrawn again, because no other attempt would look at it.
 func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
 	if answer.Outcome == OutcomeNotSent {
 		return nil
@@ -158,11 +158,12 @@ func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 	return nil
 }
 
-// endEarlier records that nothing is left of what earlier attempts sent to the GitHub user: what the user has from now on
-// is not from it. An invitation that still waits for its user is the present one, or its own attempt finds that it ended.
-// Where this attempt took back what was sent (outcome sent), other purchases for the GitHub user have no access any more.
-// They are pending again, because one of them may be kept after all. Where this attempt neither
-// invited nor took anything back, GitHub may still act on a request whose answer was lost lately.
+// endEarlier records that nothing is left of what earlier attempts sent to the GitHub user. So later access of the user
+// does not come from them. It leaves out invitations that still wait for the user: such an invitation is the present one,
+// or its own attempt finds that it has ended. If this attempt took back what was sent (Ended is OutcomeSent), other
+// purchases for the GitHub user have lost their access. They become pending again, because one of them may be kept.
+// If this attempt neither invited nor took anything back, it leaves out attempts whose answer was lost lately: GitHub
+// may still act on their requests.
 func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
 	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4

@@ -16,7 +16,7 @@ import (
 // [redacted].
 //
 // A function holds the secret, because fmt prints all fields of a pointer to a struct
-// where a verb does not fit.
+// if a verb does not fit.
 type Credentials struct{ reveal func() secret }
 
 type secret struct {
@@ -83,7 +83,7 @@ func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	return ghinstallation.NewFromAppsTransport(apps, secret.installation)
 }
 
-// A page of a hundred invitations has some kilobytes for each.
+// A page has at most a hundred invitations, of some kilobytes each.
 const maxAnswerBytes = 4 << 20
 
 // bounded reads at most maxAnswerBytes of an answer.

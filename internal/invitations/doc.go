@@ -12,16 +12,16 @@
 //
 //	reserve  an attempt, for one GitHub user at a time, within the day's quota
 //	look     whether that user has access already or an invitation is pending
-//	ask      GitHub to invite, only where neither is the case; before that, mark the attempt
+//	ask      GitHub to invite, only if neither is the case; before that, mark the attempt
 //	record   the answer, unless the attempt has expired
 //
 // A marked attempt without a recorded answer may have invited. It counts for the quota, and
 // the look of the next attempt finds out.
 //
-// What somebody else gave is not taken. An invitation that is older than the purchases which
-// may have sent it is somebody else's; when it ends, payfold invites. Access counts as given
-// by payfold only where a record says that payfold invited, or may have, and not where a later
-// look found that this had ended.
+// payfold does not take back what somebody else gave. An invitation that is older than the
+// purchases which may have sent it is somebody else's; when it ends, payfold invites. Access
+// counts as given by payfold only if a record says that payfold invited, or may have invited,
+// and no later look found that this had ended.
 //
 //	                   201, or found pending
 //	         ┌────────────────────────────────────▶ invited ──▶ collaborator

@@ -43,28 +43,28 @@ type invitation struct {
 	id        int64
 	createdAt time.Time
 	expired   bool
-	user      string // the name under which GitHub lists it; empty where it was made just now
+	user      string // the name under which GitHub lists it; empty if it was made just now
 }
 
 // expiresAfter is how long GitHub keeps an invitation open.
 const expiresAfter = 7 * 24 * time.Hour
 
-// Look returns the user's access, and the recorded invitation (nil: none) also where GitHub lists it under another name:
-// its user may have renamed the account. A permanent problem means that these credentials cannot see the repository.
+// Look returns the user's access. It finds the recorded invitation (nil: none) even if GitHub lists it under another name,
+// because its user may have renamed the account. A permanent problem means that these credentials cannot see the repository.
 func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access, error) {
 	client := g.client()
-	pending, err := g.pending(ctx, client, user, recorded) // comes first: who accepts it meanwhile has access in the next answer
+	pending, err := g.pending(ctx, client, user, recorded) // comes first: a user who accepts meanwhile has access in the next answer
 	if err != nil {
 		return access{}, err
 	}
-	if pending != nil { // the old name of a renamed account may be another user's
+	if pending != nil { // the old name of a renamed account may belong to another user
 		user = pending.user
 	}
 	collaborator, response, err := client.Repositories.IsCollaborator(ctx, g.owner, g.name, user)
 	if err != nil {
 		return access{}, problemOf(response, err, g.now())
 	}
-	if collaborator && response.StatusCode != http.StatusNoContent { // a page of a proxy
+	if collaborator && response.StatusCode != http.StatusNoContent { // a proxy has answered
 		return access{}, &problem{kind: unclear, message: messageOf(response.StatusCode, nil)}
 	}
 	if collaborator {
@@ -83,8 +83,8 @@ type listedInvitation struct {
 const maxReads = 5
 
 // pending finds the user's invitation or the recorded one. It prefers an open one to an expired one, then the recorded one.
-// When an invitation ends, the ones behind it may move to a page that was read already. So where it finds none on several
-// pages, it reads until two reads agree.
+// When an invitation ends, those after it may move to a page that was read already. So if the list has several pages and
+// no open invitation is found, pending reads until two reads agree.
 func (g *GitHub) pending(ctx context.Context, client *github.Client, user string, recorded *int64) (*invitation, error) {
 	var before []int64
 	for range maxReads {
@@ -140,8 +140,8 @@ func (g *GitHub) choose(list []listedInvitation, user string, recorded *int64) (
 	return found, ids
 }
 
-// Invite asks GitHub to invite the user. It returns nil where the user has access already.
-// After an unclear problem GitHub may have invited.
+// Invite asks GitHub to invite the user. It returns nil if the user has access already. After
+// an unclear problem GitHub may have invited.
 func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
 	made, response, err := g.client().Repositories.AddCollaborator(ctx, g.owner, g.name, user,
 		&github.RepositoryAddCollaboratorOptions{Permission: g.permission})
@@ -156,13 +156,13 @@ func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
 	return nil, problemOf(response, err, g.now())
 }
 
-// Cancel deletes an invitation that was not accepted yet. It is no error where none exists.
+// Cancel deletes an invitation that was not accepted yet. It is no error if there is none.
 func (g *GitHub) Cancel(ctx context.Context, id int64) error {
 	response, err := g.client().Repositories.DeleteInvitation(ctx, g.owner, g.name, id)
 	return g.ignoreNotFound(response, err)
 }
 
-// Remove ends a collaborator's access. It is no error where the user has none.
+// Remove ends a collaborator's access. It is no error if the user has none.
 func (g *GitHub) Remove(ctx context.Context, user string) error {
 	response, err := g.client().Repositories.RemoveCollaborator(ctx, g.owner, g.name, user)
 	return g.ignoreNotFound(response, err)
@@ -175,8 +175,9 @@ func (g *GitHub) ignoreNotFound(response *github.Response, err error) error {
 	return problemOf(response, err, g.now())
 }
 
-// client returns a new client for each call. A go-github client remembers rate limits and
-// answers from memory while they last. Here pauses are in the database, for all processes.
+// client returns a new client for each call. A go-github client remembers a rate limit, and
+// returns errors without a request while it lasts. payfold has its pauses in the database, for
+// all processes.
 func (g *GitHub) client() *github.Client {
 	client := github.NewClient(g.http)
 	client.BaseURL = g.base

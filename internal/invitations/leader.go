@@ -17,7 +17,7 @@ import (
 const (
 	// electionInterval is how often a process tries to become the leader.
 	electionInterval = time.Second
-	// leaderTimeout is when Postgres ends the session of a leader that froze.
+	// leaderTimeout is how long a leader may freeze until Postgres ends its session.
 	leaderTimeout = 15 * time.Second
 	// leaderHeartbeat is how often the leader sends a query, so that its session is not idle.
 	leaderHeartbeat = 3 * time.Second

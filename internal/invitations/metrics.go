@@ -81,7 +81,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	return nil
 }
 
-// clearGauges is for a process that is not the leader any more.
+// clearGauges removes the values of a process that is no longer the leader.
 func (r *Reconciler) clearGauges() {
 	r.metrics.state.Reset()
 	r.metrics.paused.Reset()
@@ -100,7 +100,7 @@ func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result)
 		r.metrics.problems.WithLabelValues(pause.Cause).Inc()
 		log = log.With("paused_until", pause.Until.UTC().Truncate(time.Second))
 		if pause.Cause == PauseDenied {
-			log.ErrorContext(ctx, "GitHub refuses the credentials or the repository: nothing is sent until that is repaired")
+			log.ErrorContext(ctx, "GitHub refuses the credentials or the repository: no invitation is sent until an operator repairs the cause")
 			return
 		}
 		log.WarnContext(ctx, "the inviter waits for GitHub", "cause", pause.Cause)

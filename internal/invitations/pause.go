@@ -13,7 +13,7 @@ import (
 // Causes of a pause.
 const (
 	PauseLimit  = "limit"  // GitHub's rate limit
-	PauseDenied = "denied" // GitHub refuses the credentials, or does not show them the repository
+	PauseDenied = "denied" // GitHub refuses the credentials, or they cannot see the repository
 	PauseFault  = "fault"  // GitHub does not answer, or answers with an error of its own
 )
 
@@ -46,7 +46,7 @@ func (r records) endPause(ctx context.Context, repository, cause string) error {
 	return nil
 }
 
-// endWaits makes invitations due that wait after a fault.
+// endWaits makes the invitations due that wait after a fault of GitHub.
 func (r records) endWaits(ctx context.Context, repository string, now time.Time) error {
 	_, err := r.tables.Pool().Exec(ctx, `update payfold.invitation set due_at = $2
 		where repository = $1 and status = 'pending' and faults > 0 and due_at > $2`, repository, now)

@@ -8,11 +8,11 @@ import (
 )
 
 // watchInterval is how often payfold looks at an invitation that the user has not
-// answered. So it knows within a day that one was accepted, declined or expired.
+// answered. So payfold knows within a day that it was accepted, declined or expired.
 const watchInterval = 24 * time.Hour
 
-// invite asks GitHub to invite the user. Where the user has access or an invitation, it
-// only records that.
+// invite asks GitHub to invite the user. If the user has access or an invitation, it only
+// records that.
 func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access) result {
 	switch {
 	case known.collaborator:
@@ -57,7 +57,7 @@ func (r *Reconciler) watch(attempt *Attempt, known access) result {
 		return r.concluded(attempt, Pending, "the invitation that somebody else made has ended")
 	case known.pending == nil && r.Now().Before(attempt.InvitedAt.Add(expiresAfter)):
 		return r.concluded(attempt, Declined, "neither pending nor accepted any more: declined, or cancelled at GitHub")
-	case attempt.Repeats == 0: // expired: listed as such, or gone after the time it was open
+	case attempt.Repeats == 0: // expired: GitHub lists it as expired, or it is gone after expiresAfter
 		again := r.concluded(attempt, Pending, "the first one expired")
 		again.answer.Next.Repeats = 1
 		return again
@@ -70,7 +70,7 @@ const clockSkew = 5 * time.Minute
 
 const somebodyElseInvited = "somebody else invited before the purchase"
 
-// isSomebodyElses reports whether a pending invitation is older than all that payfold may have sent to the
+// isSomebodyElses reports whether a pending invitation is older than any that payfold may have sent to the
 // user without a record, and no record says that payfold sent it.
 func (a *Attempt) isSomebodyElses(pending *invitation) bool {
 	return pending != nil && !a.InvitedByUs && !slices.Contains(a.Sent, pending.id) && !pending.createdAt.IsZero() && pending.createdAt.Add(clockSkew).Before(a.MaySince)
@@ -93,7 +93,7 @@ func (r *Reconciler) withdraw(ctx context.Context, attempt *Attempt, known acces
 	return r.remove(ctx, attempt, *attempt.GitHubUser)
 }
 
-// cancel cancels an invitation of payfold's. The user may have accepted it since the look, so it looks again.
+// cancel cancels an invitation of payfold's. The user may have accepted it since the look, so cancel looks again.
 func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invitation) result {
 	if err := r.records.asking(ctx, attempt); err != nil {
 		return result{err: err}
@@ -111,7 +111,7 @@ func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invi
 	return r.tookBack(attempt, "the invitation was withdrawn")
 }
 
-// remove removes access that payfold gave, where that is configured.
+// remove removes access that payfold gave, if that is configured.
 func (r *Reconciler) remove(ctx context.Context, attempt *Attempt, user string) result {
 	if !r.RemoveOnRevoke {
 		return r.concluded(attempt, Withdrawn, "has accepted, and keeps the access: INVITE_REMOVE_ON_REVOKE is not set")
@@ -131,7 +131,7 @@ func (r *Reconciler) tookBack(attempt *Attempt, reason string) result {
 	return done
 }
 
-// invited is the result where an invitation waits for its user.
+// invited is the result if an invitation waits for its user.
 func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, message string) result {
 	done := r.concluded(attempt, Invited, message)
 	done.answer.Outcome = outcome

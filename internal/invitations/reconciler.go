@@ -26,7 +26,7 @@ type Config struct {
 	Store          *store.Store
 	GitHub         *GitHub // nil: no requests; invitations stay pending
 	Repository     string  // owner/name; empty only without GitHub
-	PerDay         int     // maximum of invitations in 24 hours
+	PerDay         int     // maximum number of invitations in 24 hours
 	RemoveOnRevoke bool    // a refund also removes the access of users who have accepted
 	Logger         *slog.Logger
 	Registerer     prometheus.Registerer
@@ -50,7 +50,7 @@ type Reconciler struct {
 	attemptTimeout      time.Duration
 	scanInterval        time.Duration // between two scans of all purchases
 	consecutiveFailures int           // problems in a row that concern every invitation
-	restsUntil          time.Time     // no notification is scanned before
+	restsUntil          time.Time     // until then, notifications cause no scan
 }
 
 // New returns a reconciler.
@@ -76,9 +76,9 @@ const (
 	// longer than the timeout, because the clocks of two processes may differ.
 	attemptExpiry = 20 * time.Second
 	// lateAction is how long after a lost answer GitHub may still act on the request. GitHub ends a
-	// request after 10 seconds; a proxy before it may hold one longer.
+	// request after 10 seconds; a proxy in front of GitHub may hold a request longer.
 	lateAction = 30 * time.Second
-	// recordTimeout bounds the record of an answer. A process that stops records it, too.
+	// recordTimeout bounds the record of an answer. A process that stops still records the answer.
 	recordTimeout = 3 * time.Second
 )
 
@@ -87,8 +87,7 @@ func (r *Reconciler) scan(ctx context.Context, users []string) error {
 	return r.records.scan(ctx, r.Repository, users, r.Now())
 }
 
-// next makes one attempt: reserve, look, ask, record. It returns false where nothing was
-// due.
+// next makes one attempt: reserve, look, ask, record. It returns false if nothing was due.
 func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if r.gitHub == nil {
 		return false, nil
@@ -119,7 +118,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 		err = r.records.record(ctx, attempt, result.answer, r.Now())
 	}
 	if errors.Is(err, errAttemptExpired) {
-		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt looks what was done", "user_id", attempt.UserID)
+		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt finds out what was done", "user_id", attempt.UserID)
 		return true, nil
 	}
 	if err != nil {
@@ -164,7 +163,7 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 	if done.pause == nil {
 		r.consecutiveFailures = 0
 	}
-	if !known.open() || attempt.isSomebodyElses(known.pending) { // GitHub makes one invitation for each user
+	if !known.open() || attempt.isSomebodyElses(known.pending) { // a user has at most one invitation at GitHub
 		done.answer.Ended = OutcomeNotSent
 	}
 	return done

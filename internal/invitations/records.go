@@ -23,7 +23,7 @@ const (
 	Withdrawn    = "withdrawn"    // the purchase was refunded
 )
 
-// Statuses are all of them. The caller must not change the list.
+// Statuses lists all statuses. It must not be changed.
 var Statuses = []string{Pending, Invited, Collaborator, Failed, Expired, Declined, Withdrawn}
 
 // Invitation is the state of one purchase's invitation to one repository.
@@ -44,7 +44,7 @@ type Invitation struct {
 	ChangedAt    time.Time  `json:"changed_at" db:"changed_at"`
 }
 
-// Key identifies an invitation. The invitations are in the order of their keys' columns.
+// Key identifies an invitation. Page sorts the invitations by these columns.
 type Key struct {
 	UserID     string `json:"user_id"`
 	Repository string `json:"repository"`
@@ -66,18 +66,19 @@ var followPurchases string
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
-// errOlderTables: the live tables have no column for the GitHub user of a purchase.
-var errOlderTables = errors.New("invitations wait: the live tables are of older rules, which keep no GitHub user with a purchase; run: projector rebuild --promote")
+// errOlderTables means that the live tables have no column for the GitHub user of a purchase.
+var errOlderTables = errors.New("invitations wait: older rules made the live tables, without the GitHub user of each purchase; run: projector rebuild --promote")
 
 // records reads and writes the tables of invitations, attempts and pauses. Safe for
 // concurrent use.
 type records struct{ tables *store.Store }
 
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
-// It records an invitation for each purchase without one that is kept or was refunded lately,
-// anew for each that is kept after its invitation was withdrawn, GitHub users that became known,
-// payments with a new id, and refunds. A second scan changes nothing. Invitations that were recorded without a repository are deleted when a repository is
-// configured, and recorded again for it.
+// It records an invitation for each purchase without one that is kept or was refunded lately. If a
+// purchase is kept after its invitation was withdrawn, it records the invitation anew. It also
+// records GitHub users that became known, payments with a new id, and refunds. A second scan changes
+// nothing. Once a repository is configured, scan deletes the invitations that were recorded without
+// a repository, and records them again for it.
 func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
 	err := r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		steps := &pgx.Batch{}
@@ -95,7 +96,7 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 	return orOlderTables(err)
 }
 
-// orOlderTables returns errOlderTables where a column is missing: the live tables have the
+// orOlderTables returns errOlderTables if a column is missing: the live tables have the
 // columns of the build that folded them.
 func orOlderTables(err error) error {
 	if store.UndefinedColumn(err) {
@@ -121,7 +122,7 @@ type Listing struct {
 	Pauses      []Pause
 }
 
-// List returns all invitations and pauses. The error is store.ErrNotPrepared where no projector
+// List returns all invitations and pauses. The error is store.ErrNotPrepared if no projector
 // has made their tables yet.
 func List(ctx context.Context, tables *store.Store, now time.Time) (out Listing, err error) {
 	if out.Invitations, err = list(ctx, tables.Pool(), "true", oldestFirst); err != nil {

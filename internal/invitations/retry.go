@@ -18,9 +18,9 @@ var retryInvitations string
 const lockRepositories = `select pg_advisory_xact_lock($2, hashed)
 	from (select distinct hashtext(repository) as hashed from payfold.invitation where user_id = $1 order by 1) r`
 
-// Retry makes a user's invitations pending again that would not be repeated
-// automatically, and returns their repositories. See retry_invitations.sql. The error is
-// store.ErrNotPrepared where no projector has made the tables yet.
+// Retry makes those invitations of a user pending again that payfold would not repeat by
+// itself (see retry_invitations.sql). It returns their repositories. The error is
+// store.ErrNotPrepared if no projector has made the tables yet.
 func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
 	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {

@@ -5,9 +5,9 @@ import "time"
 // How long to wait after consecutive failures.
 var (
 	afterFault  = delays{time.Second, 5 * time.Minute}
-	afterLimit  = delays{time.Minute, time.Hour} // where GitHub names no time; its documentation asks for a minute
+	afterLimit  = delays{time.Minute, time.Hour} // if GitHub names no time; its documentation asks for a minute
 	afterDenial = delays{time.Minute, time.Hour} // a person has to repair the cause
-	// afterForbidden is the pause where GitHub refuses to invite. It becomes long enough for the alert of a pause.
+	// afterForbidden is the pause if GitHub refuses to invite. It becomes long enough to raise the alert about a pause.
 	afterForbidden = delays{time.Minute, 20 * time.Minute}
 )
 
@@ -41,9 +41,9 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 	return result{answer: Answer{Outcome: outcome, Message: failure.message, Next: next}, pause: pause}
 }
 
-// forbidden is the result where GitHub refuses to invite after it has answered the look. It may refuse this user alone, so that
-// counts as a fault of this invitation, which waits longer each time. The others go first after a pause, which grows only
-// while nothing else succeeds: the credentials may lack the right to invite.
+// forbidden is the result if GitHub refuses to invite after it has answered the look. GitHub may refuse only this user, so
+// the refusal counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the right to
+// invite, so there is a pause, which grows only while nothing else succeeds. After the pause the other invitations go first.
 func (r *Reconciler) forbidden(attempt *Attempt, failure *problem) result {
 	done := r.retryLater(attempt, failure, OutcomeNotSent)
 	next := &done.answer.Next

@@ -20,7 +20,7 @@ const (
 	// maxRest bounds how late an invitation is after a scan that took long because it waited for a
 	// lock or a slow database.
 	maxRest         = 30 * time.Second
-	measureInterval = 10 * time.Second // between two settings of the gauges
+	measureInterval = 10 * time.Second // between two updates of the gauges
 )
 
 // Back-off after a fault of the database.
@@ -105,8 +105,8 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 }
 
 // await waits for a notification or a tick, and scans the purchases that have changed.
-// Where more attempts may be due, it does not wait. After a scan it leaves notifications where
-// they are for a while.
+// If more attempts may be due, it does not wait. After a scan it leaves notifications in their
+// channel until restsUntil.
 func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-chan time.Time, more bool) error {
 	var users []string
 	var rested <-chan time.Time

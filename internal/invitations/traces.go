@@ -16,8 +16,8 @@ import (
 // reserved already.
 const deliveryTimeout = time.Second
 
-// startAttempt starts the span of an attempt and returns a context with it. There is none
-// without traces, and where the delivery of the purchase is not recorded or not known any more.
+// startAttempt starts the span of an attempt and returns a context with it. There is no span
+// without traces, or if the delivery of the purchase is not recorded or no longer known.
 func (r *Reconciler) startAttempt(ctx context.Context, attempt *Attempt) (context.Context, trace.Span) {
 	none := trace.SpanFromContext(ctx)
 	if r.Tracer == nil {
@@ -34,8 +34,8 @@ func (r *Reconciler) startAttempt(ctx context.Context, attempt *Attempt) (contex
 		trace.WithAttributes(attribute.String("payfold.provider_payment_id", attempt.PaymentID), attribute.String("payfold.repository", attempt.Repository)))
 }
 
-// deliveryOf returns the span of the delivery that brought the purchase, nil if it is not
-// recorded. The log has it, so no table needs a column for it.
+// deliveryOf returns the span of the delivery that brought the purchase; nil if the span is not
+// recorded. The log has the trace context, so no table needs a column for it.
 func (r *Reconciler) deliveryOf(ctx context.Context, attempt *Attempt) (*trace.SpanContext, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func (r records) purchaseSeq(ctx context.Context, payment string) (seq uint64, e
 	return seq, nil
 }
 
-// endAttempt writes no message of GitHub into the span, because it may have a name.
+// endAttempt writes no message of GitHub into the span, because the message may contain a name.
 func endAttempt(span trace.Span, done result) {
 	if !span.IsRecording() {
 		return
