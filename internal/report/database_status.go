@@ -30,7 +30,7 @@ type Partition struct {
 	Number   int        `json:"partition"`
 	Position int64      `json:"position"`       // the tables have all its messages up to this sequence
 	Owner    string     `json:"owner"`          // of the lease; empty: none, or expired
-	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil where the log cannot be reached
+	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil if the log cannot be reached
 	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
 }
 
@@ -67,7 +67,7 @@ type WaitingStatus struct {
 	Oldest []store.WaitingPayment `json:"oldest"`
 }
 
-// Counted counts all of a kind. Newest has some of them, the newest first.
+// Counted has the number of all items. Newest has some of them, the newest first.
 type Counted[T any] struct {
 	Count  int64 `json:"count"`
 	Newest []T   `json:"newest"`
@@ -92,7 +92,7 @@ type Quarantined struct {
 	FoundAt   time.Time `json:"found_at"`
 }
 
-// maxShown is the maximum of items that Status shows of a list.
+// maxShown is the maximum number of items that Status shows of a list.
 const maxShown = 10
 
 //go:embed status_partitions.sql
@@ -108,7 +108,7 @@ var listOutOfOrder string
 var listQuarantined string
 
 // readDatabase reads the status in one transaction. It counts all events: some millions
-// take a second. The error is store.ErrNotPrepared where there are no tables yet.
+// take a second. The error is store.ErrNotPrepared if there are no tables yet.
 func readDatabase(ctx context.Context, database *store.Store) (out DatabaseStatus, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if out, err = ReadDatabase(ctx, tx, database.Schema()); err != nil {
@@ -132,7 +132,7 @@ func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) error {
 }
 
 // ReadDatabase reads the status of the schema's tables without EventCounts, so its time does
-// not depend on the number of events. The error is store.ErrNotPrepared where there are no
+// not depend on the number of events. The error is store.ErrNotPrepared if there are no
 // tables.
 func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out DatabaseStatus, err error) {
 	err = out.read(ctx, tx, schema)

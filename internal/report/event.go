@@ -21,15 +21,15 @@ type Event struct {
 // Duplicate is another message with the event's id.
 type Duplicate struct {
 	Seq        int64      `json:"stream_seq"`
-	ReceivedAt *time.Time `json:"received_at"` // nil where the log cannot be reached
-	SameBody   *bool      `json:"same_body"`   // as the event's first message
+	ReceivedAt *time.Time `json:"received_at"` // nil if the log was not read
+	SameBody   *bool      `json:"same_body"`   // whether it has the body of the event's first message
 }
 
 // maxCompared bounds the duplicates that are read from the log, one query for each.
 const maxCompared = 100
 
-// newEvent adds what the log has of the duplicates. Without an answer of the right log,
-// LogFault says why that is missing.
+// newEvent adds what the log has of the duplicates. If the right log does not answer, LogFault
+// says why that is missing.
 func newEvent(ctx context.Context, log Log, rows EventRows) Event {
 	out := Event{EventRows: rows}
 	for _, seq := range rows.Duplicates.Items {

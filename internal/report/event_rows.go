@@ -17,7 +17,7 @@ import (
 // EventRows has the rows about one event, all of one moment.
 type EventRows struct {
 	At           time.Time // of the moment, by the database's clock
-	LogID        string    // of the log the tables were folded from
+	LogID        string    // of the log that the tables were folded from
 	Event        projections.ProcessedEvent
 	Duplicates   Part[int64]                      // sequences of its duplicates
 	Payment      *projections.Payment             // the one it names
@@ -27,15 +27,15 @@ type EventRows struct {
 	Credits      *projections.Credits             // of its user
 	Subscription *projections.SubscriptionState   // the one it is about
 	Shown        *projections.Subscription        // the one the user is shown
-	License      *projections.ProLicense          // of its user, where it is about a licence
+	License      *projections.ProLicense          // of its user, if the event is about a licence
 	OutOfOrder   []OutOfOrder                     // that involve it or a duplicate
 	Quarantined  *Quarantined
 	Related
 }
 
 // readEvent reads the rows about the event that has one of these ids; the first id that is
-// known counts. Lists have at most limit items. The error is store.ErrUnknown where no id
-// is known.
+// known counts. Lists have at most limit items. The error is store.ErrUnknown if no id is
+// known.
 func readEvent(ctx context.Context, database *store.Store, ids []string, limit int) (out EventRows, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, id := range ids {
@@ -166,7 +166,7 @@ func PaymentNames(p projections.Payment) []string {
 	return names
 }
 
-// LedgerOfPayment reads the newest ledger lines of a payment, of both users where it had two.
+// LedgerOfPayment reads the newest ledger lines of a payment, of both users if it had two.
 func LedgerOfPayment(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (Lines, error) {
 	return NewestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit,
 		[]string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})

@@ -92,8 +92,8 @@ func sharedName(shared string) string {
 	return shared
 }
 
-// eventsText lists events with what each did. It names an event's user only where that is
-// another one than user.
+// eventsText lists events with what each did. It names an event's user only if that is not
+// user.
 func eventsText(p *page.Page, list []projections.ProcessedEvent, user string, related Related) {
 	for _, e := range list {
 		p.Line("  seq %d  %s  %s  %s", e.StreamSeq, name(e.EventID), name(e.EventType), outcome(e))

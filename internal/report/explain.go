@@ -16,8 +16,8 @@ type Question struct {
 	Seq     uint64 // of a message in the log
 	User    string
 
-	Limit  int   // maximum of items in a list; the newest are shown
-	Before int64 // of a user: the sequence before which the page of the history ends; 0: at its end
+	Limit  int   // maximum number of items in a list; the newest are shown
+	Before int64 // for a user: the page shows the history before this sequence; 0: the newest page
 }
 
 // Answer writes itself as text for people, or as one JSON object.
@@ -25,8 +25,8 @@ type Answer interface {
 	Write(w io.Writer, asJSON bool) error
 }
 
-// Explain answers from the tables and, where needed, from the log. The error is an
-// UnknownError where neither has the event or user.
+// Explain answers from the tables and, if needed, from the log. The error is an UnknownError
+// if neither has the event or user.
 func Explain(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	answer, err := explain(ctx, log, database, about)
 	switch {
@@ -68,7 +68,7 @@ type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }
 
-// Storable replaces what no text in the tables has.
+// Storable replaces the characters that no text in the tables can have.
 func Storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }

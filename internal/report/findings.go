@@ -25,8 +25,8 @@ func (f Findings) Fault(fault verify.Fault) {
 	fmt.Fprintf(f.Out, "message %d: %s\n", fault.Seq, fault.Fault)
 }
 
-// Checkpoint writes whether the log begins with a checkpoint. refused says why it does not, or why
-// the checkpoint, which is empty then, is not accepted.
+// Checkpoint writes whether the log begins with a checkpoint. If it does not, refused says why. If the
+// checkpoint is not accepted, refused says why, and c is empty.
 func (f Findings) Checkpoint(c proof.Checkpoint, refused error) {
 	if !f.JSON {
 		if refused != nil {

@@ -75,8 +75,8 @@ func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Ear
 // MarshalJSON implements json.Marshaler.
 func (p Part[T]) MarshalJSON() ([]byte, error) { return page.Marshal(partOf(p)) }
 
-// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas come to sum. Both sums
-// are null where nobody added them up.
+// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas add up to sum. Both sums
+// are null if they were not computed.
 func (l Lines) MarshalJSON() ([]byte, error) {
 	out := struct {
 		part

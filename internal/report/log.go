@@ -9,13 +9,13 @@ import (
 	"github.com/payfold/payfold/internal/lag"
 )
 
-// Log is what the reports need of the event log.
+// Log is what the reports need from the event log.
 type Log interface {
 	lag.Log
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
-// errForeignLog: the log is not the one the tables were folded from.
+// errForeignLog means that the tables were folded from another log.
 var errForeignLog = errors.New("it is not the log the tables were folded from")
 
 // logTimeout bounds all queries to the log together.

@@ -10,7 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-const lineInterval = 5 * time.Second // between two lines, where progress is not a bar
+const lineInterval = 5 * time.Second // between two lines, if progress is not a bar
 
 // Progress shows the progress of a rebuild: as a bar on a terminal, as lines elsewhere, as
 // JSON lines on request. Not for concurrent use.
@@ -37,8 +37,8 @@ func NewProgress(out, errors io.Writer, what string, asJSON bool) *Progress {
 	return p
 }
 
-// At reports the position and the sequence at which the work ends. Another end starts a
-// new bar.
+// At reports the position and the sequence at which the work ends. If the end changes, At
+// starts a new bar.
 func (p *Progress) At(position, until uint64) {
 	if p.began.IsZero() || p.goal != until {
 		p.End()

@@ -11,8 +11,8 @@ import (
 )
 
 // Prove returns the proof that the event of an answer of Explain is in the log, for a signed
-// checkpoint. The error is a proof.RefusedError as that of proof.Prove, or another one if the tables
-// are not those of the log.
+// checkpoint. The error is a proof.RefusedError in the cases of proof.Prove. It is another error if
+// the tables are not those of the log.
 func Prove(ctx context.Context, log proof.Log, about Question, answer Answer, keys proof.Verifiers, signed []byte, progress proof.Progress) (proof.Proof, error) {
 	seq, err := sequence(about, answer)
 	if err != nil {
@@ -25,7 +25,7 @@ func Prove(ctx context.Context, log proof.Log, about Question, answer Answer, ke
 	return proven, err
 }
 
-// sequence returns that of the message that was asked for.
+// sequence returns the sequence of the message that was asked for.
 func sequence(about Question, answer Answer) (uint64, error) {
 	if about.Seq != 0 {
 		return about.Seq, nil

@@ -22,8 +22,8 @@ var countsStill = map[projections.Reason]bool{
 	projections.UnknownKind: true, projections.MissingUser: true, projections.UnknownProduct: true, projections.MissingCredits: true,
 }
 
-// Meaning explains a reason in one or two sentences. It shows a reason that this build does not
-// know as it is.
+// Meaning explains a reason in one or two sentences. If this build does not know the reason, it
+// only names it.
 func Meaning(reason string) string {
 	if text, known := reasons[projections.Reason(reason)]; known {
 		return text

@@ -17,7 +17,7 @@ import (
 type Part[T any] struct {
 	Items   []T
 	Earlier int64 // number of items that are left out
-	More    bool  // whether there are more than Earlier, which nobody counted
+	More    bool  // there are more left-out items than Earlier; they were not counted
 }
 
 func (p Part[T]) empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
@@ -99,8 +99,9 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	return out, err
 }
 
-// NewestEvents is the order for Newest of events that an index finds. The sum keeps Postgres from
-// finding them by the index of stream_seq: it would read the whole table for a few of them.
+// NewestEvents is the order for Newest if an index other than that of stream_seq finds the events.
+// The + 0 keeps Postgres from the index of stream_seq, with which it would read the whole table for
+// a few events.
 const NewestEvents = "stream_seq + 0 desc"
 
 // Newest reads the newest rows of a table that the condition where selects; args are its

@@ -20,8 +20,8 @@ type Status struct {
 	LogFault      string          `json:"log_fault,omitempty"`
 	Database      *DatabaseStatus `json:"database"`
 	DatabaseFault string          `json:"database_fault,omitempty"`
-	Lag           *Lag            `json:"lag"`            // nil where log or database cannot be reached
-	Pace          *Pace           `json:"pace,omitempty"` // since an earlier status; nil where there is none to compare with
+	Lag           *Lag            `json:"lag"`            // nil if log or database cannot be reached
+	Pace          *Pace           `json:"pace,omitempty"` // since an earlier status; nil if there is none to compare with
 	Partitions    []Partition     `json:"partitions"`
 }
 
@@ -39,20 +39,20 @@ type LogStatus struct {
 // Lag counts the messages of the log that are not in the tables.
 type Lag struct {
 	Events  uint64     `json:"events"`
-	Oldest  *time.Time `json:"oldest_received_at"` // nil where there is no lag
+	Oldest  *time.Time `json:"oldest_received_at"` // nil if there is no lag
 	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
 }
 
-// Pace says how the work goes on between two statuses.
+// Pace says how fast events were applied between two statuses.
 type Pace struct {
 	Seconds         float64  `json:"seconds"` // between the two, by the database's clock
 	EventsPerSecond float64  `json:"events_per_second"`
 	SecondsLeft     *float64 `json:"seconds_left"` // until there is no lag; nil if it does not shrink, or is unknown
 }
 
-// ReadStatus reads the state of the tables and of the log. tables calls work with the tables, and
-// returns its error, or why there are none. ReadStatus returns a status in any case. The error says
-// why the database could not be read; it is nil if there are no tables yet.
+// ReadStatus reads the state of the tables and of the log. The argument tables calls work with the
+// tables, and returns the error of work, or why there are no tables. ReadStatus returns a status in
+// any case. The error says why the database could not be read; it is nil if there are no tables yet.
 func ReadStatus(ctx context.Context, log Log, tables func(ctx context.Context, work func(context.Context, *store.Store) error) error) (Status, error) {
 	var database DatabaseStatus
 	fault := tables(ctx, func(ctx context.Context, s *store.Store) (err error) {

@@ -36,8 +36,8 @@ func unknownMessage(seq uint64, info eventlog.Info) string {
 	}
 }
 
-// findPending reads a message that the tables do not have from log logID. The error is
-// an UnknownError where the log does not have it either.
+// findPending reads a message that the tables do not have from the log logID. The error is
+// an UnknownError if the log does not have it either.
 func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pending, error) {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()

@@ -47,7 +47,7 @@ func (u User) object() any {
 	}
 }
 
-// Spendable equals the balance in the view credit_balance. It is nil where the ledger has too many
+// Spendable equals the balance in the view credit_balance. It is nil if the ledger has too many
 // lines to be added up.
 func (u User) Spendable() *int64 {
 	if u.Subscription == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// ParsePlace reads where a page of a list or of a history ends: before a sequence. The empty text is 0,
-// the end.
+// ParsePlace reads the sequence before which a page of a list or of a history ends. If the text is
+// empty, it returns 0, the end of the history.
 func ParsePlace(text string) (before int64, err error) {
 	if text == "" {
 		return 0, nil
@@ -28,17 +28,17 @@ func ParsePlace(text string) (before int64, err error) {
 }
 
 const (
-	// A page reads at most so many events and ledger lines for each item that a list may have: each
-	// is a page of Postgres of its own. Where there are more, numbers are lower bounds, and the lines
-	// are not added up.
-	reach = 20
-	// Of subscriptions, and of events that are not the user's own, a page reads at most so many.
+	// readsPerItem bounds the events, and the ledger lines, that a page reads for each item that a
+	// list may have: each can lie in another page of Postgres. If there are more, numbers are lower
+	// bounds, and the lines are not added up.
+	readsPerItem = 20
+	// maxOthers bounds the subscriptions that a page reads, and the events that are not the user's own.
 	maxOthers = 200
 )
 
-// userPage reads one page of the history of a user: the newest events before a place, and with them the
-// payments that have no newer event of the user, these payments' other events, and the ledger lines
-// from the first of these events on.
+// userPage reads one page of the history of a user: the newest events before a place. With them it
+// reads the payments that have no newer event of the user, the other events of these payments, and the
+// ledger lines from the first of these events on.
 type userPage struct {
 	*UserRows
 	tx            pgx.Tx
@@ -85,7 +85,7 @@ func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before int64, limit 
 	return err
 }
 
-// findSubscriptions finds the subscriptions whose events may be of the page.
+// findSubscriptions finds the subscriptions whose events the page may show.
 func (p *userPage) findSubscriptions(ctx context.Context) error {
 	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, maxOthers+1)
 	if err != nil {
@@ -103,9 +103,10 @@ func (p *userPage) findSubscriptions(ctx context.Context) error {
 //go:embed user_events.sql
 var userEvents string
 
-// findOwn finds the events of the page, and returns from where on it shows everything.
+// findOwn finds the user's events for the page. It returns the sequence from which on the page shows
+// everything.
 func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
-	counted := p.limit * reach
+	counted := p.limit * readsPerItem
 	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before, counted+1, p.subscriptions)
 	if err != nil {
 		return 0, err
@@ -169,13 +170,13 @@ func (p *userPage) readEvents(ctx context.Context) error {
 // userLedger is about a user's ledger lines of one kind.
 type userLedger struct {
 	all, before    int64 // number of all lines, and of those before the end of the page
-	sum, beforeSum int64 // of them
+	sum, beforeSum int64 // of the same lines
 	newest         []int64
-	events         []string // of newest
+	events         []string // those of newest
 	spendable      Spendable
 }
 
-// first is the sequence from which on a page shows all lines.
+// first returns the sequence from which on a page shows all lines.
 func (l *userLedger) first(limit int) int64 {
 	if l.before <= int64(limit) {
 		return 0
@@ -186,11 +187,11 @@ func (l *userLedger) first(limit int) int64 {
 //go:embed user_ledger.sql
 var userLedgerSQL string
 
-// addUp adds up the user's ledger by kind. It is not complete where the user has too many lines.
+// addUp adds up the user's ledger by kind. It is not complete if the user has too many lines.
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
-	most := int64(p.limit) * reach
-	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before, p.limit, most+1)
+	maxLines := int64(p.limit) * readsPerItem
+	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before, p.limit, maxLines+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -205,7 +206,7 @@ func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, compl
 	if err != nil {
 		return nil, false, fmt.Errorf("add up the ledger: %w", err)
 	}
-	return out, lines <= most, nil
+	return out, lines <= maxLines, nil
 }
 
 // readLines reads the lines from the sequence first on.
@@ -245,7 +246,7 @@ func sumOf(lines []projections.LedgerLine) (sum int64) {
 	return sum
 }
 
-// readSomeLines reads the lines of the page's events alone, for a user who has too many of them.
+// readSomeLines reads only the lines of the page's events. It is for users with too many lines.
 func (p *userPage) readSomeLines(ctx context.Context) error {
 	var events []string
 	for _, e := range p.Events.Items {

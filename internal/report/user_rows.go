@@ -19,17 +19,17 @@ import (
 type UserRows struct {
 	User          string
 	At            time.Time            // by the database's clock; it decides what is available and expired
-	Credits       *projections.Credits // of packs; nil where the user never had any
+	Credits       *projections.Credits // of packs; nil if the user never had any
 	Packs         Lines                // of kind one_time; their sum is the balance
 	Grants        Lines                // of kind subscription
-	Subscription  *Spendable           // sums of Grants; nil where they are not summed
+	Subscription  *Spendable           // sums of Grants; nil if they are not summed
 	Events        Part[projections.ProcessedEvent]
 	Payments      Part[projections.Payment]
 	Subscriptions Part[projections.SubscriptionState]
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
-	Invitations   []invitations.Invitation // the present ones, also where the tables are as of a sequence
-	Next          *int64                   // where the page before this one ends; nil: this is the first one of the history
+	Invitations   []invitations.Invitation // the present ones, even if the tables are as of a sequence
+	Next          *int64                   // the place of the next page, which is older; nil if this page is the oldest
 	Related
 }
 
@@ -41,7 +41,7 @@ type Spendable struct {
 }
 
 // readUser reads what a user has, and the page of the user's history that ends before a place. The
-// error is store.ErrUnknown where no event names the user and no table has a row.
+// error is store.ErrUnknown if no event names the user and no table has a row.
 func readUser(ctx context.Context, database *store.Store, user string, before int64, limit int) (out UserRows, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = UserRows{User: user}
@@ -59,8 +59,8 @@ func readUser(ctx context.Context, database *store.Store, user string, before in
 	return out, err
 }
 
-// inOrderOfIndexes: the statistics of Postgres may be older than most of the rows. It would read all
-// events, or sort all events of the user.
+// inOrderOfIndexes makes Postgres read lists in the order of an index. Its statistics may be older than
+// most of the rows; then it would read all events, or sort all events of the user.
 const inOrderOfIndexes = tables.PreferIndexes + `, set_config('enable_bitmapscan', 'off', true)`
 
 func (o *UserRows) empty() bool {

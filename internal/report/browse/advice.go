@@ -4,7 +4,7 @@ import "github.com/payfold/payfold/internal/projections"
 
 const (
 	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's id, and kind, credits and" +
-		" user_id of the purchase in its metadata: ingest send FILE. To send the same event again changes nothing."
+		" user_id of the purchase in its metadata: ingest send FILE. Sending the same event again changes nothing."
 	thenRebuild = ", then: projector rebuild --promote. The old events count then."
 )
 
@@ -12,7 +12,7 @@ const (
 var adviceByReason = map[projections.Reason]string{
 	projections.InvalidText: "Look at the body of one of the events, and repair what writes the text: usually the metadata of the checkout." + sendWhatIsMissing,
 	projections.WrongMode: "Usually nothing: they are test events that came to the live shop, or the other way round. The provider has an address for each mode." +
-		" If they are to count, set PROVIDER_MODE" + thenRebuild,
+		" If they should count, set PROVIDER_MODE" + thenRebuild,
 	projections.UnknownKind: "Put the product into the catalogue" + thenRebuild + " Without a catalogue, put kind into the metadata of the checkout." + sendWhatIsMissing,
 	projections.MissingUser: "Look up the payment in the provider's dashboard and find your user. Repair the checkout so that its metadata has user_id, or there will be more." +
 		sendWhatIsMissing + " Do not guess the user: the first one keeps the payment.",
@@ -24,7 +24,7 @@ var adviceByReason = map[projections.Reason]string{
 	projections.OutOfRange:     "Look at credits, units and amounts in the body of one of the events. Repair the checkout or the catalogue." + sendWhatIsMissing,
 	projections.PaymentConflict: "Look at the payment: it shows who has it. If somebody paid twice, or for somebody else, refund it at the provider or give the other buyer what is due by hand:" +
 		" payfold moves no payment from one user to another.",
-	projections.Internal: "Look at the words of the database, under the quarantined events. Undo what somebody changed there: a constraint, a trigger, rights." +
+	projections.Internal: "Read the error of the database, under the quarantined events. Undo what somebody changed in the database: a constraint, a trigger, rights." +
 		" Then delete the event's row in payfold.poison, and: projector rebuild --promote. If nobody changed anything, report it: it is a fault of payfold.",
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Counter counts what takes too long for a page: all events, and the revenue of all days. It does so
-// in the background and only for pages that were asked for, and remembers the result. Until it
-// has one, the answers say so. It is safe for concurrent use.
+// Counter computes what takes too long for a page: the number of all events, and the revenue of all
+// days. It works in the background, only after a page has asked for it, and keeps the result. Until
+// it has a result, the answers say so. It is safe for concurrent use.
 type Counter struct {
 	logger  *slog.Logger
 	work    chan func(context.Context) error
@@ -27,14 +27,14 @@ type counted struct {
 	busy    [jobs]bool // queued or under way
 }
 
-// The jobs of one schema, of which each is queued once.
+// The jobs of one schema. Each is queued at most once.
 const (
 	countEvents = iota
 	addRevenue
 	jobs
 )
 
-// maxQueued bounds the jobs that wait. A page asks again.
+// maxQueued bounds the jobs that wait. If a job finds no place, the next page asks for it again.
 const maxQueued = 16
 
 // NewCounter returns a Counter that knows nothing yet.
@@ -42,7 +42,7 @@ func NewCounter(logger *slog.Logger) *Counter {
 	return &Counter{logger: logger, work: make(chan func(context.Context) error, maxQueued), schemas: map[string]*counted{}}
 }
 
-// Run counts until ctx ends, one thing at a time.
+// Run does the jobs until ctx ends, one at a time.
 func (c *Counter) Run(ctx context.Context) error {
 	for {
 		select {
@@ -79,7 +79,8 @@ func (c *Counter) start(schema string, job int, run func(context.Context) error)
 	}
 }
 
-// Results is another number when the work in the background has new results, also of a part of it.
+// Results returns a number that changes when the work in the background has new results, also if
+// they are partial.
 func (c *Counter) Results() int64 { return c.results.Load() }
 
 // schema must be called with the mutex.

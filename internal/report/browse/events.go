@@ -14,11 +14,11 @@ import (
 
 // Filter selects events. An empty field selects all. The zero Filter lists the newest events.
 type Filter struct {
-	Type         string // exact, or with * at its end: what begins so
+	Type         string // the exact type, or a prefix with * at its end
 	Outcome      string
 	Reason       string
 	Kind         string
-	User         string // whom the rules found for the event when it was applied
+	User         string // the user that the rules found for the event when it was applied
 	Payment      string // any of its names
 	Subscription string
 
@@ -33,13 +33,13 @@ type EventList struct {
 	Items []report.Explained `json:"items"`
 
 	// Next is Filter.Before for the next page; nil if this is the last one. Events that are
-	// applied later do not move the pages that follow: they are before the first one, except
+	// applied later do not change the following pages: they come before the first page, except
 	// those of a partition that was behind.
 	Next *int64 `json:"next_before"`
 
 	// SearchedTo is the sequence down to which the list has every event that was asked for. If
-	// Complete is false, the page ends there because it looked at as many events as a page may.
-	// Then it can have few items, or none, although there are more.
+	// Complete is false, the page ends there because it has looked at the maximum number of
+	// events. Then it can have few items, or none, although there are more.
 	SearchedTo int64 `json:"searched_to"`
 	Complete   bool  `json:"complete"`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // InvitationList is a page of the invitations, ordered by user, repository and payment. They are
-// the present ones, also where the tables are as of a message.
+// the present ones, even if the tables are as of a message.
 type InvitationList struct {
 	Moment
 	Items  []Invitation        `json:"items"`
@@ -22,7 +22,7 @@ type InvitationList struct {
 // Invitation is an invitation and what it waits for.
 type Invitation struct {
 	invitations.Invitation
-	Waits string `json:"waits"` // its reason, or what a pending one waits for; "-": nothing
+	Waits string `json:"waits"` // its reason, or what a pending invitation waits for; "-": nothing
 }
 
 // Invitations returns a page of at most limit invitations after a key; the zero Key is before

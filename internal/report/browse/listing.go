@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// window bounds the messages that a page looks at to find those that no index has. The log has
-	// them in order, so they are in few pages of the table.
+	// window bounds the messages that a page looks at if no index has the wanted ones. Messages
+	// that follow each other in the log lie together in the table, so this reads few of its pages.
 	window = 50_000
-	// namedWindow is window for the events of one user, payment or subscription. They are scattered
-	// over the table.
+	// namedWindow is the window for the events of one user, payment or subscription. These are
+	// scattered over the table.
 	namedWindow = 10_000
 
-	// clockSlack is how much earlier an event may have been received than one before it in the log:
-	// ingest takes the time before it has the whole body, several may run, and clocks are set.
-	// Where the log is off by more, the limits of time miss events.
+	// clockSlack is how much earlier an event may have been received than the event before it in
+	// the log: ingest takes the time before it appends, several ingests may run, and clocks are
+	// set. If the difference is larger, a filter by time misses events.
 	clockSlack = 10 * time.Minute
 )
 
 // listing is a list of events that is read from an index in the order of the log.
 type listing struct {
-	column string // has one of @names; empty: the list is of all events
+	column string // the events have one of @names in it; empty: the list is of all events
 
 	from, before int64 // the sequences that matter: from ≤ seq < before
 
-	conditions []string // that no index serves
+	conditions []string // those that no index serves
 	args       pgx.NamedArgs
 }
 
@@ -70,7 +70,8 @@ func newListing(ctx context.Context, tx pgx.Tx, f Filter) (*listing, error) {
 	return l, l.limitTime(ctx, tx, f)
 }
 
-// by limits the list to names of a column. The first column that limits it gives the index.
+// by limits the list to events with one of these names in a column. The first such column decides
+// which index is read.
 func (l *listing) by(column string, names []string) {
 	if l.column == "" {
 		l.column, l.args["names"] = column, names
@@ -84,7 +85,8 @@ func (l *listing) require(condition, name string, value any) {
 	l.args[name] = value
 }
 
-// limitTime finds the sequences between which the events were received in that time.
+// limitTime limits the list to events that were received in the filter's time, and to the sequences
+// between which they can be.
 func (l *listing) limitTime(ctx context.Context, tx pgx.Tx, f Filter) (err error) {
 	if !f.From.IsZero() {
 		l.require("w.received_at >= @received_from", "received_from", f.From)
@@ -195,8 +197,8 @@ func (l *listing) endsAt(ctx context.Context, tx pgx.Tx, floor int64) (ends bool
 //go:embed seq_at.sql
 var seqAtSQL string
 
-// seqAt returns the first sequence from which on all events were received at a moment or later:
-// received_at grows with the sequence, apart from clockSlack.
+// seqAt returns the first sequence from which on all events were received at a moment or later. It
+// relies on received_at growing with the sequence, apart from clockSlack.
 func seqAt(ctx context.Context, tx pgx.Tx, at time.Time) (seq int64, err error) {
 	if err := tx.QueryRow(ctx, seqAtSQL, at).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("look for the events at %s: %w", at.Format(time.RFC3339), err)

@@ -21,8 +21,8 @@ type Moment struct {
 	indexed bool // the events have an index by sequence
 }
 
-// ErrNotIndexed means that tables which a rebuild fills cannot be read event by event: the
-// indexes for that are made at the end of a rebuild with --until, and by a promotion.
+// ErrNotIndexed means that tables which a rebuild fills cannot be read event by event. Their
+// indexes are made at the end of a rebuild with --until, or by a promotion.
 var ErrNotIndexed = errors.New("these tables have no index of their events; a promotion makes it, and a rebuild --until at its end")
 
 // inOrderOfIndexes makes Postgres read lists from indexes, in their order, so that it ends when a
@@ -50,7 +50,7 @@ func view[T any](ctx context.Context, db *store.Store, read func(context.Context
 	return out, nil
 }
 
-// viewEvents is view for tables whose events have indexes, otherwise ErrNotIndexed.
+// viewEvents is view, but returns ErrNotIndexed if the events have no index.
 func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.Context, pgx.Tx, Moment) (T, error)) (T, error) {
 	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (none T, err error) {
 		if !now.indexed {

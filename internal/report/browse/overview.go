@@ -10,8 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// OverviewAnswer shows how the work stands, what became of all events, and the newest of them, all
-// of one moment. The state of the log is that of just after it.
+// OverviewAnswer shows the state of the work, the outcomes of all events, and the newest events, all
+// at one moment. The state of the log is read just after it.
 type OverviewAnswer struct {
 	Totals
 	report.Status
@@ -19,7 +19,7 @@ type OverviewAnswer struct {
 	Pauses []invitations.Pause `json:"-"`      // of invitations, in force
 }
 
-// Overview reads what a page shows that everything begins with. It has at most newest events.
+// Overview reads the answer for a start page, with at most newest events.
 func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store, newest int) (OverviewAnswer, error) {
 	var database report.DatabaseStatus
 	out, err := counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out OverviewAnswer, err error) {

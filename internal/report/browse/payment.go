@@ -18,17 +18,17 @@ import (
 // the order of the log.
 type PaymentAnswer struct {
 	Moment
-	Names       []string                            `json:"names"`   // under which events may have it
+	Names       []string                            `json:"names"`   // under which events may name the payment
 	Payment     *report.Row[projections.Payment]    `json:"payment"` // nil if only events name it, all of them without effect
 	Events      report.Part[report.Explained]       `json:"events"`  // also those that were rejected
 	Ledger      report.Lines                        `json:"credit_ledger"`
 	Reversals   report.Part[projections.Reversal]   `json:"reversals"`
-	License     *report.Row[projections.ProLicense] `json:"pro_license"` // of its user, where it is of kind pro
-	Invitations []invitations.Invitation            `json:"invitations"` // that it was made for, as they are now
+	License     *report.Row[projections.ProLicense] `json:"pro_license"` // of the payment's user; nil if it is not of kind pro
+	Invitations []invitations.Invitation            `json:"invitations"` // those for this payment, as they are now
 }
 
 // Payment looks for the payment with that name: its key, a transaction, or an order. Lists have
-// at most limit items. The error is store.ErrUnknown where no event names it.
+// at most limit items. The error is store.ErrUnknown if no event names it.
 func Payment(ctx context.Context, db *store.Store, name string, limit int) (PaymentAnswer, error) {
 	name = report.Storable(name)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (PaymentAnswer, error) {
@@ -101,7 +101,7 @@ func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args
 	return out, err
 }
 
-// cleanNames sorts the names, each once, without the empty one.
+// cleanNames sorts the names, and removes duplicates and the empty name.
 func cleanNames(names []string) []string {
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })

@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// ProjectorsAnswer shows how the work on the live tables stands. It counts no events: its
+// ProjectorsAnswer shows the state of the work on the live tables. It counts no events:
 // Database.EventCounts is nil.
 type ProjectorsAnswer struct {
 	Moment

@@ -12,8 +12,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// RejectedAnswer shows what somebody has to look at: events that the rules or the database have
-// refused, and payments that nobody has got anything for yet.
+// RejectedAnswer shows what an operator has to look at: events that the rules have rejected,
+// quarantined events, and payments that have granted nothing yet.
 type RejectedAnswer struct {
 	Moment
 	Groups      []RejectedGroup                    `json:"groups"`     // the one with the newest event first; nil: they are still being counted
@@ -33,7 +33,7 @@ type RejectedGroup struct {
 	Newest  []report.Explained `json:"newest"` // some, the newest first
 }
 
-// Rejected groups all rejected events; for when they are not counted yet see Totals.
+// Rejected groups all rejected events. See Totals for the times when they are not counted yet.
 func (c *Counter) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
 	return counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out RejectedAnswer, err error) {
 		out = RejectedAnswer{Moment: now, CountedTo: all.position}

@@ -18,8 +18,8 @@ import (
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
 // its own day and a reversal on its own.
 //
-// All sums are those of table revenue_daily, but none wraps. The table's columns of rejected events are not here: the
-// amounts of these events are only in the log.
+// All sums equal those of the table revenue_daily, but do not wrap. The table's columns of rejected events are left
+// out, because the amounts of these events are only in the log.
 type RevenueDay struct {
 	Day      time.Time `json:"day"` // its start, UTC
 	Currency string    `json:"currency"`
@@ -30,11 +30,11 @@ type RevenueDay struct {
 	Net      Sum       `json:"net"`
 }
 
-// RevenueAnswer has the revenue of some days. Its moment is that at which it was computed.
+// RevenueAnswer has the revenue of some days. Its Moment is the moment of the computation.
 type RevenueAnswer struct {
 	Moment
 	Days []RevenueDay `json:"days"` // the newest first; nil: they are still being added up
-	// Fault says why they cannot be added up. Days are then those of an earlier moment, if any.
+	// Fault says why the days cannot be added up. Days then has those of an earlier moment, if any.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -50,14 +50,15 @@ const (
 	// revenueTimeout limits the time for which all payments are read. A promotion waits for five
 	// seconds for older readers, and then gives up.
 	revenueTimeout = 4 * time.Second
-	// Revenue is added up again after revenueAge, and after so many times as long as it took.
+	// Revenue is added up again after revenueAge, or after revenuePause times the time that it
+	// took, whichever is longer.
 	revenueAge   = 30 * time.Second
 	revenuePause = 20
 )
 
-// Revenue returns the revenue of the last days, the present one included. All payments are read
-// for that, in the background, so the answer may be some time old. The tables of a shop for which that
-// takes more than four seconds are too large: projector rebuild --with revenue_daily is for them.
+// Revenue returns the revenue of the last days, including the present day. The Counter reads all
+// payments for this, in the background, so the answer may be some time old. If this takes more than
+// four seconds, the tables are too large; then use projector rebuild --with revenue_daily.
 func (c *Counter) Revenue(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
 	var tables store.TablesID
 	now, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
@@ -174,7 +175,7 @@ func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay 
 	return days[key]
 }
 
-// subtractReversals adds what each reversal has taken back on its day.
+// subtractReversals adds what each reversal has taken back to Refunded of its day.
 func (days revenueDays) subtractReversals(ctx context.Context, tx pgx.Tx) error {
 	reversals, err := tables.Reversals.Rows(ctx, tx, "where status is null or status = 'succeeded' order by stream_seq")
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 // SchemasAnswer lists the sets of tables, ordered by name.
 type SchemasAnswer struct {
 	Moment
-	Head     *uint64       `json:"head"` // of the log; nil where it cannot be reached
+	Head     *uint64       `json:"head"` // of the log; nil if the log cannot be reached
 	LogFault string        `json:"log_fault,omitempty"`
 	Schemas  []SchemaState `json:"schemas"`
 }
 
-// SchemaState says how far the tables of a schema are. Those of a rebuild move on by up to a
+// SchemaState says how far the tables of a schema are. The tables of a rebuild move on by up to a
 // million messages at once.
 type SchemaState struct {
 	store.Schema
 	Live bool   `json:"live"`
-	Goal *int64 `json:"goal"` // the position at which they are complete; nil where the log cannot be reached
+	Goal *int64 `json:"goal"` // the position at which the tables are complete; nil if it is not known
 }
 
 // logTimeout limits how long a page waits for the log.

@@ -24,11 +24,11 @@ const (
 	HitSubscription = "subscription"
 )
 
-// Hit is something that has the name which was searched for.
+// Hit is something that the search has found by its name.
 type Hit struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
-	Text string `json:"text"` // what of it has that name
+	Text string `json:"text"` // what the name is, or more about the hit
 }
 
 // maxHits bounds a search.
@@ -36,7 +36,7 @@ const maxHits = 20
 
 // Search looks for an id as the provider wrote it or as the tables have it: of an event, user,
 // payment, transaction, order or subscription; for a sequence of the log; and for a GitHub user.
-// It finds whole names only: the indexes are ordered by the language of the database, which does
+// It finds whole names only: the indexes have the order of the database's collation, which does
 // not keep names with the same beginning together.
 func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
 	text = report.Storable(strings.TrimSpace(text))
@@ -146,7 +146,7 @@ func (h *hits) namedBy(ctx context.Context, tx pgx.Tx, kind, column, name string
 	return err
 }
 
-// gitHubUser is the text of a hit. It does not have the name, which may have to be masked.
+// gitHubUser is the text of a hit. It does not contain the name, which may have to be masked.
 const gitHubUser = "its GitHub user"
 
 // gitHubUsers adds the users whose purchases invite a GitHub user. GitHub ignores case.

@@ -19,14 +19,15 @@ type SubscriptionAnswer struct {
 	Moment
 	ID       string                                     `json:"subscription_id"`
 	State    *report.Row[projections.SubscriptionState] `json:"subscription_state"` // nil if only rejected events and payments name it
-	Current  *report.Row[projections.Subscription]      `json:"subscription"`       // the one that its user is shown; nil if none
-	Shown    bool                                       `json:"shown"`              // whether that is this one
+	Current  *report.Row[projections.Subscription]      `json:"subscription"`       // the subscription that its user is shown; nil if none
+	Shown    bool                                       `json:"shown"`              // whether Current is this subscription
 	Payments report.Part[projections.Payment]           `json:"payments"`
 	Events   report.Part[report.Explained]              `json:"events"`
 }
 
-// Subscription looks for the subscription of that id; an implicit one is "implicit:" and its
-// user. Lists have at most limit items. The error is store.ErrUnknown where no event names it.
+// Subscription looks for the subscription of that id. The id of an implicit subscription is
+// "implicit:" and its user. Lists have at most limit items. The error is store.ErrUnknown if no
+// event names it.
 func Subscription(ctx context.Context, db *store.Store, id string, limit int) (SubscriptionAnswer, error) {
 	id = report.Storable(id)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (SubscriptionAnswer, error) {

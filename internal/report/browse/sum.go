@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sum is an exact sum of amounts, which may be beyond 64 bits. It does not change. The zero value is 0,
+// Sum is an exact sum of amounts, which may be beyond 64 bits. A Sum is immutable. The zero value is 0,
 // and every sum of 0 is the zero value.
 type Sum struct{ n *big.Int } // nil: 0
 
@@ -31,7 +31,7 @@ func SumOf(n int64) Sum { return sum(big.NewInt(n)) }
 func parseSum(text string) (Sum, error) {
 	n, whole := new(big.Int).SetString(text, 10)
 	if !whole || strings.HasPrefix(text, "+") {
-		return Sum{}, fmt.Errorf("read a sum: %q is no whole number", text)
+		return Sum{}, fmt.Errorf("read a sum: %q is not a whole number", text)
 	}
 	return sum(n), nil
 }

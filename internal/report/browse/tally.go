@@ -17,8 +17,8 @@ import (
 )
 
 // tally counts the messages up to a position. Every message up to the smallest checkpoint is
-// applied and rows of processed_event never change, so it stays right while the rows are those
-// of the same tablesID.
+// applied, and rows of processed_event never change. So a tally stays right while its tablesID is
+// that of the tables.
 type tally struct {
 	tablesID
 	position   int64
@@ -26,14 +26,14 @@ type tally struct {
 	duplicates int64
 }
 
-// tablesID changes when rows of a schema may have changed: its tables are others after a
-// promotion, and settle replaces rows.
+// tablesID changes when rows of a schema may have changed: a promotion replaces its tables, and
+// settle replaces rows.
 type tablesID struct {
 	tables store.TablesID
 	rows   store.RowsID
 }
 
-// group is what events are counted by. Only rejected ones are counted by type.
+// group is what events are counted by. Only rejected events are counted by type.
 type group struct{ outcome, reason, eventType string }
 
 type groupCount struct {
@@ -44,7 +44,7 @@ type groupCount struct {
 // maxNewest is how many events are shown of a group.
 const maxNewest = 5
 
-// add returns the sum of two tallies, of which the second counts later messages.
+// add returns the sum of two tallies. The second must count later messages.
 func (t tally) add(later tally) tally {
 	out := tally{t.tablesID, later.position, maps.Clone(t.groups), t.duplicates + later.duplicates}
 	if out.groups == nil {
@@ -66,10 +66,10 @@ func (t tally) add(later tally) tally {
 // Totals counts all messages of the log by what became of them, exactly, at one moment.
 type Totals struct {
 	Moment
-	// Counts is nil while they are still being counted: for the first time after the start, a
-	// promotion or settle, and while a partition is far behind the others.
+	// Counts is nil while the messages are still being counted: after the start, a promotion or
+	// settle, and while a partition is far behind the others.
 	Counts    *report.EventCounts `json:"counts"`
-	CountedTo int64               `json:"counted_to"` // the sequence up to which they are counted
+	CountedTo int64               `json:"counted_to"` // the sequence up to which messages are counted
 }
 
 func totals(now Moment, all tally, complete bool) Totals {
@@ -143,7 +143,8 @@ func (c *Counter) known(db *store.Store) tally {
 	return c.schema(db.Schema()).tally
 }
 
-// in returns the tally if it is of the tables that tx sees, otherwise an empty one of them.
+// in returns the tally if it is of the tables that tx sees, and otherwise an empty tally of these
+// tables.
 func (t tally) in(ctx context.Context, tx pgx.Tx, db *store.Store) (tally, error) {
 	var id tablesID
 	var err error
@@ -161,7 +162,7 @@ func (t tally) in(ctx context.Context, tx pgx.Tx, db *store.Store) (tally, error
 	return tally{tablesID: id}, nil
 }
 
-// keep remembers base with what was counted after it, unless others were quicker.
+// keep stores base with what was counted after it, unless another page has stored as much already.
 func (c *Counter) keep(schema string, base, more tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,8 +175,8 @@ func (c *Counter) keep(schema string, base, more tally) {
 	}
 }
 
-// countChunk is how many messages one transaction counts in the background: a promotion waits
-// for older snapshots.
+// countChunk is how many messages one transaction counts in the background. It is bounded because
+// a promotion waits for older snapshots.
 const countChunk = 4 * window
 
 // countAll counts what the tables have, a chunk a transaction.
@@ -187,7 +188,7 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 			if base, err = known.in(ctx, tx, db); err != nil {
 				return now, err
 			}
-			var first int64 // there may be a gap, where a log was adopted
+			var first int64 // after the gap, if a log was adopted
 			if err := tx.QueryRow(ctx, nextMessage, base.position, now.Position).Scan(&first); err != nil {
 				return now, err
 			}
@@ -205,7 +206,7 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 	}
 }
 
-// nextMessage selects the first message after $1, or $2 where there is none.
+// nextMessage selects the first message after $1, or $2 if there is none.
 const nextMessage = `select least((select min(stream_seq) from processed_event where stream_seq > $1),
 	(select min(stream_seq) from duplicate_event where stream_seq > $1), $2)`
 

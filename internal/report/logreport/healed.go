@@ -8,7 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// HealedArchive writes what was made again in an archive, and what could not be.
+// HealedArchive writes what was rebuilt in an archive, and what could not be rebuilt.
 func HealedArchive(w io.Writer, r archive.HealResult, asJSON bool) error {
 	return page.Write(w, asJSON, r, func(p *page.Page) {
 		for _, healed := range r.Healed {

@@ -32,8 +32,8 @@ type Log struct {
 	Head        uint64    `json:"head"`
 	StoredAt    time.Time `json:"newest_stored_at,omitzero"`
 	ServerFirst uint64    `json:"server_first_seq"` // of the oldest message that the log's server has
-	Messages    uint64    `json:"messages"`         // that it has
-	Bytes       uint64    `json:"bytes"`            // of these
+	Messages    uint64    `json:"messages"`         // number of messages that the server has
+	Bytes       uint64    `json:"bytes"`            // of these messages
 	Replicas    int       `json:"replicas"`
 	Current     int       `json:"replicas_current"` // of these, that have what the leader has
 	Durability  string    `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server

@@ -11,8 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// Proof writes which event a proof is about, and the checkpoint that confirms it. The proof
-// holds.
+// Proof writes which event a proof is about, and the checkpoint that confirms it. The caller has
+// checked the proof.
 func Proof(w io.Writer, m events.Message, c proof.Checkpoint, asJSON bool) error {
 	sum := fmt.Sprintf("%x", sha256.Sum256(m.Body))
 	return page.Write(w, asJSON, struct {

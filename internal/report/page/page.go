@@ -33,7 +33,7 @@ func (p *Page) Section(format string, args ...any) {
 	p.Line(format, args...)
 }
 
-// Line writes one line, also where the text has line breaks.
+// Line writes one line, even if the text has line breaks.
 func (p *Page) Line(format string, args ...any) {
 	p.text.WriteString(Clean(fmt.Sprintf(format, args...)))
 	p.text.WriteByte('\n')
@@ -48,12 +48,12 @@ func (p *Page) Fields(pairs ...string) {
 			rows = append(rows, pairs[i:i+2])
 		}
 	}
-	_ = writeColumns(&p.text, "  ", rows) // a buffer takes all
+	_ = writeColumns(&p.text, "  ", rows) // a buffer never fails
 }
 
 // Table writes an indented table.
 func (p *Page) Table(header string, rows [][]string) {
-	_ = Table(&p.text, "  ", header, rows) // a buffer takes all
+	_ = Table(&p.text, "  ", header, rows) // a buffer never fails
 }
 
 // Table writes rows in columns below a header, whose names are separated by commas.
@@ -73,7 +73,7 @@ func writeColumns(w io.Writer, indent string, rows [][]string) error {
 	return columns.Flush()
 }
 
-// IsTerminal reports whether somebody sees at once what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

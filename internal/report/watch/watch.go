@@ -1,4 +1,4 @@
-// Package watch shows the status of log and tables again and again, and how the work goes on.
+// Package watch shows the status of log and tables again and again, and how fast events are applied.
 package watch
 
 import (
