@@ -12,7 +12,7 @@ import (
 type archiveCommand struct {
 	cli.Common
 	cli.ArchiveFlags
-	Heal bool `name:"heal" help:"Read every byte of the archive, and make again from the log what is damaged or missing."`
+	Heal bool `name:"heal" help:"Read every byte of the archive, and rebuild damaged and missing segments from the log."`
 	JSON bool `name:"json" help:"One JSON object."`
 }
 
@@ -36,8 +36,8 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return c.heal(ctx, place, streams)
 	}
 	var source archive.Source
-	log, _, away := readLog(ctx, &c.Common, nil, streams.Err)
-	if away == nil {
+	log, _, logErr := readLog(ctx, &c.Common, nil, streams.Err)
+	if logErr == nil {
 		defer log.Close()
 		source = log
 	}
@@ -45,8 +45,8 @@ func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if away != nil {
-		status.LogError = away.Error()
+	if logErr != nil {
+		status.LogError = logErr.Error()
 	}
 	err = logreport.Archive(streams.Out, status, c.JSON)
 	if err == nil && len(status.Faults) > 0 {

@@ -62,8 +62,8 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 	return err
 }
 
-// readServed is readLog that has from the archive only what the log's server has no more: what is
-// signed is what the server has, as far as it goes.
+// readServed is readLog, but reads from the archive only what the log's server no longer has. So the
+// checkpoint signs what the server has, as far as it goes.
 func (c *checkpointCommand) readServed(ctx context.Context, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	log, info, err := readLog(ctx, &c.Common, nil, stderr)
 	if err != nil || info.ServerFirst == info.First {
@@ -77,7 +77,7 @@ func (c *checkpointCommand) readServed(ctx context.Context, stderr io.Writer) (*
 	return readLog(ctx, &c.Common, place, stderr)
 }
 
-// refused makes the exit status 3 where a checkpoint, a proof or the log is not accepted.
+// refused makes the exit status 3 if a checkpoint, a proof or the log is not accepted.
 func refused(err error, streams cli.Streams) error {
 	if !errors.As(err, new(proof.RefusedError)) {
 		return err

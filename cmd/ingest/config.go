@@ -122,14 +122,14 @@ func (s *streamFlags) Check(faults *cli.Faults) {
 	checkWindow(s.DuplicateWindow, faults)
 }
 
-// checkWindow adds a fault if no stream should remember event ids for so long.
+// checkWindow adds a fault if the duplicate window is too short or too long.
 func checkWindow(window time.Duration, faults *cli.Faults) {
 	if window < time.Second || window > 24*time.Hour {
 		faults.Addf("DUPLICATE_WINDOW is %s, must be 1s to 24h", window)
 	}
 }
 
-// checkReplicas adds a fault if no server can hold so many replicas.
+// checkReplicas adds a fault if no NATS stream can have so many replicas.
 func checkReplicas(replicas int, faults *cli.Faults) {
 	if replicas < 1 || replicas > 5 {
 		faults.Addf("STREAM_REPLICAS is %d, must be 1 to 5", replicas)
@@ -143,9 +143,9 @@ func (s *streamFlags) config(name string, replicas int, keep keepFlags) eventlog
 	}
 }
 
-// keepFlags say how much of the log its server keeps beside the archive.
+// keepFlags say how much of the archived log its server keeps.
 type keepFlags struct {
-	KeepText string `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the log its server keeps once it is archived: so many of the newest events, or those of a time like 720h; the default is everything. A stream that was made without it keeps everything."`
+	KeepText string `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the archived log its server keeps: a number of the newest events, or a time like 720h; the default is everything. A stream that was made without it keeps everything."`
 
 	keep archive.Keep
 }
@@ -165,6 +165,6 @@ func (k *keepFlags) Check(faults *cli.Faults) {
 // checkArchived adds a fault if the log would be trimmed without an archive.
 func (k *keepFlags) checkArchived(archiveURL string, faults *cli.Faults) {
 	if !k.keep.All() && archiveURL == storage.None {
-		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only what is archived can be removed from the log")
+		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only archived events can be removed from the log")
 	}
 }

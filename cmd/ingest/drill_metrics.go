@@ -7,7 +7,7 @@ import (
 	"github.com/payfold/payfold/internal/restore"
 )
 
-// drillMetrics returns what is to be known of a drill that has succeeded.
+// drillMetrics returns the metrics of a drill that has succeeded.
 func drillMetrics(result restore.Result) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	with := promauto.With(registry)

@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// logConfig returns how to reach the log. Of an embedded one the folder is missing.
+// logConfig returns how to reach the log. It leaves out the folder of an embedded log.
 func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, Stream: c.NATSStream, Logger: logger}
 }
@@ -23,8 +23,8 @@ func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 // logTimeout is how long a command waits for the log.
 const logTimeout = 10 * time.Second
 
-// readLog connects to the log as its readers do, and waits until it answers. place is nil if only
-// what the log's server has is to be read.
+// readLog connects to the log as its readers do, and waits until it answers. If place is nil, only
+// the log's server is read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	config := logConfig(c, c.QuietLogger(stderr))
 	config.DataDir, config.Archive = c.DataDir, place
@@ -83,11 +83,11 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 	return log, closeAll, nil
 }
 
-// storeTimeout bounds each answer of the archive's store that a start waits for.
+// storeTimeout bounds each call of the archive's store during a start.
 const storeTimeout = 10 * time.Second
 
-// requireNoArchived returns an error if there is no log here, but one in the archive. A new log
-// would begin at 1, and tables that were folded from the old one could never take it up.
+// requireNoArchived returns an error if there is no log here, but the archive has one. A new log
+// would begin at 1, and tables that were folded from the old log could never continue with it.
 func (c *serveCommand) requireNoArchived(ctx context.Context, log *eventlog.Log, logger *slog.Logger) error {
 	if _, err := log.Info(ctx); !errors.Is(err, eventlog.ErrNoStream) || c.ArchiveURL == storage.None {
 		return nil

@@ -44,7 +44,7 @@ func tune() {
 type grammar struct {
 	cli.Version
 	Serve        serveCommand        `cmd:"" default:"withargs" help:"Receive deliveries (the default)."`
-	Status       statusCommand       `cmd:"" help:"Show how the running ingest is: the log, its archive, the answers of the last minutes."`
+	Status       statusCommand       `cmd:"" help:"Show the state of the running ingest: the log, its archive, the answers of the last minutes."`
 	Healthcheck  healthcheckCommand  `cmd:"" help:"Say whether the ingest of this machine or container is ready, or why not."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`

@@ -14,18 +14,18 @@ const progressInterval = 5 * time.Second
 // progressDue returns a function that reports whether it is time for the next line. The first one
 // is due after an interval.
 func progressDue() func() bool {
-	said := time.Now()
+	last := time.Now()
 	return func() bool {
-		if time.Since(said) <= progressInterval {
+		if time.Since(last) <= progressInterval {
 			return false
 		}
-		said = time.Now()
+		last = time.Now()
 		return true
 	}
 }
 
-// checkProgress says how far a start has checked the log: in /readyz, and now and then in the log
-// of the program.
+// checkProgress reports how far a start has checked the log: in /readyz, and now and then in
+// ingest's own log output.
 func checkProgress(readiness *telemetry.Readiness, logger *slog.Logger) func(done, blocks int) {
 	const checking = "checking the log before it is opened"
 	readiness.NotYet(checking)

@@ -21,13 +21,13 @@ import (
 	"github.com/payfold/payfold/internal/webhook"
 )
 
-// drainTimeout bounds how long the end waits for deliveries in flight. Each is answered
+// drainTimeout bounds how long the shutdown waits for deliveries in flight. Each is answered
 // within five seconds.
 const drainTimeout = 10 * time.Second
 
-// A disk or a store that does not answer must not hold up the end for ever. The archive is waited for
-// until archiveEndTimeout, so that the log is still closed in order, and everything until endTimeout:
-// less than the 30 s after which most supervisors kill.
+// A disk or a store that does not answer must not hold up the shutdown for ever. The shutdown waits
+// for the archive until archiveEndTimeout, so that it can still close the log in order. It waits for
+// everything until endTimeout. This is less than the 30 s after which most supervisors kill.
 const (
 	archiveEndTimeout = 15 * time.Second
 	endTimeout        = 25 * time.Second
@@ -109,8 +109,9 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	return group.Wait()
 }
 
-// endWithin runs what a disk or a store can hold up. Once ctx has ended, it is waited for until the
-// limit. Then the error names what does not answer, and run is left behind: the process has to end.
+// endWithin calls run, which a disk or a store can hold up. Once ctx has ended, it waits for run until
+// the limit. Then it leaves run behind, and its error names what does not answer. The process has to
+// end then.
 func endWithin(ctx context.Context, limit time.Duration, what string, run func(context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
@@ -129,8 +130,8 @@ func endWithin(ctx context.Context, limit time.Duration, what string, run func(c
 	}
 }
 
-// archive returns what archives the log, and what then trims it; nil where there is no archive, and
-// where everything is kept.
+// archive returns what archives the log, and what then trims it. Both are nil without an archive; the
+// trimmer is also nil if everything is kept.
 func (c *serveCommand) archive(ctx context.Context, log *eventlog.Log, logger *slog.Logger, registry prometheus.Registerer) (*archive.Archiver, *archive.Trimmer, error) {
 	if c.ArchiveURL == storage.None {
 		return nil, nil, nil

@@ -25,7 +25,7 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	var state logreport.Ingest
 	err = json.Unmarshal(answer, &state)
 	if err == nil && state.StartedAt.IsZero() {
-		err = errors.New("it does not say since when it runs")
+		err = errors.New("its answer has no start time")
 	}
 	if err != nil {
 		return fmt.Errorf("what answers at ADMIN_ADDR %s is not ingest: %w", c.AdminAddr, err)

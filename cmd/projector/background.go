@@ -29,16 +29,16 @@ func inBackground() {
 	debug.SetGCPercent(gcPercent)
 	if limit := debug.SetMemoryLimit(-1); limit == math.MaxInt64 { // GOMEMLIMIT would count it, too
 		ballast = make([]byte, ballastSize)
-		runtime.KeepAlive(ballast) // as long as the variable, which nothing else reads
+		runtime.KeepAlive(ballast) // nothing else reads the variable
 	}
 	// On Linux each thread has its own niceness, and passes it on to threads that it starts.
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, niceness) // elsewhere: all of it
+		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, niceness) // elsewhere the whole process has one niceness
 	}
 	for _, thread := range threads {
 		if id, err := strconv.Atoi(thread.Name()); err == nil {
-			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness) // it may have ended
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness) // fails if the thread has ended
 		}
 	}
 }

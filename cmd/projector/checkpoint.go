@@ -17,7 +17,7 @@ type checkpointFlags struct {
 	verifiers proof.Verifiers
 }
 
-// check reads the keys where a checkpoint is given.
+// check reads the keys if a checkpoint is given.
 func (c *checkpointFlags) check(faults *cli.Faults) {
 	if c.Checkpoint == "" {
 		return

@@ -39,7 +39,7 @@ func (c *consoleCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Limits of what the console takes of the database that projectors write.
+// Limits of the console's load on the database that projectors write.
 const (
 	consoleConnections = 4
 	consoleStatement   = 5 * time.Second
@@ -94,7 +94,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 }
 
 // withReader calls work with the live tables, under a role that can change nothing. Without a
-// DATABASE_URL that is the reader of the private Postgres.
+// DATABASE_URL, that role is the reader of the private Postgres.
 func (c *consoleCommand) withReader(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
 	if err := c.expectDatabase(); err != nil {
 		return err

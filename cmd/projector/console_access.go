@@ -22,7 +22,7 @@ type accessFlags struct {
 	OIDCClientID     string `name:"console-oidc-client-id" env:"CONSOLE_OIDC_CLIENT_ID" help:"The console's client id there."`
 	OIDCClientSecret string `name:"console-oidc-client-secret" env:"CONSOLE_OIDC_CLIENT_SECRET" help:"The client's secret; a public client has none."`
 	OIDCSecretFile   string `name:"console-oidc-client-secret-file" env:"CONSOLE_OIDC_CLIENT_SECRET_FILE" help:"File that holds the client's secret."`
-	OIDCAllowed      string `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: e-mail addresses, or domains such as @example.com, separated by commas; by default all whom the issuer lets in."`
+	OIDCAllowed      string `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: e-mail addresses, or domains such as @example.com, separated by commas; by default everyone whom the issuer lets in."`
 
 	config func() access.Config // a function, because fmt prints no secret in it
 }
@@ -59,7 +59,7 @@ func list(text string) []string {
 	return out
 }
 
-// guard lets those look who may, at a console that listens on addr.
+// guard returns the access control of a console that listens on addr.
 func (f *accessFlags) guard(ctx context.Context, addr net.Addr, logger *slog.Logger) (*access.Guard, error) {
 	config := f.config()
 	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsUnspecified() {

@@ -34,12 +34,12 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 		}
 	}
 	if asked != 1 {
-		faults.Addf("explain wants one of EVENT_ID, --seq and --user; seq counts from 1")
+		faults.Addf("explain needs exactly one of EVENT_ID, --seq and --user; seq counts from 1")
 	}
 	c.checkpointFlags.check(faults)
 	switch {
 	case c.Proof && (c.User != "" || c.JSON):
-		faults.Addf("--proof is about one event, and its format is that of a proof: it goes without --user and --json")
+		faults.Addf("--proof is about one event and has its own format: it excludes --user and --json")
 	case c.Proof != (c.Checkpoint != ""):
 		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}

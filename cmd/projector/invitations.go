@@ -34,8 +34,8 @@ type invitationsRetryCommand struct {
 	User string `arg:"" help:"The user id of the purchase."`
 }
 
-// Run makes invitations pending that would not be sent by themselves. The exit status is 3 if
-// there are none.
+// Run makes those invitations pending again that payfold would not repeat by itself. The exit
+// status is 3 if there are none.
 func (c *invitationsRetryCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
 		repositories, err := invitations.Retry(ctx, s, c.User, time.Now())

@@ -48,11 +48,11 @@ type sources struct {
 // logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run waits for ever.
 const logTimeout = 30 * time.Second
 
-// sayAfter is how long a command waits without a word.
+// sayAfter is how long a command waits for the log before it says so.
 const sayAfter = 10 * time.Second
 
-// withLog calls work when the database and the log answer. The database is asked first: where it is
-// away, that is often known at once, and nobody has to wait for the log.
+// withLog calls work when the database and the log answer. It asks the database first: if the database
+// is down, that is often known at once, without a wait for the log.
 func withLog(logger *slog.Logger, work func(context.Context, sources) error) func(context.Context, sources) error {
 	return func(ctx context.Context, s sources) error {
 		if err := s.store.Ping(ctx); err != nil {
@@ -68,8 +68,8 @@ func withLog(logger *slog.Logger, work func(context.Context, sources) error) fun
 	}
 }
 
-// with opens both, calls work and closes them. The private Postgres runs as long as work, in
-// this process unless another one runs it. If it fails, work's context ends.
+// with opens the log and the tables, calls work and closes them. The private Postgres runs as long
+// as work, in this process unless another process runs it. If it fails, work's context ends.
 func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
 	log, err := f.connect(logger)
 	if err != nil {

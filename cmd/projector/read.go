@@ -16,7 +16,7 @@ type readFlags struct {
 	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`
 }
 
-// readTimeout is when Postgres has freed what a frozen reader holds, such as its snapshot.
+// readTimeout is the time after which Postgres frees what a frozen reader holds, such as its snapshot.
 const readTimeout = 10 * time.Second
 
 // databaseTimeout limits the wait until the database answers for the first time. A private Postgres

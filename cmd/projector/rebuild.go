@@ -35,13 +35,13 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 		faults.Addf("--until-seq and --until are both set")
 	}
 	if c.Until.After(time.Now()) {
-		faults.Addf("--until is in the future, which the log does not know")
+		faults.Addf("--until is in the future")
 	}
 	if c.asOf() && c.Promote {
 		faults.Addf("--promote: tables as of the past cannot be live")
 	}
 	if len(c.With) > 0 && c.Promote {
-		faults.Addf("--promote: projectors do not keep up %s, so these tables cannot be live", strings.Join(c.With, ", "))
+		faults.Addf("--promote: projectors do not update %s, so these tables cannot be live", strings.Join(c.With, ", "))
 	}
 }
 

@@ -15,8 +15,7 @@ type statusCommand struct {
 	Watch bool `name:"watch" help:"Show the status again every 2 seconds, with the rate, until Ctrl-C."`
 }
 
-// watchPause is between two pages. It follows a page, so that slow answers do not load the
-// database more.
+// watchPause is the pause after a page, so that slow answers do not load the database more.
 const watchPause = 2 * time.Second
 
 // Run prints the status. Without the database it prints the rest and fails, unless it watches.
@@ -39,7 +38,7 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if err := now.Write(streams.Out, c.JSON); err != nil {
 		return err
 	}
-	if fault != nil { // the status says it
+	if fault != nil { // the status shows the fault
 		return cli.Status(cli.ExitFailed)
 	}
 	return nil

@@ -19,7 +19,7 @@ type verifyCommand struct {
 	signerFlags
 	Schema string `name:"schema" default:"portal" help:"The schema to verify."`
 	checkpointFlags
-	Strict bool `name:"strict" help:"Count a message that no given secret verifies as wrong."`
+	Strict bool `name:"strict" help:"Treat a message as wrong if no given secret verifies its signature."`
 	JSON   bool `name:"json" help:"Findings as one JSON object a line, the verdict last."`
 }
 

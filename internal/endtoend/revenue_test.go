@@ -38,7 +38,7 @@ func TestRevenueByDayIsRebuiltInItsOwnSchema(t *testing.T) {
 	require.Contains(t, w.runWithExit(t, 1, "verify", "--schema", "sales"), "add --with revenue_daily")
 	require.Contains(t, w.runWithExit(t, 1, "verify", "--with", "revenue_daily"), "leave out --with")
 	require.Contains(t, w.runWithExit(t, 2, "rebuild", "--with", "revenue"), "--with revenue: there is no such projection")
-	require.Contains(t, w.runWithExit(t, 2, "rebuild", "--with", "revenue_daily", "--promote"), "projectors do not keep up revenue_daily")
+	require.Contains(t, w.runWithExit(t, 2, "rebuild", "--with", "revenue_daily", "--promote"), "projectors do not update revenue_daily")
 	require.Contains(t, w.runWithExit(t, 0, "rebuild", "--schema", "before", "--with", "revenue_daily", "--until-seq", "2"),
 		"before holds the tables as of seq 2, with revenue_daily.")
 }
