@@ -52,7 +52,7 @@ func TestFaultsOfTheEnvironmentAreReportedAtOnceToo(t *testing.T) {
 		`--count (CLI_TEST_COUNT): "many" is not a whole number`,
 		`--size (CLI_TEST_SIZE): "1e6" is not a whole number`,
 		`CLI_TEST_WAIT is 0s, must be above 0`,
-		`LOG_LEVEL is "loud", which is none of debug, info, warn, error`,
+		`LOG_LEVEL is "loud", must be debug, info, warn or error`,
 		`--bare: "x" is not a whole number`,
 	}, setup(t).faults("--bare=x"))
 }

@@ -46,7 +46,7 @@ func ParseMode(text string) (Mode, error) {
 	case ModeAny, ModeLive, ModeTest:
 		return mode, nil
 	}
-	return "", fmt.Errorf("PROVIDER_MODE is %q; it must be any, live or test", text)
+	return "", fmt.Errorf("PROVIDER_MODE is %q, must be any, live or test", text)
 }
 
 func (m Mode) accepts(eventMode string) bool {

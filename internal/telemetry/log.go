@@ -17,10 +17,10 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var wrong []error
 	minimum, known := levels[level]
 	if !known {
-		wrong = append(wrong, fmt.Errorf("LOG_LEVEL is %q, which is none of debug, info, warn, error", level))
+		wrong = append(wrong, fmt.Errorf("LOG_LEVEL is %q, must be debug, info, warn or error", level))
 	}
 	if format != "text" && format != "json" {
-		wrong = append(wrong, fmt.Errorf("LOG_FORMAT is %q, which is none of text, json", format))
+		wrong = append(wrong, fmt.Errorf("LOG_FORMAT is %q, must be text or json", format))
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)

@@ -51,8 +51,8 @@ func TestEverythingWrongWithALoggerIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	logger, err := telemetry.NewLogger(io.Discard, "loud", "xml")
 	require.Nil(t, logger)
-	require.EqualError(t, err, `LOG_LEVEL is "loud", which is none of debug, info, warn, error`+"\n"+
-		`LOG_FORMAT is "xml", which is none of text, json`)
+	require.EqualError(t, err, `LOG_LEVEL is "loud", must be debug, info, warn or error`+"\n"+
+		`LOG_FORMAT is "xml", must be text or json`)
 	_, err = telemetry.NewLogger(io.Discard, "INFO", "text")
 	require.ErrorContains(t, err, "LOG_LEVEL")
 	_, err = telemetry.NewLogger(io.Discard, "", "text")
