@@ -18,7 +18,7 @@ const askTimeout = 3 * time.Second
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
-// RefusedError: the program answered, and its answer is no.
+// RefusedError means that the program answered, and that its answer is no.
 type RefusedError struct {
 	Status int
 	Reason string
@@ -26,9 +26,9 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Ask asks the Admin of a program on this machine. addr is the address on which it listens: an
-// address without a host, or with one that means all interfaces, stands for the loopback
-// interface. The error is a RefusedError where the answer is not 200.
+// Ask asks the Admin of a program on this machine. addr is the address on which it listens. If addr
+// has no host, or a host that means all interfaces, Ask uses the loopback interface. The error is a
+// RefusedError if the answer is not 200.
 func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func unanswered(ctx context.Context, target string, err error) error {
 	return fmt.Errorf("nothing answers at ADMIN_ADDR %s: %w", target, err)
 }
 
-// dial connects to the first of the addresses at which somebody listens.
+// dial connects to the first of the addresses that accepts a connection.
 func dial(ctx context.Context, targets []string) (conn net.Conn, err error) {
 	for _, target := range targets {
 		var failed error
@@ -80,9 +80,9 @@ func dial(ctx context.Context, targets []string) (conn net.Conn, err error) {
 	return nil, err
 }
 
-// reachable returns where a program of this machine that listens on addr can be reached. One that
-// listens on all addresses of IPv6 listens on those of IPv4, too, and a container may have no
-// loopback address of IPv6.
+// reachable returns the addresses at which a program of this machine that listens on addr can be
+// reached. A program that listens on all IPv6 addresses listens on the IPv4 addresses, too, and a
+// container may have no IPv6 loopback address.
 func reachable(addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -26,8 +26,8 @@ func Headers(ctx context.Context) (traceParent, traceState string) {
 	return carrier[parentHeader], carrier[stateHeader]
 }
 
-// Recorded returns the span that a traceparent names, nil if it names none or one that is not
-// sampled. The receiver of a span that is not sampled makes none either.
+// Recorded returns the span that a traceparent names; nil if it names none, or one that is not
+// sampled. If a span is not sampled, its receiver makes no span either.
 func Recorded(traceParent string) *trace.SpanContext {
 	if traceParent == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package traces sets up OpenTelemetry traces. Only it knows the SDK and the exporter; the
-// packages that make spans know the API.
+// Package traces sets up OpenTelemetry traces. Only it uses the SDK and the exporter; the
+// packages that make spans use the API.
 //
 // A trace begins at ingest. Its context is in the header of the message in the log, and so the
 // projector continues it:

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The variables that have an own meaning here. The SDK and the exporter read these and the
-// others of the specification themselves.
+// The variables that this package reads. The SDK and the exporter read them, too, and also the
+// other variables of the specification.
 const (
 	endpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	tracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
@@ -32,7 +32,7 @@ func value(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
 var samplers = []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
 
-// Check returns all that is wrong with the variables, nil if they ask for no traces.
+// Check returns all faults of the variables, joined; nil if they ask for no traces.
 func Check() error {
 	if !isOn() {
 		return nil
@@ -50,10 +50,10 @@ func Check() error {
 		}
 	}
 	if text := value(exporterName); text != "" && text != "otlp" {
-		addf("%s is %q, which is none of otlp, none", exporterName, text)
+		addf("%s is %q, must be otlp or none", exporterName, text)
 	}
 	if text := value(sampler); text != "" && !slices.Contains(samplers, strings.ToLower(text)) {
-		addf("%s is %q, which is none of %s", sampler, text, strings.Join(samplers, ", "))
+		addf("%s is %q, must be one of %s", sampler, text, strings.Join(samplers, ", "))
 	}
 	if text := value(samplerArg); text != "" && strings.HasSuffix(strings.ToLower(value(sampler)), "traceidratio") {
 		if ratio, err := strconv.ParseFloat(text, 64); err != nil || !(ratio >= 0 && ratio <= 1) {

@@ -22,9 +22,9 @@ type Tracer struct {
 	provider     *sdk.TracerProvider
 }
 
-// Start returns the Tracer that the environment describes, nil if it describes none. The error
-// is that of Check. Spans are exported in the background: a collector that is slow or away
-// blocks nobody. When the queue is full, spans are dropped.
+// Start returns the Tracer that the environment describes; nil if it describes none. The error
+// has the faults of the environment. Spans are exported in the background: a collector that is
+// slow or does not answer blocks nobody. When the queue is full, spans are dropped.
 func Start(ctx context.Context, service string, logger *slog.Logger) (*Tracer, error) {
 	if !isOn() {
 		return nil, nil
@@ -37,7 +37,7 @@ func Start(ctx context.Context, service string, logger *slog.Logger) (*Tracer, e
 	if err != nil {
 		return nil, fmt.Errorf("set up the export of traces: %w", err)
 	}
-	// Of two values of one attribute the later counts: that of the environment.
+	// If an attribute has two values, the later one counts, which is that of the environment.
 	described, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
@@ -46,7 +46,7 @@ func Start(ctx context.Context, service string, logger *slog.Logger) (*Tracer, e
 	return New(sdk.NewBatchSpanProcessor(&watched{SpanExporter: exporter, logger: logger}), sdk.WithResource(described)), nil
 }
 
-// New returns a Tracer whose spans the processor gets.
+// New returns a Tracer that gives its spans to the processor.
 func New(processor sdk.SpanProcessor, options ...sdk.TracerProviderOption) *Tracer {
 	options = append(options, sdk.WithSpanProcessor(processor))
 	sampled := sdk.NewTracerProvider(options...)
@@ -54,14 +54,14 @@ func New(processor sdk.SpanProcessor, options ...sdk.TracerProviderOption) *Trac
 	return &Tracer{Tracer: sampled.Tracer(scope), Always: always.Tracer(scope), provider: sampled}
 }
 
-// scope names what made a span.
+// scope is the instrumentation scope of the spans.
 const scope = "github.com/payfold/payfold"
 
 // stopTimeout bounds how long the end of a program waits for the collector.
 const stopTimeout = 2 * time.Second
 
-// Stop exports the spans that wait, as far as the collector takes them within two seconds. No
-// span may be started after it.
+// Stop exports the spans that wait, as far as the collector takes them within stopTimeout. No span
+// may be started after it.
 func (t *Tracer) Stop() {
 	if t == nil {
 		return

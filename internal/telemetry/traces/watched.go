@@ -26,10 +26,10 @@ func (w *watched) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	case err == nil && w.fails.Swap(false):
 		w.logger.InfoContext(ctx, "traces are exported again")
 	}
-	return nil // it is logged
+	return nil // the error is logged already
 }
 
-// maxErrorBytes is enough for the beginning of what a collector answers. The error has all of it.
+// maxErrorBytes is enough for the beginning of a collector's answer. The error contains the whole answer.
 const maxErrorBytes = 500
 
 func shortened(err error) string {
@@ -40,14 +40,14 @@ func shortened(err error) string {
 	return strings.ToValidUTF8(text[:maxErrorBytes], "") + "…"
 }
 
-// useLogger makes the logger that of the SDK, which writes to standard error otherwise.
+// useLogger makes the SDK write to the logger. Otherwise it writes to standard error.
 func useLogger(logger *slog.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("traces: a fault of the SDK", "error", shortened(err)) }))
 	otel.SetLogger(logr.New(sink{logger}))
 }
 
-// sink logs what the SDK says of wrong variables. It leaves out the details: they may be a
-// header with a credential.
+// sink logs what the SDK says of wrong variables. It leaves out the details, which may contain a
+// credential.
 type sink struct{ logger *slog.Logger }
 
 func (sink) Init(logr.RuntimeInfo)            {}
