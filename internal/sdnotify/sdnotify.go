@@ -1,6 +1,7 @@
 // Package sdnotify tells systemd how the start of a program goes, when the program is ready and
 // when it stops, as sd_notify(3) says: one datagram of lines NAME=value for each change, to the
-// socket that the variable NOTIFY_SOCKET names. One net.Dial does that, so there is no library.
+// socket that the variable NOTIFY_SOCKET names. This takes one net.Dial, so the package uses no
+// library.
 package sdnotify
 
 import (
@@ -15,8 +16,8 @@ import (
 
 const (
 	askInterval = 200 * time.Millisecond
-	askTimeout  = 2 * time.Second // as of /readyz
-	// writeTimeout is more than systemd takes to load its units again, during which it does not listen.
+	askTimeout  = 2 * time.Second // as for /readyz
+	// writeTimeout is longer than systemd takes to reload its units. While it does so, it does not listen.
 	writeTimeout = 10 * time.Second
 	// ExtendBy is how long a start may say nothing new before systemd ends it. The longest silence
 	// is that of the log's server, which reads a log of 100 GB again after a kill.
@@ -35,7 +36,7 @@ func Run(ctx context.Context, ready func(context.Context) error, logger *slog.Lo
 		return
 	}
 	if err := follow(ctx, socket, ready); err != nil {
-		logger.WarnContext(ctx, "systemd cannot be told how the program is", "error", err)
+		logger.WarnContext(ctx, "cannot tell systemd the state of the program", "error", err)
 	}
 }
 
@@ -56,17 +57,17 @@ func follow(ctx context.Context, socket string, ready func(context.Context) erro
 func awaitReady(ctx context.Context, socket string, ready func(context.Context) error) error {
 	ticker := time.NewTicker(askInterval)
 	defer ticker.Stop()
-	said := ""
+	last := ""
 	for {
 		reason := ask(ctx, ready)
 		if reason == nil || ctx.Err() != nil {
 			return nil
 		}
-		if status := oneLine(reason.Error()); status != said {
+		if status := oneLine(reason.Error()); status != last {
 			if err := send(socket, "STATUS="+status, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", ExtendBy.Microseconds())); err != nil {
 				return err
 			}
-			said = status
+			last = status
 		}
 		select {
 		case <-ticker.C:

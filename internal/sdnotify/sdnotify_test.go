@@ -105,5 +105,5 @@ func TestASocketThatNobodyHearsIsAWarning(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
 	var log bytes.Buffer
 	sdnotify.Run(t.Context(), func(context.Context) error { return nil }, slog.New(slog.NewTextHandler(&log, nil)))
-	require.Contains(t, log.String(), "systemd cannot be told how the program is")
+	require.Contains(t, log.String(), "cannot tell systemd the state of the program")
 }
