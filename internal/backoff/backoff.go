@@ -13,7 +13,7 @@ type Backoff struct {
 	next time.Duration
 }
 
-// Every returns a Backoff whose waits are all that long. It is for something that usually
+// Every returns a Backoff that always waits for interval. It is for something that usually
 // comes soon, such as a lock.
 func Every(interval time.Duration) *Backoff { return &Backoff{Min: interval, Max: interval} }
 

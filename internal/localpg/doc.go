@@ -26,6 +26,6 @@
 //	postgres.location  the path of the cluster otherwise
 //	postgres.password  created once
 //	postgres.dsn       the connection string, for people and programs
-//	postgres.console.dsn   that of a role that only reads
+//	postgres.console.dsn   the connection string of a role that only reads
 //	postgres.log       the server's log
 package localpg

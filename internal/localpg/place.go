@@ -60,8 +60,8 @@ func makeHome() error {
 	return os.Chmod(sharedHome, 0o755) // MkdirAll depends on the umask
 }
 
-// reaches reports whether the account can enter the folder. It does not judge by mode bits
-// but runs a harmless program there as that user.
+// reaches returns an error if the account cannot enter the folder. It does not judge by mode
+// bits but runs a harmless program there as that user.
 func reaches(ctx context.Context, who account, binaries, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err

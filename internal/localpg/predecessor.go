@@ -23,9 +23,9 @@ const (
 
 var errPredecessor = errors.New("an earlier server of this cluster is still running")
 
-// awaitPredecessor waits until no process of an earlier owner works on the cluster. Then it
-// removes postmaster.pid if its number belongs to another program now, which happens after
-// the restart of a container. Postgres would mistake that program for a postmaster.
+// awaitPredecessor waits until no process of an earlier owner works on the cluster. After the
+// restart of a container, the process id in postmaster.pid can belong to another program, which
+// Postgres would mistake for a postmaster. In this case awaitPredecessor removes the file.
 func awaitPredecessor(ctx context.Context, at site) error {
 	deadline := time.Now().Add(predecessorTimeout)
 	stopped := orphansStop

@@ -15,7 +15,7 @@ func setDeathSignal(attributes *syscall.SysProcAttr, signal syscall.Signal) {
 	attributes.Pdeathsig = signal
 }
 
-// orphansStop: a server whose owner was killed shuts down by itself.
+// orphansStop says whether a server whose owner was killed shuts down by itself.
 const orphansStop = true
 
 // clusterBusy reports whether a process works in the cluster, which is the working folder of

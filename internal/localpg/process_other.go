@@ -12,8 +12,8 @@ import (
 // setDeathSignal does nothing: only Linux can signal a child when its parent dies.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
-// orphansStop: a server whose owner was killed does not shut down by itself. The next owner
-// stops it.
+// orphansStop says whether a server whose owner was killed shuts down by itself. If not, the next
+// owner stops it.
 const orphansStop = false
 
 // clusterBusy reports whether the process that postmaster.pid names answers on its socket. If

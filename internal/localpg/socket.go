@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ErrSocketFolder: the folder for the socket belongs to another user. It is in /tmp, where
-// any user can create it first.
+// ErrSocketFolder means that the folder for the socket belongs to another user. It is in /tmp,
+// where any user can create it first.
 var ErrSocketFolder = errors.New("the socket folder belongs to another user")
 
 // port is only a part of the socket's name; no server listens on this TCP port.

@@ -16,7 +16,7 @@ const (
 	// ones are slow, so that a server that cannot start does not fill its log.
 	minRetryInterval = 100 * time.Millisecond
 	maxRetryInterval = 10 * time.Second
-	// healthyAfter: after so long without an error the next retry is quick again.
+	// healthyAfter is how long a server must run so that the next retry is quick again.
 	healthyAfter = time.Minute
 )
 

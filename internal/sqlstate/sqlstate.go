@@ -1,4 +1,4 @@
-// Package sqlstate has the SQLSTATE of errors of Postgres.
+// Package sqlstate reads the SQLSTATE of errors of Postgres.
 package sqlstate
 
 import (
