@@ -8,7 +8,7 @@ import (
 
 // ArchiveFlags say where the archive of the log is.
 type ArchiveFlags struct {
-	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, and none with a log elsewhere (nats-url)."`
+	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, or none if nats-url is set."`
 	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
 }
 

@@ -36,7 +36,7 @@ func (f *Faults) Add(err error) {
 // structs that the command embeds.
 type Checked interface{ Check(faults *Faults) }
 
-// ErrPrinted: the help, the version or completions were printed, and the program must end.
+// ErrPrinted means that the help, the version or completions were printed, and that the program must end.
 var ErrPrinted = errors.New("the help, the version or completions were printed")
 
 // Parse fills grammar from args and the environment, and returns the chosen command. A
@@ -87,7 +87,7 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	return parsed, errors.Join(faults.list...)
 }
 
-// commandOf returns the command whose help tells what is wrong with args: the one that they name,
+// commandOf returns the command whose help shows what is wrong with args: the command that args name,
 // or else the program.
 func commandOf(err error, args []string, program string) string {
 	var fault *kong.ParseError
@@ -133,7 +133,7 @@ func value[T any](wrong readings, kind string, parse func(string) (T, error)) ko
 		}
 		parsed, err := parse(text)
 		if err != nil {
-			// Kong stores a value of the command line elsewhere at first.
+			// Kong first stores a value of the command line in another place.
 			onLine := target.Addr().Interface() != ctx.Value.Target.Addr().Interface()
 			wrong[reading{ctx.Value, onLine}] = fmt.Errorf("%s: %q is not a %s", names(ctx), text, kind)
 			if parsed, err = parse(ctx.Value.Default); err != nil {
@@ -171,8 +171,8 @@ func SecretText(name, value, file string, faults *Faults) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }
 
-// GivenText is SecretText for what is never empty on purpose, such as an address: without one the
-// programs use a log or a database of their own. So an empty file is a fault.
+// GivenText is SecretText for a text that nobody leaves empty on purpose, such as an address: without
+// an address, the programs use a log or a database of their own. So an empty file is a fault.
 func GivenText(name, value, file string, faults *Faults) string {
 	before := len(faults.list)
 	text := SecretText(name, value, file, faults)

@@ -17,7 +17,7 @@ type Common struct {
 	NATSURL         string `name:"nats-url" env:"NATS_URL" help:"NATS servers; if empty, the log that ingest embeds on this machine."`
 	NATSURLFile     string `name:"nats-url-file" env:"NATS_URL_FILE" help:"File that contains nats-url, which may have a password."`
 	NATSCreds       string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
-	NATSInboxPrefix string `name:"nats-inbox-prefix" env:"NATS_INBOX_PREFIX" help:"How the subjects begin to which answers of NATS come; the default is _INBOX.USER, with the user of nats-url."`
+	NATSInboxPrefix string `name:"nats-inbox-prefix" env:"NATS_INBOX_PREFIX" help:"Prefix of the subjects on which answers of NATS arrive; the default is _INBOX.USER, with the user of nats-url."`
 	NATSStream      string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
 	DataDir         string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Folder of the embedded log and the private Postgres."`
 	LogLevel        string `name:"log-level" env:"LOG_LEVEL" help:"debug, info, warn or error; the default is info, and warn for commands that answer a question."`
@@ -44,8 +44,8 @@ func (c *Common) Check(faults *Faults) {
 	}
 }
 
-// checkCreds adds a fault where the credentials cannot be used. Without NATS_URL a program would
-// begin a log of its own, although one of a cluster is meant.
+// checkCreds adds a fault if the credentials cannot be used. Without NATS_URL a program would begin a
+// log of its own, although the credentials show that a cluster's log is meant.
 func (c *Common) checkCreds(faults *Faults) {
 	if c.NATSCreds == "" {
 		return

@@ -14,7 +14,7 @@ const (
 	ExitNo     = 3 // the command succeeded, and its answer is no
 )
 
-// Status is an error that ends a command with that exit status and prints nothing further.
+// Status is an error that ends a command with that exit status, without a message.
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
