@@ -90,7 +90,7 @@ type writtenOffer struct {
 	ValidMonths *wholeNumber `yaml:"valid_months"`
 }
 
-// wholeNumber refuses 5.5, of which the YAML library would make 5.
+// wholeNumber refuses 5.5, which the YAML library would turn into 5.
 type wholeNumber int64
 
 func (n *wholeNumber) UnmarshalYAML(node ast.Node) error {
@@ -120,7 +120,7 @@ func (w writtenOffer) offer() (offer Offer, faults []error) {
 			fault("a pro product grants a licence and no credits")
 		}
 	default:
-		fault("kind is %q, which is none of subscription, one_time, pro", w.Kind)
+		fault("kind is %q, must be subscription, one_time or pro", w.Kind)
 	}
 	if w.Credits != nil {
 		if offer.Credits = int64(*w.Credits); offer.Credits < 1 || offer.Credits > MaxCredits {

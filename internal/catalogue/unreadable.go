@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// unreadable says where the YAML of a catalogue is wrong: which key has which value, and what is
-// wanted there.
+// unreadable says where the YAML of a catalogue is wrong: which key has which value, and which value
+// it must have.
 func unreadable(err error) error {
 	var wrongType *yaml.TypeError
 	var tooLarge *yaml.OverflowError
@@ -51,7 +51,7 @@ func wrongValue(t *token.Token, wanted string) error {
 	return fmt.Errorf("[%d:%d] %s is %s, must be %s", t.Position.Line, t.Position.Column, keyOf(t), have, wanted)
 }
 
-// keyOf returns the key of a value that stands behind it.
+// keyOf returns the key before a value.
 func keyOf(t *token.Token) string {
 	if t.Prev != nil && t.Prev.Type == token.MappingValueType && t.Prev.Prev != nil {
 		return t.Prev.Prev.Value

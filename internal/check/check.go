@@ -1,5 +1,5 @@
-// Package check says whether a log is whole: every record of its files, and the archive beside them.
-// It changes nothing. Only a salvage writes, and only into a new file.
+// Package check says whether a log is whole: every record of its files, and its archive. It changes
+// nothing. Only a salvage writes, and only into a new file.
 package check
 
 import (
@@ -32,8 +32,8 @@ type Config struct {
 	Full     bool                   // also read every byte of the archive
 }
 
-// Files checks the embedded log of a data directory; an ingest may run there. The archive of a log
-// that is not whole is checked, but not compared with it.
+// Files checks the embedded log of a data directory; an ingest may run there. If the log is not
+// whole, its archive is checked, but not compared with the log.
 func Files(ctx context.Context, config Config, dataDir string) (result Result, err error) {
 	files, err := eventlog.OpenFiles(dataDir, config.Stream)
 	if err != nil {
@@ -58,8 +58,8 @@ func Files(ctx context.Context, config Config, dataDir string) (result Result, e
 	return result, err
 }
 
-// Cluster compares the archive of a cluster's log with it. The servers of a cluster check their
-// own files.
+// Cluster compares a cluster's log with its archive. The servers of a cluster check their own
+// files.
 func Cluster(ctx context.Context, config Config, log *eventlog.Log) (Result, error) {
 	result := Result{Whole: true}
 	info, err := log.Info(ctx)
@@ -70,8 +70,8 @@ func Cluster(ctx context.Context, config Config, log *eventlog.Log) (Result, err
 	return result, err
 }
 
-// checkArchive adds what is wrong with the archive, if there is a log and its archive is checked.
-// source is nil if the log cannot be read.
+// checkArchive adds the faults of the archive, if there is a log and its archive is to be checked.
+// source is nil if the log is not compared.
 func (r *Result) checkArchive(ctx context.Context, config Config, logID string, source archive.Source) (err error) {
 	if config.Place == nil || logID == "" {
 		return nil
