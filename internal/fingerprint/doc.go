@@ -1,6 +1,6 @@
 // Package fingerprint condenses the log into one hash: the root of a Merkle tree (RFC 6962)
-// with one leaf for each message. A log of which one byte was changed, or whose messages were
-// swapped or removed, has another root.
+// with one leaf for each message. If one byte of the log was changed, or if messages were swapped
+// or removed, the log has another root.
 //
 //	message ──Leaf──▶ 32 bytes ──Tree.Append──▶ right edge of the tree ──Tree.Root──▶ 32 bytes
 //

@@ -38,7 +38,7 @@ func NewInclusion(size, index uint64) (*Inclusion, error) {
 	return p, nil
 }
 
-// Append adds the next leaf of the tree, from its first one on.
+// Append adds the next leaf of the tree. The caller must begin with the first leaf.
 func (p *Inclusion) Append(leaf Hash) {
 	n := int64(p.tree.Size())
 	p.tree.grow(leaf, func(level int, root Hash) {

@@ -15,7 +15,7 @@ import (
 // Hash is a SHA-256 hash: of a leaf, of an inner node, or the root of a tree.
 type Hash = tlog.Hash
 
-// recordVersion is the first byte of every record. Another encoding must have another one.
+// recordVersion is the first byte of every record. Another encoding must have another version.
 const recordVersion = 1
 
 // leafPrefix separates leaves from inner nodes (RFC 6962, section 2.1).
@@ -32,9 +32,9 @@ func Leaf(m events.Message) Hash {
 	return out
 }
 
-// AppendRecord appends a message's record to to: the bytes that its leaf is the hash of. Two
-// messages that differ in any field have different records. So a restored message has its old leaf
-// only if its event id and both times were restored, too. Numbers are big-endian.
+// AppendRecord appends a message's record to to. The leaf is the hash of a zero byte and the record.
+// Two messages that differ in any field have different records. So a restored message has its old
+// leaf only if its event id and both times were restored, too. Numbers are big-endian.
 //
 //	version       1 byte: 1
 //	sequence      8 bytes
@@ -66,7 +66,7 @@ func appendHead(to []byte, m events.Message) []byte {
 	return binary.BigEndian.AppendUint32(to, uint32(len(m.Body)))
 }
 
-// ErrNotARecord: the bytes were not made by AppendRecord.
+// ErrNotARecord means that the bytes were not made by AppendRecord.
 var ErrNotARecord = errors.New("not a record of a message")
 
 // ParseRecord is the inverse of AppendRecord. It accepts exactly what AppendRecord returns.
@@ -118,7 +118,7 @@ func (r *reader) uint64() uint64 {
 
 func (r *reader) field() []byte { return r.take(uint64(r.uint32())) }
 
-// time fails for nanoseconds that make up a second: they would be a second encoding.
+// time fails if the nanoseconds are a second or more: a time must not have two encodings.
 func (r *reader) time() time.Time {
 	seconds, nanoseconds := int64(r.uint64()), r.uint32()
 	if nanoseconds >= uint32(time.Second) {

@@ -40,7 +40,7 @@ func (t *Tree) grow(leaf Hash, completed func(level int, root Hash)) {
 // Size is the number of leaves.
 func (t *Tree) Size() uint64 { return t.size }
 
-// Root returns the hash of the whole tree; that of an empty tree is the hash of nothing
+// Root returns the hash of the whole tree. The root of an empty tree is the hash of nothing
 // (RFC 6962, section 2.1).
 func (t *Tree) Root() Hash {
 	if t.size == 0 {
@@ -64,7 +64,7 @@ func (t *Tree) Clone() *Tree { return &Tree{size: t.size, edge: t.Edge()} }
 // treeVersion is the first byte of a tree's encoding.
 const treeVersion = 1
 
-// ErrNotATree: the bytes were not made by MarshalBinary.
+// ErrNotATree means that the bytes were not made by MarshalBinary.
 var ErrNotATree = errors.New("not the right edge of a tree")
 
 // MarshalBinary encodes the tree: a byte 1, the size in 8 bytes, big-endian, and the hashes of
@@ -79,7 +79,7 @@ func (t *Tree) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary is the inverse of MarshalBinary. After an error the tree is unchanged. It
-// cannot know whether the hashes are the right ones: compare Root with a root that is known.
+// cannot know whether the hashes are right: compare Root with a known root.
 func (t *Tree) UnmarshalBinary(data []byte) error {
 	if len(data) < 1+8 || data[0] != treeVersion {
 		return ErrNotATree

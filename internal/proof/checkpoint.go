@@ -100,8 +100,8 @@ func ParseVerifiers(text string) (v Verifiers, err error) {
 	return v, nil
 }
 
-// Open returns the checkpoint of a signed note. The error is a RefusedError unless one of the
-// keys has signed it and bears its origin as name.
+// Open returns the checkpoint of a signed note. The error is a RefusedError unless one of the keys
+// has signed it, and the name of that key is the checkpoint's Origin.
 func (v Verifiers) Open(signed []byte) (Checkpoint, error) {
 	opened, err := note.Open(signed, note.VerifierList(v.list...))
 	var unverified *note.UnverifiedNoteError

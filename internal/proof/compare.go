@@ -8,21 +8,21 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// Log is what this package needs of the event log.
+// Log is what this package needs from the event log.
 type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// Progress is called now and then with the sequence that was read last, and with the last one
-// that will be. It may be nil.
+// Progress is called now and then with the sequence that was read last, and with the last sequence
+// that will be read. It may be nil.
 type Progress func(position, until uint64)
 
 // progressMessages is the number of messages between two calls of a Progress.
 const progressMessages = 10_000
 
 // Compare reads the messages that the checkpoint covers and hashes them again. It returns a
-// RefusedError unless the log begins with exactly these messages. What came later does not
+// RefusedError unless the log begins with exactly these messages. Later messages do not
 // matter.
 func Compare(ctx context.Context, log Log, c Checkpoint, progress Progress) error {
 	info, err := log.Info(ctx)
@@ -39,8 +39,8 @@ func Compare(ctx context.Context, log Log, c Checkpoint, progress Progress) erro
 	return sameRoot(tree.Root(), c)
 }
 
-// covers returns a RefusedError if it is plain from the log's description that the log does not
-// begin with what the checkpoint states.
+// covers returns a RefusedError if the log's Info already shows that the log does not begin with
+// the messages of the checkpoint.
 func covers(info eventlog.Info, c Checkpoint) error {
 	switch has := info.Last + 1 - info.First; {
 	case info.LogID != c.LogID:

@@ -109,7 +109,7 @@ func (p Proof) Marshal() []byte {
 	return append(append(out, "\n\n"...), p.Note...)
 }
 
-// Parse is the inverse of Marshal. The error is a RefusedError. What it returns is unchecked.
+// Parse is the inverse of Marshal. The error is a RefusedError. The proof is not checked yet.
 func Parse(file []byte) (Proof, error) {
 	head, signed, found := bytes.Cut(file, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")

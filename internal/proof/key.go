@@ -15,8 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/durable"
 )
 
-// Files beside a key. A missing signedFile is not a new beginning: a signer that has forgotten
-// what it signed could sign another history.
+// Files beside a key. A missing signedFile is an error: a signer that has forgotten what it signed
+// could sign another history.
 const (
 	signedFile = ".signed" // the note that was signed last; empty before the first one
 	publicFile = ".pub"    // the verifier key
@@ -58,7 +58,7 @@ func readKey(path string) (note.Signer, Verifiers, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	signer, err := note.NewSigner(key)
-	if err != nil { // it must not quote the text
+	if err != nil { // its text may quote the key
 		return nil, Verifiers{}, fmt.Errorf("%s is not a key that ingest checkpoint --new-key made", path)
 	}
 	parts := strings.SplitN(key, "+", 5) // PRIVATE+KEY+name+hash+base64, which NewSigner has parsed

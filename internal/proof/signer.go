@@ -72,7 +72,7 @@ func (s *Signer) readLast() error {
 
 // Sign reads the whole durable log and returns a signed checkpoint of it. The error is a
 // RefusedError if the log does not begin with what was signed last. Before Sign returns a
-// checkpoint, it has written that durably as the one that was signed last.
+// checkpoint, it writes it durably as the last signed checkpoint.
 func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed []byte, c Checkpoint, err error) {
 	info, err := log.Info(ctx)
 	if err != nil {
