@@ -1,7 +1,7 @@
 // Package lag counts the messages of the log that the tables do not have.
 //
 //	count.go    counts them once, by partition
-//	tables.go   reads where the tables stand, and who works on them
+//	tables.go   reads the positions of the tables, and who works on them
 //	meter.go    does both regularly
 //	metrics.go  shows the result as metrics
 package lag
@@ -17,7 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// Log is what counting needs of the event log.
+// Log is what counting needs from the event log.
 type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Waiting(ctx context.Context, partition int, after uint64) (eventlog.Waiting, error)
@@ -48,15 +48,15 @@ func (w ByPartition) add(m events.Message) {
 	w[m.Partition] = one
 }
 
-// errCutShort: the log lacks messages that the tables have.
+// errCutShort means that the log lacks messages that the tables have.
 var errCutShort = errors.New("it ends before what the tables hold: it has lost messages")
 
 const (
 	// maxConcurrentQueries bounds the queries to the log at the same time.
 	maxConcurrentQueries = 8
 
-	// maxRead is how many messages are read instead of asking for each partition. While
-	// projectors work, their positions differ by less.
+	// maxRead is up to how many messages are read, instead of asking about each partition. While
+	// projectors work, they are behind by less.
 	maxRead = 1000
 )
 
@@ -74,7 +74,7 @@ func Count(ctx context.Context, log Log, info eventlog.Info, positions map[int]u
 		if now.ServerFirst == info.ServerFirst {
 			return found, nil
 		}
-		info = now // the log was trimmed meanwhile
+		info = now // the log was trimmed meanwhile, so count again
 	}
 }
 

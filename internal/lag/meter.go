@@ -27,9 +27,9 @@ type Config struct {
 	Interval   time.Duration // 0 means five seconds
 }
 
-// Meter measures how far the tables are behind the log. It does not depend on the projector of
-// its process, so it also sees that one stand still. It measures all partitions, no matter who works
-// on them.
+// Meter measures how far the tables are behind the log. It does not depend on the projector of its
+// process, so it also notices if that projector stands still. It measures all partitions, no matter
+// who works on them.
 type Meter struct {
 	Config
 
@@ -37,7 +37,7 @@ type Meter struct {
 	tables   *tables // as they were read last; nil before
 	head     uint64  // of the log; 0 while unknown
 	measured *measured
-	failing  bool // the last try to count failed: what is known gets older
+	failing  bool // the last count failed, so measured is old
 }
 
 // measured is what waited at one moment.
@@ -72,8 +72,8 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// measure reads the tables and then the log. Without an answer of the database the tables count
-// as unchanged: no event can have become visible.
+// measure reads the tables and then the log. If the database does not answer, the tables count as
+// unchanged: nobody can see a new event in them.
 func (m *Meter) measure(ctx context.Context) error {
 	reading, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()

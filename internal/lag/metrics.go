@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collector shows what a Meter has found. What it does not know yet has no value.
+// collector shows what a Meter has found. A metric has no value while the Meter does not know it.
 type collector struct {
 	meter *Meter
 
@@ -51,7 +51,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	c.meter.mu.Lock()
 	defer c.meter.mu.Unlock()
-	// Where nothing waited at the last count, and now nobody can count, nothing is known.
+	// If nothing waited at the last successful count, and counting fails now, the lag is unknown.
 	if lag := c.meter.measured; lag != nil && (lag.Count > 0 || !c.meter.failing) {
 		gauge(c.messages, float64(lag.Count))
 		gauge(c.seconds, lag.age(c.meter.failing).Seconds())

@@ -12,7 +12,7 @@ import (
 //go:embed tables.sql
 var tablesSQL string
 
-// tables says where the live tables stand, and who works on them.
+// tables has the positions of the live tables, and who works on them.
 type tables struct {
 	logID     string
 	positions map[int]uint64
@@ -20,7 +20,7 @@ type tables struct {
 	members   int64
 	poison    int64
 
-	candidates []store.Schema // tables that are rebuilt, or were
+	candidates []store.Schema // of rebuilds, running or complete
 }
 
 func readTables(ctx context.Context, s *store.Store) (out tables, err error) {
@@ -29,7 +29,7 @@ func readTables(ctx context.Context, s *store.Store) (out tables, err error) {
 	err = s.Pool().QueryRow(ctx, tablesSQL, s.Schema(), s.LeaseTime()).
 		Scan(&out.logID, &partitions, &positions, &out.unleased, &out.members, &out.poison)
 	if err != nil {
-		return out, fmt.Errorf("read where the tables stand: %w", err)
+		return out, fmt.Errorf("read the positions of the tables: %w", err)
 	}
 	out.positions = map[int]uint64{}
 	for i, partition := range partitions {
