@@ -40,7 +40,7 @@ func (b moneyBar) GrossY() int { return chartHeight - b.GrossHeight }
 // RefundedY is the upper edge of the part that was taken back.
 func (b moneyBar) RefundedY() int { return chartHeight - b.RefundedHeight }
 
-// Width is that of the drawing.
+// Width is the width of the drawing.
 func (c moneyChart) Width() int { return barWidth * len(c.Bars) }
 
 // charts draws each currency, the one with the most payments first.
@@ -79,7 +79,7 @@ func (c *moneyChart) add(at int, day browse.RevenueDay) {
 	bar.Gross, bar.Refunded = bar.Gross.Add(day.Gross), bar.Refunded.Add(day.Refunded)
 }
 
-// scale makes the largest bar as high as the drawing. Money that is there is always seen.
+// scale makes the largest bar as high as the drawing. Any money is at least one unit high.
 func (c moneyChart) scale() {
 	highest := 1.0
 	for _, b := range c.Bars {

@@ -19,11 +19,11 @@ import (
 
 // Guard decides who may look.
 type Guard interface {
-	// Protect serves those who may look with pages, and all others with a refusal. What is in
-	// /static is for everybody.
+	// Protect serves pages to those who may look, and a refusal to all others. The files in
+	// /static are for everybody.
 	Protect(pages http.Handler) http.Handler
-	// HasSession reports whether who looks has a session that a POST to /logout ends, by the
-	// context of the request.
+	// HasSession reports whether the viewer has a session that a POST to /logout ends. ctx is
+	// the context of the viewer's request.
 	HasSession(ctx context.Context) bool
 }
 
@@ -39,7 +39,7 @@ type Config struct {
 	Logger           *slog.Logger
 }
 
-// Console serves the pages. It is for concurrent use.
+// Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
 	schemas *schemas
@@ -53,8 +53,8 @@ func New(config Config) *Console {
 	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config, counter), counter: counter}
 }
 
-// drain is how long requests in flight may take after the end.
-const drain = 2 * time.Second
+// drainTimeout is how long requests in flight may take after ctx has ended.
+const drainTimeout = 2 * time.Second
 
 // Run serves listener until ctx ends, and closes it.
 func (c *Console) Run(ctx context.Context, listener net.Listener) error {
@@ -69,7 +69,7 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 			BaseContext:    func(net.Listener) context.Context { return ctx }, // so that /live ends
 			ErrorLog:       slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		}
-		return telemetry.Serve(ctx, server, listener, drain)
+		return telemetry.Serve(ctx, server, listener, drainTimeout)
 	})
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("console: %w", err)

@@ -6,6 +6,6 @@
 // JSON for a request that accepts application/json. Pages need no JavaScript; with it they follow
 // the tables (see /live).
 //
-// Bodies and ids come from outside. Everything that stands in a page is escaped by html/template,
-// and what a browser would not show, or would show in another order, as in package page.
+// Bodies and ids come from outside. html/template escapes everything in a page. Package page escapes
+// characters that a browser would not show, or would show in another order.
 package console

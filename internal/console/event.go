@@ -17,7 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Lists show so many of their newest items, or as many as ?limit= says up to the maximum.
+// Lists show defaultLimit of their newest items, or as many as ?limit= says, up to maxLimit.
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
@@ -26,7 +26,7 @@ const (
 // limit returns the number of items that the address asks for.
 func (q query) limit() (int, error) { return q.number("limit", defaultLimit, maxLimit) }
 
-// number returns a number of the address, from 1 to highest; absent if it is not there.
+// number returns a number of the address, from 1 to highest; absent if the address has none.
 func (q query) number(name string, absent, highest int) (int, error) {
 	text := q.Get(name)
 	if text == "" {
@@ -51,9 +51,9 @@ type arrived struct {
 	Seq       uint64
 	Bytes     int
 	Partition int
-	Body      []string // the lines of the body, indented; empty where it is masked
+	Body      []string // the lines of the body, indented; empty if it is masked
 	Signature string   // what checking the signature again found
-	Wrong     bool     // the signature is not that of any given secret, although its key is given
+	Wrong     bool     // the console has the secret of the signature's key, and the signature is wrong
 }
 
 func (c *Console) event(r *http.Request, asked query) (out view, err error) {
@@ -76,7 +76,7 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, found, nil}, nil
 }
 
-// before returns where the page that the address asks for ends; 0 if it does not say.
+// before returns the sequence before which the page ends; 0 if the address has none.
 func (q query) before() (int64, error) {
 	before, err := report.ParsePlace(q.Get("before"))
 	if err != nil {
@@ -99,7 +99,7 @@ var (
 	errForeignLog = errors.New("it is not the one that these tables were folded from")
 )
 
-// message reads a message of the log with that id. Its errors are errNoLog.
+// message reads a message of the log logID. Its errors are errNoLog.
 func (c *Console) message(ctx context.Context, logID string, seq uint64) (message events.Message, err error) {
 	info, err := c.Log.Info(ctx)
 	switch {
@@ -148,8 +148,8 @@ func (c *Console) checkSignature(m events.Message) (said string, wrong bool) {
 // maxShownBody bounds what a page shows of a body.
 const maxShownBody = 256 << 10
 
-// indented returns a body in lines: numbers, texts, keys that are given twice and their order as
-// they are. A body that is no JSON is one line.
+// indented returns a body in indented lines. It changes neither numbers nor texts, and keeps repeated
+// keys and the order of keys. A body that is not JSON is only split at its line breaks.
 func indented(body []byte) (lines []string) {
 	var out bytes.Buffer
 	if json.Indent(&out, body, "", "  ") != nil {

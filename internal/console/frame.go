@@ -67,7 +67,7 @@ func (f frame) Body(id string) string {
 	return f.In("/events/" + url.PathEscape(id) + "/body")
 }
 
-// inPath reports whether a path can have the id: browsers resolve dots, also escaped ones, and a
+// inPath reports whether a path can contain the id. Browsers resolve dots, also escaped dots, and a
 // ServeMux takes an escaped slash alone for the end of the path.
 func inPath(id string) bool { return id != "." && id != ".." && id != "/" }
 

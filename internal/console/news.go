@@ -14,8 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// news tells the pages that are open when the tables or the log have changed. One loop asks for all
-// of them, and only while somebody looks.
+// news tells the open pages when the tables or the log have changed. One loop looks for changes for
+// all pages, and only while a page is open.
 type news struct {
 	Config
 	counter *browse.Counter
@@ -71,7 +71,7 @@ func (n *news) tell() {
 	for watcher := range n.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it has not read the last one yet
+		default: // the watcher has not read the last signal yet
 		}
 	}
 }
@@ -79,9 +79,9 @@ func (n *news) tell() {
 //go:embed state.sql
 var stateSQL string
 
-// state is a text that is another one when something has changed: the tables of any schema, the
-// invitations, the log, or what is counted in the background. What cannot be reached is part of it, so
-// that pages say so.
+// state returns a text that changes with the tables of any schema, the invitations, the log, or the
+// results of the Counter. It also changes if the database or the log becomes unreachable, so that
+// pages say so.
 func (n *news) state(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -118,7 +118,7 @@ func (n *news) join() (watcher chan struct{}, leave func(), ok bool) {
 	}, true
 }
 
-// live is a stream of server-sent events: changed, when a page should be read again.
+// live is a stream of server-sent events. The event changed means that the page should be read again.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	watcher, leave, ok := c.news.join()
 	if !ok {
@@ -129,7 +129,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy would keep the events back
+	w.Header().Set("X-Accel-Buffering", "no") // otherwise a proxy may hold the events back
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	text := "retry: 3000\n\n"

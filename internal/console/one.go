@@ -42,7 +42,7 @@ type searchPage struct {
 	Hits  []browse.Hit `json:"hits"`
 }
 
-// search shows what has an id. One hit is shown at once.
+// search shows everything that has an id. If there is only one hit, a browser is sent to its page.
 func (c *Console) search(r *http.Request, asked query) (view, error) {
 	hits, err := fromTables(r.Context(), c, asked, func(tables *store.Store) ([]browse.Hit, error) {
 		return browse.Search(r.Context(), tables, asked.Get("q"))

@@ -20,7 +20,7 @@ type overviewPage struct {
 	Charts   []moneyChart         `json:"-"`
 }
 
-// concern is something that needs a person.
+// concern is something that an operator has to look at.
 type concern struct {
 	What string `json:"what"`
 	Path string `json:"path"` // of the page that tells more
@@ -49,7 +49,7 @@ func (c *Console) overview(r *http.Request, asked query) (view, error) {
 	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err
 }
 
-// Limits above which an age needs a person.
+// If an age is above these limits, it is a concern.
 const (
 	lateLag     = time.Minute
 	lateWaiting = time.Hour

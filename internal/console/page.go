@@ -27,7 +27,7 @@ type view struct {
 	onlyHit  *browse.Hit // a browser is sent to its page
 }
 
-// object is an Answer that is written as JSON alone.
+// object is an Answer that is only written as JSON.
 type object struct{ value any }
 
 func (o object) Write(w io.Writer, _ bool) error { return page.JSON(w, o.value) }
@@ -110,7 +110,7 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
 }
 
-// refusal is a page that says why there is no other.
+// refusal is a page that says why the page that was asked for is not shown.
 type refusal struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`

@@ -7,7 +7,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// maxSchemas is how many schemas beside the live one have open connections.
+// maxSchemas is how many schemas besides the live one have open connections.
 const maxSchemas = 4
 
 // schemas opens the tables that pages show. A page may show those of a rebuild instead of the
@@ -16,7 +16,7 @@ type schemas struct {
 	live *store.Store
 
 	mu     sync.Mutex
-	opened []*openSchema // the one that was used last at the end
+	opened []*openSchema // in the order of their last use
 }
 
 type openSchema struct {
@@ -27,7 +27,7 @@ type openSchema struct {
 func newSchemas(live *store.Store) *schemas { return &schemas{live: live} }
 
 // named calls work with the tables of a schema; empty: the live ones. The error is
-// store.ErrNoSchema where there is no such schema.
+// store.ErrNoSchema if there is no such schema.
 func (s *schemas) named(ctx context.Context, name string, work func(*store.Store) error) error {
 	if name == "" || name == s.live.Schema() {
 		return work(s.live)
@@ -68,7 +68,7 @@ func (s *schemas) open(ctx context.Context, name string) (*openSchema, error) {
 	return tables, nil
 }
 
-// close waits for the pages: between two of their reads no connection is in use.
+// close waits for the pages. Store.Close alone does not: a page holds no connection between two reads.
 func (o *openSchema) close() {
 	o.pages.Wait()
 	o.Close()

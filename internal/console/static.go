@@ -12,7 +12,7 @@ var files embed.FS
 func static() http.Handler {
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-cache") // asked again, so that a new build has its own
+		w.Header().Set("Cache-Control", "no-cache") // browsers ask again, so that they get the files of a new build
 		server.ServeHTTP(w, r)
 	})
 }

@@ -98,7 +98,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// mask leaves the first character of a name.
+// mask shows only the first character of a name.
 func mask(show bool, text string) string {
 	text = page.Clean(text)
 	if show || text == "" {
@@ -107,7 +107,7 @@ func mask(show bool, text string) string {
 	return string([]rune(text)[:1]) + "•••"
 }
 
-// hidePersonalData replaces what the database said of rows that it refused: it may repeat names and
+// hidePersonalData replaces the database's errors about quarantined events: they may repeat names and
 // bodies.
 func (c *Console) hidePersonalData(refused []report.Quarantined) {
 	if c.ShowPersonalData {
@@ -138,7 +138,7 @@ func balances(l report.Lines) (out []balanceLine) {
 	return out
 }
 
-// gitHubNames are where JSON has the names of people.
+// gitHubNames matches the fields of JSON that contain names of people.
 var gitHubNames = regexp.MustCompile(`("(?:sold_)?github_username":")((?:[^"\\]|\\.)*)(")`)
 
 // maskNames is mask for JSON.
@@ -149,7 +149,7 @@ func maskNames(text []byte) []byte {
 		if json.Unmarshal(slices.Concat([]byte(`"`), parts[2], parts[3]), &name) != nil {
 			name = "?" // it is masked all the same
 		}
-		masked, _ := page.Marshal(mask(false, name)) // any text can be written
+		masked, _ := page.Marshal(mask(false, name)) // never fails for a text
 		return slices.Concat(parts[1][:len(parts[1])-1], masked)
 	})
 }

@@ -27,7 +27,7 @@ var (
 		status: http.StatusMisdirectedRequest, title: "This is not an address of the console",
 		detail: "The console answers on the loopback interface, at CONSOLE_PUBLIC_URL, and under the names in CONSOLE_HOSTS.",
 	}
-	wrongMethod  = answer{status: http.StatusMethodNotAllowed, title: "The console only reads", detail: "Its pages are asked for with GET or HEAD."}
+	wrongMethod  = answer{status: http.StatusMethodNotAllowed, title: "The console only reads", detail: "Use GET or HEAD for its pages."}
 	otherSite    = answer{status: http.StatusForbidden, title: "Another site asked for this", detail: "Pages of other sites cannot load anything from the console. Open its address."}
 	throughProxy = answer{status: http.StatusUnauthorized, title: "Open the console through its proxy", detail: "The console knows its users from a proxy. This request did not come from there."}
 	unnamed      = answer{status: http.StatusUnauthorized, title: "The proxy names no user", detail: "The proxy before the console sent no readable name in the header of CONSOLE_PROXY_HEADER. Log in at the proxy."}
@@ -42,7 +42,7 @@ func loggedIn(to string) answer {
 	return answer{status: http.StatusOK, title: "You are logged in", detail: "The console opens now.", links: []link{{to, "Continue"}}}
 }
 
-// loggedOut tells somebody without a session how to get in.
+// loggedOut tells somebody without a session how to log in.
 func (g *Guard) loggedOut(r *http.Request) answer {
 	out := answer{status: http.StatusUnauthorized, title: "Log in"}
 	switch {
@@ -56,7 +56,7 @@ func (g *Guard) loggedOut(r *http.Request) answer {
 	default:
 		out.detail = "Add /?token= and the console's token (CONSOLE_TOKEN) to its address."
 	}
-	if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // which has withheld the cookie
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // the browser has withheld the cookie
 		out.detail = "If you are logged in, continue. " + out.detail
 		out.links = append([]link{{here(r), "Continue"}}, out.links...)
 	}
@@ -66,7 +66,7 @@ func (g *Guard) loggedOut(r *http.Request) answer {
 // here is the address of a request, as a link within the console.
 func here(r *http.Request) string { return local(r.URL.RequestURI()) }
 
-// maxLinkBytes: a login keeps a link in a cookie, and browsers take 4096 bytes.
+// maxLinkBytes bounds a link, because a login keeps it in a cookie, and browsers take 4096 bytes.
 const maxLinkBytes = 1024
 
 // local returns the path of a link if it stays within the console, else "/".
@@ -117,8 +117,8 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, a answer) {
 	_, _ = w.Write(body.Bytes()) // fails if the sender has closed the connection
 }
 
-// setHeaders: an answer of the Guard loads nothing but the console's stylesheet, is not kept, and
-// tells its address to nobody.
+// setHeaders lets an answer of the Guard load nothing but the console's stylesheet. Browsers do not
+// keep the answer, and tell its address to nobody.
 func setHeaders(w http.ResponseWriter) {
 	for name, value := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",

@@ -38,12 +38,12 @@ type OIDC struct {
 	ClientID     string
 	ClientSecret string // empty for a public client
 	// Allowed are e-mail addresses, or domains such as @example.com. Only verified addresses
-	// count. If it is empty, everybody may look whom the issuer lets in.
+	// count. If it is empty, everybody whom the issuer lets in may look.
 	Allowed []string
 }
 
-// minTokenLength: a token is protected by its length, because wrong ones are not blocked. 20
-// random characters of base64 are 120 bits.
+// minTokenLength: a token is protected by its length, because senders of wrong tokens are not
+// blocked. 20 random characters of base64 are 120 bits.
 const minTokenLength = 20
 
 var tokenText = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
@@ -104,7 +104,7 @@ func (c Config) checkOIDC(add func(string, ...any)) {
 		return
 	}
 	if issuer, err := url.Parse(c.OIDC.Issuer); err != nil || !isSafe(issuer) {
-		add("CONSOLE_OIDC_ISSUER is %q, which is no https address (http only on the loopback interface)", c.OIDC.Issuer)
+		add("CONSOLE_OIDC_ISSUER is %q, which is not an https address (http only on the loopback interface)", c.OIDC.Issuer)
 	}
 	if c.OIDC.ClientID == "" {
 		add("CONSOLE_OIDC_CLIENT_ID is not set, but CONSOLE_OIDC_ISSUER is")
@@ -125,7 +125,7 @@ func isOrigin(text string) bool {
 	return err == nil && isSafe(u) && (u.Path == "" || u.Path == "/")
 }
 
-// isSafe reports whether nobody on the way can read what is sent to the URL.
+// isSafe reports whether nobody on the network can read what is sent to the URL.
 func isSafe(u *url.URL) bool {
 	host, err := parseHost(u.Host)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

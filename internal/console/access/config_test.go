@@ -53,7 +53,7 @@ func TestAllFaultsOfAConfigurationAreSaid(t *testing.T) {
 		},
 		"a client without an issuer": {access.Config{OIDC: access.OIDC{ClientID: "a"}}, []string{"CONSOLE_OIDC_ISSUER is not set, but other variables CONSOLE_OIDC_… are"}},
 		"an issuer alone": {access.Config{OIDC: access.OIDC{Issuer: "http://issuer.example", Allowed: []string{"example.com", "a@b@c"}}}, []string{
-			`CONSOLE_OIDC_ISSUER is "http://issuer.example", which is no https address (http only on the loopback interface)`,
+			`CONSOLE_OIDC_ISSUER is "http://issuer.example", which is not an https address (http only on the loopback interface)`,
 			"CONSOLE_OIDC_CLIENT_ID is not set, but CONSOLE_OIDC_ISSUER is",
 			"CONSOLE_PUBLIC_URL is not set, but CONSOLE_OIDC_ISSUER is: the issuer sends people back to it",
 			`CONSOLE_OIDC_ALLOWED: "example.com" is neither an e-mail address nor a domain such as @example.com`,

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Guard lets those look who may. It is for concurrent use.
+// Guard lets only permitted people look. It is safe for concurrent use.
 type Guard struct {
 	token    string // empty: none
 	made     bool   // whether New made the token
@@ -30,8 +30,8 @@ type Guard struct {
 	now      func() time.Time
 }
 
-// New returns a Guard. It asks the issuer for its endpoints; if that fails it says so, and asks
-// again when somebody logs in. The error has all faults of the configuration.
+// New returns a Guard. It asks the issuer for its endpoints; if that fails, New logs it, and the Guard
+// asks again when somebody logs in. The error has all faults of the configuration.
 func New(ctx context.Context, config Config, logger *slog.Logger) (*Guard, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func New(ctx context.Context, config Config, logger *slog.Logger) (*Guard, error
 	}
 	if config.PublicURL != "" {
 		g.public, _ = url.Parse(strings.ToLower(config.PublicURL))
-		g.hosts = append(g.hosts, host{name: g.public.Hostname()}) // what stands before the console may use another port
+		g.hosts = append(g.hosts, host{name: g.public.Hostname()}) // a proxy before the console may use another port
 	}
 	if config.OIDC.Issuer != "" {
 		g.issuer = newIssuer(config, g.now)
@@ -79,9 +79,9 @@ func (g *Guard) Link(base string) string {
 	return link.String()
 }
 
-// Protect serves those who may look with pages, and all others with a refusal. What is in /static
-// is for everybody: it is the same in every console. What pages get has neither the credentials of
-// a script nor the header of the proxy; Viewer says who looks.
+// Protect serves pages to those who may look, and a refusal to all others. The files in /static are
+// for everybody: they are the same in every console. The requests that pages get have neither the
+// credentials of a script nor the header of the proxy; Viewer says who looks.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	crossOrigin := http.NewCrossOriginProtection()
 	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.answer(w, r, otherSite) }))
@@ -119,13 +119,13 @@ func isEmbedded(r *http.Request) bool {
 	}
 }
 
-// isStatic reports whether a URL is in /static, however the pages read it.
+// isStatic reports whether a URL is in /static in every way in which the pages may read its path.
 func isStatic(u *url.URL) bool {
 	return strings.HasPrefix(u.EscapedPath(), "/static/") && path.Clean(u.Path) == u.Path
 }
 
-// admit finds out who asks. A trusted proxy always says it. Where there is one, nobody else may
-// ask over the network.
+// admit finds out who asks. A trusted proxy always names the user. If a proxy is configured, nobody
+// else may ask over the network.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler) {
 	peer := peerOf(r)
 	asked := r.URL.Path
@@ -150,7 +150,7 @@ type viewerKey struct{}
 // viewer is who looks.
 type viewer struct {
 	name    string
-	session bool // that a cookie of ours keeps
+	session bool // whether a cookie of ours keeps a session
 }
 
 // Viewer returns who looks: "token", the user that the proxy names, or the verified e-mail address
@@ -176,7 +176,7 @@ func (g *Guard) show(w http.ResponseWriter, r *http.Request, pages http.Handler,
 
 // enter begins a session and sends the browser to a page. After a redirect from another site a
 // browser withholds the new cookie, because it is SameSite=Strict: the other site still counts as
-// the sender. So there a page of ours sends the browser on.
+// the sender. So in this case a page of ours sends the browser on.
 func (g *Guard) enter(w http.ResponseWriter, r *http.Request, viewer string, ends time.Time, to string) {
 	if latest := g.now().Add(sessionTime); ends.After(latest) {
 		ends = latest

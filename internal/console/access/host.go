@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// host is what a browser asks for: a name or an address, and a port where one is given.
+// host is what a browser asks for: a name or an address, and a port if one is given.
 type host struct{ name, port string }
 
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)
@@ -48,9 +48,9 @@ func (h host) isLoopback() bool {
 	return h.name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// isOneOf reports whether the console is told to answer under this name. A site of the internet
-// whose name leads to this machine (DNS rebinding) is none of them. Loopback names have any port,
-// for tunnels and containers.
+// isOneOf reports whether the console is configured to answer under this name. This excludes a site
+// of the internet whose name leads to this machine (DNS rebinding). Loopback names may have any
+// port, for tunnels and containers.
 func (h host) isOneOf(known []host) bool {
 	return h.isLoopback() || slices.ContainsFunc(known, func(k host) bool {
 		return k.name == h.name && (k.port == "" || k.port == h.port)

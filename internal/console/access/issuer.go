@@ -27,7 +27,7 @@ type issuer struct {
 	mu      sync.Mutex
 	known   *endpoints // nil until the issuer has told them
 	failure error
-	failed  time.Time // at the end of the attempt, so that those who waited for it do not ask again
+	failed  time.Time // the end of the attempt, so that logins that waited for it do not ask again
 }
 
 // endpoints are what an issuer says of itself.
@@ -38,7 +38,7 @@ type endpoints struct {
 
 const (
 	issuerTimeout     = 5 * time.Second // of all requests to the issuer for one login
-	discoveryInterval = time.Second     // between two questions to an issuer that is away
+	discoveryInterval = time.Second     // between two requests to an issuer that does not answer
 	maxIssuerConns    = 8               // so that strangers cannot flood the issuer through the console
 )
 
@@ -61,8 +61,8 @@ func (i *issuer) name() string {
 
 var errIssuerAway = errors.New("the issuer does not answer")
 
-// discover returns the issuer's endpoints, and asks for them until it has them. It does not end
-// with ctx: somebody who hangs up must not make the others wait.
+// discover returns the issuer's endpoints. It asks for them if they are not known yet. Its request
+// does not end with ctx: somebody who hangs up must not make the others wait.
 func (i *issuer) discover(ctx context.Context) (*endpoints, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -123,7 +123,7 @@ func (i *issuer) identify(ctx context.Context, code string, l login) (viewer str
 	return viewer, identity.Expiry, err
 }
 
-// exchangeError leaves out what the issuer's answer says beyond its code.
+// exchangeError keeps only the status and the error code of the issuer's answer.
 func exchangeError(err error) error {
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) {
@@ -132,7 +132,7 @@ func exchangeError(err error) error {
 	return fmt.Errorf("%w: %w", errIssuerAway, err)
 }
 
-// viewer returns whom a verified ID token names, if that one may look.
+// viewer returns the user whom a verified ID token names, if this user may look.
 func (i *issuer) viewer(ctx context.Context, known *endpoints, identity *oidc.IDToken, token *oauth2.Token) (string, error) {
 	var claims struct {
 		Email           string `json:"email"`
@@ -146,7 +146,7 @@ func (i *issuer) viewer(ctx context.Context, known *endpoints, identity *oidc.ID
 		return "", errParty
 	}
 	email := verified(claims.Email, claims.EmailVerified)
-	if claims.Email == "" && known.provider.UserInfoEndpoint() != "" { // some issuers tell it only there
+	if claims.Email == "" && known.provider.UserInfoEndpoint() != "" { // some issuers give the address only there
 		info, err := known.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil || info.Subject != identity.Subject {
 			return "", errUserInfo // the library's error contains the answer
@@ -164,7 +164,7 @@ func (i *issuer) viewer(ctx context.Context, known *endpoints, identity *oidc.ID
 	return "", errNobody
 }
 
-// verified returns an e-mail address that the issuer has verified, else nothing.
+// verified returns an e-mail address if the issuer has verified it, else nothing.
 func verified(email string, isVerified any) string {
 	if isVerified != true && isVerified != "true" || !isName(email) {
 		return ""
@@ -172,8 +172,8 @@ func verified(email string, isVerified any) string {
 	return email
 }
 
-// allows reports whether somebody with this verified e-mail address may look. An address beyond
-// ASCII is on no list: some of its letters have those of ASCII as their lower case.
+// allows reports whether somebody with this verified e-mail address may look. No list allows an
+// address with letters beyond ASCII: strings.EqualFold takes some of them for letters of ASCII.
 func (i *issuer) allows(email string) bool {
 	if len(i.Allowed) == 0 {
 		return true

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// logoutPath takes a POST that ends the session of the browser. It is the only one that the console
-// takes.
+// logoutPath accepts a POST that ends the session of the browser. It is the only POST that the
+// console accepts.
 const logoutPath = "/logout"
 
-// HasSession reports whether who looks has a session, which a POST to /logout ends. Scripts have
-// none, and neither has a user whom a proxy names.
+// HasSession reports whether the viewer has a session, which a POST to /logout ends. Scripts have no
+// session, and neither has a user whom a proxy names.
 func (g *Guard) HasSession(ctx context.Context) bool {
 	who, _ := ctx.Value(viewerKey{}).(viewer)
 	return who.session
 }
 
-// takesLogout reports whether a request is one to log out.
+// takesLogout reports whether a request asks to log out.
 func (g *Guard) takesLogout(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.URL.Path == logoutPath && !g.proxy.trusts(peerOf(r))
 }
 
-// logOut ends the session of the browser: the cookie, of which nobody else's copy counts any more.
+// logOut ends the session of the browser. Copies of its cookie do not count any more.
 func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 	if s, ok := g.session(r); ok {
 		g.ended.add(s, g.now())
@@ -39,7 +39,7 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 	g.answer(w, r, out)
 }
 
-// endedSessions are sessions that count no more although they are not over. Its zero value is ready.
+// endedSessions are the sessions that were logged out before their time was over. Its zero value is ready.
 type endedSessions struct {
 	mu   sync.Mutex
 	ends map[string]time.Time // by the session's id

@@ -19,9 +19,9 @@ const (
 // loginTime is how long somebody may take at the issuer.
 const loginTime = 10 * time.Minute
 
-// login is one login under way. The browser keeps its state and where it leads to, in a sealed
-// cookie. Nonce and PKCE verifier are derived from the state, so that they never leave the process
-// before they are used.
+// login is one login under way. The browser keeps its state, and the page that follows it, in a
+// sealed cookie. Nonce and PKCE verifier are derived from the state, so that they never leave the
+// process before they are used.
 type login struct{ state, nonce, verifier, to string }
 
 func (g *Guard) loginOf(state, to string) login {
@@ -36,7 +36,7 @@ func (g *Guard) startLogin(w http.ResponseWriter, r *http.Request) {
 		g.fail(w, r, issuerAway, err)
 		return
 	}
-	// The issuer sends the browser back from another site: Lax lets the cookie come along.
+	// The issuer sends the browser back from another site: with Lax, the browser sends the cookie.
 	g.setCookie(w, r, loginCookie, l.state+" "+l.to, g.now().Add(loginTime), http.SameSiteLaxMode)
 	setHeaders(w)
 	w.Header().Set("Location", address)
@@ -49,7 +49,7 @@ var (
 	errSecondUse = errors.New("the login was used before")
 )
 
-// endLogin takes what the issuer sends by the browser.
+// endLogin takes the issuer's answer, which the browser brings.
 func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request) {
 	viewer, ends, to, err := g.finish(r)
 	g.deleteCookie(w, r, loginCookie, http.SameSiteLaxMode)

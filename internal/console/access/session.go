@@ -50,7 +50,7 @@ func (s seals) sum(purpose, text string) []byte {
 	return mac.Sum(nil)
 }
 
-// equal compares two secrets. Its time depends on the length of neither.
+// equal compares two secrets. Its time does not show how many of their characters agree.
 func (s seals) equal(a, b string) bool { return hmac.Equal(s.sum("", a), s.sum("", b)) }
 
 // derived is a text that nobody can compute without the key: 43 characters of base64.
@@ -81,7 +81,7 @@ func (s seals) open(purpose, sealed string, now time.Time) (text string, ends ti
 	return body[expiryBytes:], ends, now.Before(ends)
 }
 
-// setCookie sets a sealed cookie. The browser forgets it when it is closed.
+// setCookie sets a sealed cookie. The browser forgets the cookie when the browser is closed.
 func (g *Guard) setCookie(w http.ResponseWriter, r *http.Request, purpose, text string, ends time.Time, sameSite http.SameSite) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(r, purpose), Value: g.seals.seal(purpose, text, ends),
@@ -105,18 +105,18 @@ func (g *Guard) cookie(r *http.Request, purpose string) (text string, ends time.
 	return "", time.Time{}, false
 }
 
-// cookieName: __Host- makes the browser refuse a cookie from a neighbouring domain or without
-// TLS. Without TLS the port is part of the name, because the ports of one host share cookies: two
-// consoles on one machine would log each other out.
+// cookieName returns the name of a cookie. The prefix __Host- makes the browser refuse a cookie from a
+// neighbouring domain or without TLS. Without TLS the port is part of the name, because the ports of
+// one host share cookies: two consoles on one machine would log each other out.
 func (g *Guard) cookieName(r *http.Request, purpose string) string {
 	if g.isTLS(r) {
 		return "__Host-" + purpose
 	}
-	asked, _ := parseHost(r.Host) // it was parsed before
+	asked, _ := parseHost(r.Host) // Protect has checked it
 	return purpose + "-" + asked.port
 }
 
-// isTLS reports whether the browser asks over TLS: here, or at what stands before the public URL.
+// isTLS reports whether the browser asks over TLS: here, or at the proxy behind the public URL.
 func (g *Guard) isTLS(r *http.Request) bool {
 	asked, _ := parseHost(r.Host)
 	return r.TLS != nil || g.public != nil && g.public.Scheme == "https" && asked.name == g.public.Hostname()

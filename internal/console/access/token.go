@@ -24,8 +24,8 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given string) 
 	g.enter(w, r, tokenViewer, g.now().Add(sessionTime), "/")
 }
 
-// takeCredentials serves who has a session or, as a script, the token. Other credentials do not
-// count: a proxy may pass on those that it was given itself.
+// takeCredentials serves a browser that has a session, and a script that has the token. Other
+// credentials do not count: a proxy may pass on credentials that were meant for the proxy.
 func (g *Guard) takeCredentials(w http.ResponseWriter, r *http.Request, pages http.Handler) {
 	if s, ok := g.session(r); ok {
 		g.show(w, r, pages, viewer{s.viewer, true}, s.ends)
@@ -42,16 +42,15 @@ func (g *Guard) takeCredentials(w http.ResponseWriter, r *http.Request, pages ht
 	}
 }
 
-// Failed attempts are logged and explained at this rate. Beyond it they are refused in a few words.
+// Failed attempts are logged and explained at this rate. Further ones only get the answer tooMany.
 const (
 	maxFailuresAtOnce = 10
 	failureInterval   = 6 * time.Second
 )
 
-// failures limits what failed attempts cost, and how much they write to the log. There is one
-// limit for all, and the right token is accepted whatever it says: behind a proxy, and on one
-// machine, strangers and operators have the same address. It is the token's length that makes
-// guessing hopeless.
+// failures limits what failed attempts cost, and how much they write to the log. There is one limit
+// for all: behind a proxy, and on one machine, strangers and operators have the same address. The
+// right token is accepted even beyond the limit. The token's length makes guessing hopeless.
 type failures struct {
 	limit    *rate.Limiter
 	unlogged atomic.Int64
