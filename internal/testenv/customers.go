@@ -37,7 +37,7 @@ const kinds = "rprprcprprlrpcrprprp"
 func (c Customers) kindOf(i int) byte { return kinds[(i%int(c)+i/int(c)*7)%len(kinds)] }
 
 // olderRenewal returns the transaction of an earlier renewal of the same customer, about
-// in the middle of the events before the i-th; empty where there is none.
+// in the middle of the events before the i-th; empty if there is none.
 func (c Customers) olderRenewal(i int) string {
 	for j := i - (i/int(c)+1)/2*int(c); j >= 0 && j < i; j -= int(c) {
 		if c.kindOf(j) == 'r' {

@@ -40,7 +40,7 @@ func (g *GitHub) serve(w http.ResponseWriter, r *http.Request) {
 	})
 	select {
 	case g.arrived <- request:
-	default: // nobody awaits so many
+	default: // no test awaits so many requests
 	}
 	if reply.Arrived != nil {
 		close(reply.Arrived)

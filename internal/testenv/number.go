@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Number returns a number of the environment, or otherwise where it is not set.
+// Number returns a number of the environment, or otherwise if the variable is not set.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)

@@ -38,7 +38,7 @@ func RunWithPostgres(m interface{ Run() int }) int {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
-	// Where the tests run as root, Postgres runs as another user.
+	// If the tests run as root, Postgres runs as another user.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return fail(err)
 	}
@@ -86,7 +86,7 @@ func Database(t testing.TB) string {
 }
 
 // Copy is Database for a copy of what fill has made in an empty database. fill runs once for each name,
-// and leaves no connection open.
+// and must leave no connection open.
 func Copy(t testing.TB, name string, fill func(t testing.TB, dsn string)) string {
 	t.Helper()
 	return create(t, template(t, name, fill))

@@ -24,9 +24,9 @@ import (
 
 var programs = sync.OnceValues(build)
 
-// build builds the programs as make build does, and as all tests that build programs do, so that the compiler works
-// once. PROGRAM_FLAGS has further flags: the campaign of faults has -race there. With it each start costs 0.2 s of CPU
-// and all else twice as much, which is too much for the several hundred starts of the other tests.
+// build builds the programs with the flags of make build and of all other tests that build programs, so that the
+// compiler works once. PROGRAM_FLAGS has further flags: the campaign of faults sets -race. With -race each start costs
+// 0.2 s of CPU, and everything else twice as much. This is too much for the several hundred starts of the other tests.
 func build() (string, error) {
 	dir, err := os.MkdirTemp("", "payfold-bin-")
 	if err != nil {
@@ -79,8 +79,8 @@ func Binary(t testing.TB, program string) string {
 	return filepath.Join(dir, program)
 }
 
-// StartCommand starts any command as Start does, in a new session, as services run: Linux shares the
-// cores between sessions where it has "autogroups".
+// StartCommand starts any command as Start does, in a new session, as services run: with "autogroups",
+// Linux shares the cores between sessions.
 func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	t.Helper()
 	enableInterrupts()
@@ -123,8 +123,8 @@ func (p *Program) Pid() int { return p.command.Process.Pid }
 // process has ended.
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
 
-// Freeze stops the process, and on Linux returns when none of its threads runs any more: a busy
-// machine takes a while for that. A SIGCONT lets it go on.
+// Freeze stops the process. On Linux it returns when none of its threads runs any more, which takes a
+// while on a busy machine. A SIGCONT lets the process go on.
 func (p *Program) Freeze(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGSTOP)
@@ -137,7 +137,7 @@ func (p *Program) Freeze(t testing.TB) {
 	}, "%s is not frozen", p.command)
 }
 
-// runs reports whether a thread, of which it gets the file stat, is not stopped.
+// runs reports whether a thread is not stopped. It gets the path of the thread's file stat.
 func runs(thread string) bool {
 	stat, err := os.ReadFile(thread)
 	_, state, _ := bytes.Cut(stat, []byte(") "))
@@ -161,17 +161,17 @@ func (p *Program) Exit(t testing.TB) int {
 	return p.ExitWithin(t, wait.Timeout)
 }
 
-// ExitWithin is Exit with another timeout. It counts from the program's last output: a long command
-// says how far it is.
+// ExitWithin is Exit with another timeout. The timeout begins anew with each output of the program,
+// because a long command says how far it is.
 func (p *Program) ExitWithin(t testing.TB, limit time.Duration) int {
 	t.Helper()
-	for said := len(p.Output()); !p.HasExited(); {
+	for written := len(p.Output()); !p.HasExited(); {
 		select {
 		case <-p.exited:
 		case <-time.After(limit):
-			before := said
-			said = len(p.Output())
-			require.Greater(t, said, before, "the program did not end: %s", p.Output())
+			before := written
+			written = len(p.Output())
+			require.Greater(t, written, before, "the program did not end: %s", p.Output())
 		}
 	}
 	return p.command.ProcessState.ExitCode()
@@ -200,8 +200,7 @@ func (p *Program) WaitFor(t testing.TB, text string) string {
 	return rest
 }
 
-// Await is WaitFor with an error instead of a failed test, where the program or ctx ends
-// first.
+// Await is WaitFor, but returns an error if the program or ctx ends first.
 func (p *Program) Await(ctx context.Context, text string) (string, error) {
 	for {
 		written, changed := p.output.watch()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Busy matches why a busy machine refuses a promotion, which can be tried again.
+// Busy matches the errors of a promotion that only say that the machine is busy. It can be tried again.
 var Busy = regexp.MustCompile("it took longer than|the live tables are busy|not promoted: (the last events were not folded within|open transactions would see|.*lock timeout)")
 
 // Promote starts a program that promotes, again while the machine is busy, and returns its output.

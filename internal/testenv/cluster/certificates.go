@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// makeCertificates makes those that stack/secrets.sh would make, an hour ago: a program whose clock is
-// behind refuses a certificate that is new.
+// makeCertificates makes the certificates that stack/secrets.sh would make. They are valid since an hour
+// ago, because a program whose clock is behind refuses a new certificate.
 func makeCertificates(t testing.TB, folder string) {
 	t.Helper()
 	began := time.Now().Add(-time.Hour)

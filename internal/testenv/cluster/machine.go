@@ -2,8 +2,8 @@
 
 // Package cluster runs the servers of deploy/compose.yaml as processes of one machine, each in a network
 // namespace of its own, from the same files: three NATS servers, and Postgres with a standby. A test
-// kills, freezes, wipes and replaces them, cuts them off and changes their clocks. run.sh builds what
-// it runs; in-namespaces.sh makes the namespaces in which it may do so.
+// kills, freezes, wipes and replaces them, cuts them off and changes their clocks. run.sh builds the
+// programs; in-namespaces.sh makes the namespaces in which a test may do all this.
 package cluster
 
 import (
@@ -35,7 +35,7 @@ func newMachine(t testing.TB, name string, number int) *Machine {
 	m.run(t, "ip", "link", "set", "lo", "up")
 	m.run(t, "ip", "address", "add", m.Address+"/24", "dev", "eth0")
 	m.run(t, "ip", "link", "set", "eth0", "up")
-	// A connection that was cut ends after seconds instead of a quarter of an hour, so that it is made anew.
+	// A connection that was cut ends after seconds instead of a quarter of an hour, so that programs connect again.
 	m.run(t, "sh", "-c", "echo 5 >/proc/sys/net/ipv4/tcp_retries2")
 	return m
 }

@@ -97,7 +97,7 @@ func (c *Cluster) AloneURL(t testing.TB, user string) string {
 	return "tls://" + user + ":" + c.Secret(t, "nats_"+user+"_password") + "@" + alone + ":4222"
 }
 
-// CreateStream makes the stream as an administrator does, whose NATS_URL it takes.
+// CreateStream makes the stream as an administrator does. url is the administrator's NATS_URL.
 func (c *Cluster) CreateStream(t testing.TB, url string, env ...string) {
 	t.Helper()
 	env = append(append(c.Settings(), "NATS_URL="+url), env...)
@@ -141,7 +141,7 @@ func (n *NATS) ask(t testing.TB, question func(*nats.Conn, jetstream.Stream) err
 	return question(admin, stream)
 }
 
-// LeaderOf returns the server that leads the stream, as this server is told; nil if it is not told. A
+// LeaderOf returns the server that leads the stream, as this server knows it; nil if it knows none. A
 // leader that is cut off from the others calls itself the leader until it notices.
 func (n *NATS) LeaderOf(t testing.TB) (leader *NATS) {
 	t.Helper()
@@ -180,7 +180,7 @@ func (c *Cluster) server(name string) *NATS {
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
 	whole := false
-	for range 1 + len(c.NATS) { // each may be restarted once, and the deadline begins anew then
+	for range 1 + len(c.NATS) { // each server may be restarted once; then the deadline begins anew
 		wait.Until(t, func() bool {
 			whole = c.whole(t)
 			return whole || c.restartStuck(t)
@@ -204,10 +204,10 @@ func (c *Cluster) whole(t testing.TB) bool {
 	return len(leaders) == 1 && !leaders[nil]
 }
 
-// restartStuck restarts a server that led the stream while it was cut off, and takes back what it had taken then, one
-// message every two seconds. That is nats-server 2.15. Meanwhile the leader cannot make a snapshot of its log, which it
-// tries every fifteen seconds; once it has one, the server gets that and catches up at once. docs/operations.md says the
-// same to operators. It reports whether it has restarted one.
+// restartStuck restarts a server that led the stream while it was cut off. With nats-server 2.15, such a server removes the
+// messages that it took then at only one message every two seconds. Meanwhile the leader cannot make a snapshot of its
+// log, which it tries every fifteen seconds. Once the leader has a snapshot, the server gets it and catches up at once.
+// docs/operations.md says the same to operators. restartStuck reports whether it has restarted a server.
 func (c *Cluster) restartStuck(t testing.TB) (restarted bool) {
 	t.Helper()
 	const refusals, forSnapshot = 20, 20 * time.Second

@@ -28,8 +28,8 @@ const inOwnFolders = `
 	cd /
 	exec setpriv --reuid=postgres --regid=postgres --init-groups sh /etc/payfold/postgres.sh "$2" "$3"`
 
-// Start starts the server as its container does: without data, it clones the other one if that takes
-// writes.
+// Start starts the server as its container does: without data, it clones the other server if that
+// takes writes.
 func (p *Postgres) Start(t testing.TB) {
 	t.Helper()
 	data := filepath.Join(p.folder(), "data")
@@ -68,8 +68,8 @@ func (p *Postgres) Await(t testing.TB, database, sql, want string) {
 	}, "%s: %s is not %s", p.Name, sql, want)
 }
 
-// AwaitStandby waits until the other server is a standby that follows this one. While it is cloned, there
-// is a stream as well.
+// AwaitStandby waits until the other server is a standby that follows this one. It also asks the other
+// server, because a clone in progress has a stream as well.
 func (p *Postgres) AwaitStandby(t testing.TB) {
 	t.Helper()
 	p.peer().Await(t, "postgres", "select pg_is_in_recovery()", "t")
@@ -96,7 +96,7 @@ func (p *Postgres) Promote(t testing.TB) {
 	require.Equal(t, "t", answer)
 }
 
-// Replace starts a server that has stopped again, without its data: it becomes the standby of the other.
+// Replace starts a stopped server again, without its data. It becomes the standby of the other server.
 func (p *Postgres) Replace(t testing.TB) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(p.folder()))
@@ -119,7 +119,7 @@ func (c *Cluster) Primary(t testing.TB) (primary *Postgres) {
 	return primary
 }
 
-// Standby returns the other one.
+// Standby returns the server that is not the primary.
 func (c *Cluster) Standby(t testing.TB) *Postgres {
 	t.Helper()
 	return c.Primary(t).peer()

@@ -134,14 +134,14 @@ func (c *Collector) Env() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_BSP_SCHEDULE_DELAY=10"}
 }
 
-// Answer makes the collector answer so. Unless that is 200, it refuses the spans.
+// Answer makes the collector answer with status. Unless that is 200, it refuses the spans.
 func (c *Collector) Answer(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status = status
 }
 
-// Named waits until there are so many spans of a name, and returns them.
+// Named waits until there are count spans of a name, and returns them.
 func (c *Collector) Named(t testing.TB, name string, count int) []Span {
 	t.Helper()
 	return c.await(t, &c.spans, name, count)

@@ -148,7 +148,7 @@ func calls(program string, at place, line string) (command, bool) {
 	for i, arg := range words[1:] {
 		if placeholder.MatchString(arg) {
 			arg = strings.TrimSuffix(arg, "…")
-			arg = cmp.Or(substitutes[words[i]+" "+arg], substitutes[arg], arg) // words[i] stands before it
+			arg = cmp.Or(substitutes[words[i]+" "+arg], substitutes[arg], arg) // words[i] is the word before arg
 		}
 		c.args = append(c.args, arg)
 	}

@@ -24,7 +24,7 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-// pinned matches an action of a commit, which nobody can move as a tag.
+// pinned matches an action that is pinned by its commit. A tag can be moved to another commit.
 var pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
 
 // WorkflowFaults lists what cannot run in the workflows: YAML that cannot be read, steps that call

@@ -37,11 +37,11 @@ type Issuer struct {
 	Clock   func() time.Time
 
 	Away      bool
-	Meanwhile func()                             // before it tells its endpoints
-	Asked     int                                // for its endpoints
+	Meanwhile func()                             // called before it returns its endpoints
+	Asked     int                                // number of requests for its endpoints
 	Claims    map[string]any                     // instead of the usual ones
 	Sign      func(claims map[string]any) string // makes the ID token; RS256
-	Refusal   string                             // an error code instead of a code
+	Refusal   string                             // an error that it returns instead of a code
 	Info      map[string]any                     // nil: no user info
 
 	t     *testing.T
@@ -135,7 +135,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, query.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// token takes a code as often as it is sent, so that the console has to notice.
+// token accepts a code any number of times, so that the console has to notice a repetition.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package objectstore is an object store that speaks S3, with a proxy before it that a test makes
+// Package objectstore is an object store that speaks S3. A test can make the proxy before it
 // misbehave.
 package objectstore
 

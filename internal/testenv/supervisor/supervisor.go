@@ -1,5 +1,5 @@
-// Package supervisor stands for systemd in tests: it takes what programs tell at NOTIFY_SOCKET.
-// It imports no package of payfold but wait, so that the tests of every package can use it.
+// Package supervisor stands for systemd in tests: it takes what programs send to NOTIFY_SOCKET. Of
+// payfold it imports only wait, so that the tests of every package can use it.
 package supervisor
 
 import (

@@ -123,7 +123,7 @@ func (w *World) Number(ctx context.Context, t *testing.T, sql string) int64 {
 	return n
 }
 
-// Open opens a schema of the world's database. It prepares one that is neither the live nor
+// Open opens a schema of the world's database. It prepares the schema, unless that is the live or
 // the previous one.
 func (w *World) Open(ctx context.Context, t *testing.T, schema string) *store.Store {
 	t.Helper()
@@ -153,7 +153,7 @@ var derivedTables = []string{
 	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "reversal", "processed_event", "duplicate_event",
 }
 
-// Rebuild folds the log into a schema, in chunks of that many messages.
+// Rebuild returns a rebuild of a schema from the log, in chunks of that many messages.
 func (w *World) Rebuild(t *testing.T, into *store.Store, chunk uint64) rebuild.Rebuild {
 	return rebuild.Rebuild{
 		Log: w.Log.Reader(t), Store: into, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Chunk: chunk,
@@ -183,7 +183,7 @@ func (w *World) RequireSame(ctx context.Context, t *testing.T, one, other string
 	}
 }
 
-// ApplyOdd applies the messages after after and up to until of the odd partitions.
+// ApplyOdd applies the messages of the odd partitions from sequence after+1 to until.
 func (w *World) ApplyOdd(ctx context.Context, t *testing.T, into *store.Store, after, until uint64) {
 	t.Helper()
 	reader, from := w.Log.Reader(t), map[int]uint64{}
