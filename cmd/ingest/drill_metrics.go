@@ -12,7 +12,7 @@ func drillMetrics(result restore.Result) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	with := promauto.With(registry)
 	with.NewGauge(prometheus.GaugeOpts{
-		Name: "payfold_restore_drill_success_timestamp_seconds", Help: "When a drill last restored the log from its archive, with success.",
+		Name: "payfold_restore_drill_success_timestamp_seconds", Help: "When a drill last restored the log from its archive successfully.",
 	}).SetToCurrentTime()
 	with.NewGauge(prometheus.GaugeOpts{
 		Name: "payfold_restore_drill_duration_seconds", Help: "How long the last successful drill took.",

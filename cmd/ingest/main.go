@@ -49,7 +49,7 @@ type grammar struct {
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	Archive      archiveCommand      `cmd:"" help:"Show what the archive of the log holds, and how far it is behind."`
-	Restore      restoreCommand      `cmd:"" help:"Make a lost log again from its archive."`
+	Restore      restoreCommand      `cmd:"" help:"Restore a lost log from its archive."`
 	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
 	Checkpoint   checkpointCommand   `cmd:"" help:"Sign the fingerprint of the whole log, to keep elsewhere."`
 	CheckProof   checkProofCommand   `cmd:"" name:"check-proof" help:"Check, offline, the proof that an event is in the log."`

@@ -28,7 +28,7 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		err = errors.New("its answer has no start time")
 	}
 	if err != nil {
-		return fmt.Errorf("what answers at ADMIN_ADDR %s is not ingest: %w", c.AdminAddr, err)
+		return fmt.Errorf("the program at ADMIN_ADDR %s is not ingest: %w", c.AdminAddr, err)
 	}
 	return state.Write(streams.Out, c.JSON)
 }

@@ -30,12 +30,12 @@ type grammar struct {
 	Verify      verifyCommand      `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
 	Rebuild     rebuildCommand     `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
 	Promote     promoteCommand     `cmd:"" help:"Make the tables of a candidate schema live."`
-	Settle      settleCommand      `cmd:"" help:"Fold again the customers whose events were applied out of order."`
+	Settle      settleCommand      `cmd:"" help:"Fold again all events of customers whose events were applied out of order."`
 	Schemas     schemasCommand     `cmd:"" help:"List the schemas with derived tables."`
 	Drop        dropCommand        `cmd:"" help:"Drop a schema that is not live."`
 	Adopt       adoptCommand       `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`
 
-	Invitations invitationsCommand `cmd:"" help:"The invitations to the repository, and those that wait or failed."`
+	Invitations invitationsCommand `cmd:"" help:"List the invitations to the repository, or retry those that failed."`
 
 	Console consoleCommand `cmd:"" help:"Serve pages on which people look at events, customers and money."`
 

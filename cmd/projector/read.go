@@ -10,7 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// readFlags are those of a command that reads what the projectors have made.
+// readFlags are the flags of a command that reads what the projectors have made.
 type readFlags struct {
 	sourceFlags
 	JSON bool `name:"json" help:"JSON: one object, or one a line for lists."`

@@ -40,7 +40,7 @@ func (r *rulesFlags) Check(faults *cli.Faults) {
 
 // extrasFlag lists the extra projections.
 type extrasFlag struct {
-	With []string `name:"with" placeholder:"NAME" help:"A projection that the live tables do not have: revenue_daily."`
+	With []string `name:"with" placeholder:"NAME" help:"Also fold a projection that the live tables do not have: revenue_daily."`
 }
 
 func (e *extrasFlag) check(rules *projections.Rules, faults *cli.Faults) {

@@ -28,7 +28,7 @@ func newBodyMemory(size int64, evicted prometheus.Counter) *bodyMemory {
 	return &bodyMemory{evicted: evicted, free: size}
 }
 
-// reservation is the part of the memory that one body has.
+// reservation is the part of the memory that one body has taken.
 type reservation struct {
 	progress
 	memory *bodyMemory

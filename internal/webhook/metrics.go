@@ -31,7 +31,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}),
 		stored: newStored(),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies given up before their end to make room for others.",
+			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies evicted before their end to make room for others.",
 		}),
 	}
 	registerer.MustRegister(m.stored)
