@@ -19,8 +19,8 @@ type Event struct {
 	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
 	// bytes); that field is empty here. InvalidPayment: a reversal needs that field, which is a
 	// name of the payment or the status. If no table can store Product or GitHubUser, no flag
-	// is set: the rules can do without Product, which is empty then, and GitHubUser becomes a
-	// name that GitHub cannot have.
+	// is set. The rules can do without Product, which is empty then. GitHubUser becomes a name
+	// that GitHub cannot have.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool

@@ -13,7 +13,7 @@ const maxCleanID = 200
 
 const hashPrefix = "sha256:"
 
-// CleanID returns the form in which an event id is used everywhere: as the message's dedupe
+// CleanID returns the form of an event id that is used everywhere: as the message's dedupe
 // id, in answers and in the tables. An id of 1 to 200 printable ASCII characters without
 // spaces is unchanged. Any other id, and one that begins with "sha256:", becomes
 // "sha256:<hex>" of itself. Two different inputs never have the same result.

@@ -67,7 +67,7 @@ func (s *State) chooseLicense(user string, at time.Time) {
 
 // bestLicense returns the licence of the pro payment that comes first; an empty licence if there is
 // no such payment. If the payment of a loaded active licence is not loaded, that licence stands for
-// all payments that are not loaded: none of them comes before it, and none of them changes.
+// all payments that are not loaded. None of them comes before it, and none of them changes.
 func (s *State) bestLicense(user string) ProLicense {
 	var best ProLicense
 	if loaded, active := s.activeLicenses.Get(user); active {

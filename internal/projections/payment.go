@@ -67,7 +67,7 @@ const (
 	offeredByMetadata    int64 = 3 // the metadata names the product
 	offeredByProvider    int64 = 6 // the provider names the product
 
-	// The rank of a product is that of its credits + 1, or this if they have none.
+	// The rank of a product is the rank of the credits + 1, or this if the credits have no rank.
 	productUnsold int64 = 1
 
 	kindImplied          int64 = 1 // the event belongs to a subscription

@@ -3,7 +3,7 @@ package projections
 // findPayment finds the payment that has the names of the event. Two different transactions are
 // two payments, even if they have one order. The order decides only if the event or the row has no
 // transaction. If each name has a row of its own, which lacks the other name, both rows are one
-// payment: f.payment is their merge (see mergeRows), and f.same is the row of the order.
+// payment. Then f.payment is their merge (see mergeRows), and f.same is the row of the order.
 func (s *State) findPayment(f *facts) {
 	charged := s.paymentNamed(f.Transaction, s.byTransaction)
 	ordered := s.paymentNamed(f.Order, s.byOrder)

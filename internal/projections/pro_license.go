@@ -33,8 +33,7 @@ func (p *Payment) license() ProLicense {
 	return row
 }
 
-// before orders the licences of a user's pro payments: first those that are active, then the
-// newest.
+// before orders the licences of a user's pro payments: the active ones first, then the newest.
 func (l ProLicense) before(other ProLicense) bool {
 	if l.active() != other.active() {
 		return l.active()

@@ -40,7 +40,7 @@ type DuplicateEvent struct {
 	EventID   string `db:"event_id"`
 }
 
-// Events has the ids of the events that were folded before, and the records of those that a
+// Events has the ids of the events that were folded before, and the records of the events that a
 // fold adds.
 type Events struct {
 	seen  map[string]struct{}

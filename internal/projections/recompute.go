@@ -97,7 +97,7 @@ func (p *Payment) ownerAndStart() *change {
 }
 
 // releaseImplicit takes a payment away from its implicit subscription if it belongs to another
-// subscription now, or to none. If nothing refers to the implicit one any more, it is not shown.
+// subscription now, or to none. The implicit subscription is not shown once nothing refers to it.
 func (s *State) releaseImplicit(before *Payment, now string) {
 	key := before.subscription()
 	if key == "" || key == now || before.SubscriptionID != "" {
