@@ -17,7 +17,7 @@ type frame struct {
 	Version  string
 	Personal bool // show names and whole bodies
 	Live     bool // whether the page follows the tables
-	Session  bool // whether who looks can log out
+	Session  bool // whether the viewer can log out
 	Menu     []menuItem
 	Data     any
 

@@ -43,7 +43,7 @@ func queryOf(r *http.Request) query {
 	return query{values, values.Get("schema")}
 }
 
-// pageTimeout bounds all that one page asks of database and log.
+// pageTimeout bounds all queries of one page to the database and the log.
 const pageTimeout = 15 * time.Second
 
 var (

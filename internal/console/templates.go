@@ -20,7 +20,7 @@ import (
 //go:embed templates
 var sources embed.FS
 
-// pages has one template for each page, and those that they share.
+// pages has one template for each page, and the templates that pages share.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"at":     at,
 	"clean":  page.Clean,
@@ -147,7 +147,7 @@ func maskNames(text []byte) []byte {
 		parts := gitHubNames.FindSubmatch(found)
 		var name string
 		if json.Unmarshal(slices.Concat([]byte(`"`), parts[2], parts[3]), &name) != nil {
-			name = "?" // it is masked all the same
+			name = "?" // the name is masked even if it cannot be read
 		}
 		masked, _ := page.Marshal(mask(false, name)) // never fails for a text
 		return slices.Concat(parts[1][:len(parts[1])-1], masked)

@@ -66,8 +66,8 @@ func ReadStatus(ctx context.Context, log Log, tables func(ctx context.Context, w
 	return status, fault
 }
 
-// WithLog joins the state of the database with that of the log, which it queries now: events
-// that arrive after the database was read count as lag.
+// WithLog joins the state of the database with the state of the log. It queries the log now, so
+// events that arrive after the database was read count as lag.
 func WithLog(ctx context.Context, log Log, database DatabaseStatus) Status {
 	return newStatus(ctx, log, database, nil)
 }

@@ -147,14 +147,14 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler
 
 type viewerKey struct{}
 
-// viewer is who looks.
+// viewer is the person or script that looks.
 type viewer struct {
 	name    string
 	session bool // whether a cookie of ours keeps a session
 }
 
-// Viewer returns who looks: "token", the user that the proxy names, or the verified e-mail address
-// or else the subject that the issuer names. It is empty outside of Protect.
+// Viewer returns who looks: "token", the user that the proxy names, or the user that the issuer names,
+// by verified e-mail address or else by subject. It is empty outside of Protect.
 func Viewer(ctx context.Context) string {
 	who, _ := ctx.Value(viewerKey{}).(viewer)
 	return who.name

@@ -32,7 +32,7 @@ func (p proxy) trusts(peer netip.Addr) bool {
 	return slices.ContainsFunc(p.trusted, func(prefix netip.Prefix) bool { return prefix.Contains(peer) })
 }
 
-// user returns whom the proxy names; it is not ok if it names nobody, or several.
+// user returns the user that the proxy names; false if it names nobody, or several.
 func (p proxy) user(r *http.Request) (string, bool) {
 	names := r.Header.Values(p.header)
 	if len(names) != 1 {

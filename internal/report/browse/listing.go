@@ -24,7 +24,7 @@ const (
 	namedWindow = 10_000
 
 	// clockSlack is how much earlier an event may have been received than the event before it in
-	// the log: ingest takes the time before it appends, several ingests may run, and clocks are
+	// the log. Ingest takes the time before it appends, several ingests may run, and clocks are
 	// set. If the difference is larger, a filter by time misses events.
 	clockSlack = 10 * time.Minute
 )
@@ -35,7 +35,7 @@ type listing struct {
 
 	from, before int64 // the sequences that matter: from ≤ seq < before
 
-	conditions []string // those that no index serves
+	conditions []string // conditions that no index serves
 	args       pgx.NamedArgs
 }
 

@@ -34,8 +34,8 @@ type Hit struct {
 // maxHits bounds a search.
 const maxHits = 20
 
-// Search looks for an id as the provider wrote it or as the tables have it: of an event, user,
-// payment, transaction, order or subscription; for a sequence of the log; and for a GitHub user.
+// Search looks for the id of an event, user, payment, transaction, order or subscription, as the
+// provider wrote it or as the tables have it. It also looks for a sequence of the log, and a GitHub user.
 // It finds whole names only: the indexes have the order of the database's collation, which does
 // not keep names with the same beginning together.
 func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
