@@ -18,7 +18,7 @@ type Result struct {
 	*blockstore.Report                  // nil for the log of a cluster
 	Archive            *archive.Checked `json:"archive,omitempty"` // nil if it was not checked
 	Whole              bool             `json:"whole"`
-	Running            bool             `json:"running"`            // ingest writes to the files meanwhile
+	Running            bool             `json:"running"`            // ingest is running and writes to the files
 	Salvaged           int              `json:"salvaged,omitempty"` // events that were saved
 	SalvagedTo         string           `json:"-"`                  // the file that has them; empty if none was asked for
 }

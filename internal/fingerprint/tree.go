@@ -13,8 +13,8 @@ import (
 const maxSize = 1 << 62
 
 // Tree is a Merkle tree that grows. It keeps only its right edge: the root of each largest
-// complete subtree, from left to right, which is one hash for each bit that is 1 in the size,
-// at most 62. The zero Tree is empty. It is not safe for concurrent use.
+// complete subtree, from left to right. This is one hash for each bit that is 1 in the size, at
+// most 62. The zero Tree is empty. It is not safe for concurrent use.
 type Tree struct {
 	size uint64
 	edge []Hash

@@ -140,7 +140,7 @@ func read(ctx context.Context, log Log, from, until uint64, positions map[int]ui
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count what waits: %w", err)
+		return nil, fmt.Errorf("count the waiting messages: %w", err)
 	}
 	return found, nil
 }

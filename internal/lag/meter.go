@@ -73,7 +73,7 @@ func (m *Meter) Run(ctx context.Context) error {
 }
 
 // measure reads the tables and then the log. If the database does not answer, the tables count as
-// unchanged: nobody can see a new event in them.
+// unchanged: nobody can see newer rows.
 func (m *Meter) measure(ctx context.Context) error {
 	reading, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()

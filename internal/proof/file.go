@@ -23,9 +23,8 @@ type Proof struct {
 }
 
 // Prove reads the messages that a signed checkpoint covers, and proves that the one at seq is
-// among them. It returns the message, too. The error is a RefusedError if the checkpoint is not
-// signed with one of the keys, if it does not cover seq, or if the log does not begin with its
-// messages.
+// among them. It returns the message, too. The error is a RefusedError if none of the keys has
+// signed the checkpoint, if it does not cover seq, or if the log does not begin with its messages.
 func Prove(ctx context.Context, log Log, keys Verifiers, signed []byte, seq uint64, progress Progress) (Proof, events.Message, error) {
 	c, err := keys.Open(signed)
 	if err != nil {
@@ -135,7 +134,7 @@ func Parse(file []byte) (Proof, error) {
 		p.Hashes = append(p.Hashes, hash)
 	}
 	if !bytes.Equal(p.Marshal(), file) { // such as bits that base64 ignores
-		return Proof{}, refuse("it is not a proof as this program writes them")
+		return Proof{}, refuse("it is not a proof in the exact form that this program writes")
 	}
 	return p, nil
 }

@@ -58,7 +58,7 @@ func readKey(path string) (note.Signer, Verifiers, error) {
 	}
 	key := strings.TrimSpace(string(text))
 	signer, err := note.NewSigner(key)
-	if err != nil { // its text may quote the key
+	if err != nil { // the error must not quote the key
 		return nil, Verifiers{}, fmt.Errorf("%s is not a key that ingest checkpoint --new-key made", path)
 	}
 	parts := strings.SplitN(key, "+", 5) // PRIVATE+KEY+name+hash+base64, which NewSigner has parsed
