@@ -35,7 +35,7 @@ type problem struct {
 func (p *problem) Error() string { return p.message }
 
 // problemOf classifies a failed request by status and headers. The error types of go-github
-// do not suffice: there is none for 429, and AbuseRateLimitError depends on a link.
+// do not suffice: there is none for 429, and they show a secondary limit only by a link.
 func problemOf(response *github.Response, err error, now time.Time) *problem {
 	var token *ghinstallation.HTTPError
 	if errors.As(err, &token) && token.Response != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 )
 
-// Credentials are a token, or those of a GitHub App's installation. They always print as
-// [redacted].
+// Credentials are a token, or the credentials of a GitHub App's installation. They always print
+// as [redacted].
 //
 // A function holds the secret, because fmt prints all fields of a pointer to a struct
 // if a verb does not fit.

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// usualFolders are those of Debian, which are not in PATH, and those of Homebrew.
+// usualFolders are the folders of Debian, which are not in PATH, and the folders of Homebrew.
 var usualFolders = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/opt/homebrew/opt/postgresql*/bin",

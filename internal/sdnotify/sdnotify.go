@@ -1,6 +1,6 @@
 // Package sdnotify tells systemd how the start of a program goes, when the program is ready and
-// when it stops, as sd_notify(3) says: one datagram of lines NAME=value for each change, to the
-// socket that the variable NOTIFY_SOCKET names. This takes one net.Dial, so the package uses no
+// when it stops, as sd_notify(3) says. For each change it sends one datagram of lines NAME=value to
+// the socket that the variable NOTIFY_SOCKET names. This takes one net.Dial, so the package uses no
 // library.
 package sdnotify
 
