@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package cluster runs the servers of deploy/compose.yaml as processes of one machine, each in a network
-// namespace of its own, from the same files: three NATS servers, and Postgres with a standby. A test
+// Package cluster runs the servers of deploy/compose.yaml, from the same files: three NATS servers, and
+// Postgres with a standby. They are processes of one machine, each in its own network namespace. A test
 // kills, freezes, wipes and replaces them, cuts them off and changes their clocks. run.sh builds the
 // programs; in-namespaces.sh makes the namespaces in which a test may do all this.
 package cluster

@@ -21,7 +21,7 @@ var (
 )
 
 // RunbookFaults compares the alerts with the sections of the runbook, which must be in the same
-// order, and the metrics that the rules read with those of the sources and of docs/metrics.md.
+// order. It also compares the metrics that the rules read with the sources and with docs/metrics.md.
 func (r *Repository) RunbookFaults() []string {
 	alerts, faults := r.alerts()
 	var sections []string
