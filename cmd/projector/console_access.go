@@ -24,7 +24,7 @@ type accessFlags struct {
 	OIDCSecretFile   string `name:"console-oidc-client-secret-file" env:"CONSOLE_OIDC_CLIENT_SECRET_FILE" help:"File that holds the client's secret."`
 	OIDCAllowed      string `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: e-mail addresses, or domains such as @example.com, separated by commas; by default everyone whom the issuer lets in."`
 
-	config func() access.Config // a function, because fmt prints no secret in it
+	config func() access.Config // a function, so that fmt cannot print the secrets in it
 }
 
 // Check implements cli.Checked.

@@ -59,7 +59,7 @@ func (f *inviteFlags) Check(faults *cli.Faults) {
 	case hasApp:
 		f.checkApp(faults)
 	}
-	f.InviteToken = "" // it lives on in credentials, which print redacted
+	f.InviteToken = "" // the token lives on in credentials, which print redacted
 	if (hasToken || hasApp) && repository == "" {
 		faults.Addf("INVITE_REPOSITORY is not set, but credentials for GitHub are")
 	}

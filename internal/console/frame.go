@@ -11,7 +11,7 @@ import (
 type frame struct {
 	Title    string
 	Moment   browse.Moment
-	Schema   string // of an address like ?schema=NAME; empty: the live one
+	Schema   string // of an address like ?schema=NAME; empty: the live schema
 	Path     string
 	Search   string
 	Version  string

@@ -21,7 +21,7 @@ import (
 type view struct {
 	template string
 	title    string
-	moment   browse.Moment // that it shows; zero: none
+	moment   browse.Moment // the moment that the page shows; zero: none
 	data     any           // for the template
 	json     report.Answer
 	onlyHit  *browse.Hit // a browser is sent to its page
@@ -32,10 +32,10 @@ type object struct{ value any }
 
 func (o object) Write(w io.Writer, _ bool) error { return page.JSON(w, o.value) }
 
-// query has what every page is asked for.
+// query has the parameters that every page takes.
 type query struct {
 	url.Values
-	schema string // empty: the live one
+	schema string // empty: the live schema
 }
 
 func queryOf(r *http.Request) query {

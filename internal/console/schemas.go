@@ -21,7 +21,7 @@ type schemas struct {
 
 type openSchema struct {
 	*store.Store
-	pages sync.WaitGroup // that use it
+	pages sync.WaitGroup // the pages that use the schema
 }
 
 func newSchemas(live *store.Store) *schemas { return &schemas{live: live} }

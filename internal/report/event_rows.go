@@ -20,15 +20,15 @@ type EventRows struct {
 	LogID        string    // of the log that the tables were folded from
 	Event        projections.ProcessedEvent
 	Duplicates   Part[int64]                      // sequences of its duplicates
-	Payment      *projections.Payment             // the one it names
+	Payment      *projections.Payment             // the payment that the event names
 	Others       Part[projections.ProcessedEvent] // the other events of that payment
 	Ledger       Lines                            // of that payment
 	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
 	Credits      *projections.Credits             // of its user
-	Subscription *projections.SubscriptionState   // the one it is about
-	Shown        *projections.Subscription        // the one the user is shown
+	Subscription *projections.SubscriptionState   // the subscription that the event is about
+	Shown        *projections.Subscription        // the subscription that the user is shown
 	License      *projections.ProLicense          // of its user, if the event is about a licence
-	OutOfOrder   []OutOfOrder                     // that involve it or a duplicate
+	OutOfOrder   []OutOfOrder                     // those that involve the event or a duplicate
 	Quarantined  *Quarantined
 	Related
 }

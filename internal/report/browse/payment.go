@@ -19,7 +19,7 @@ import (
 type PaymentAnswer struct {
 	Moment
 	Names       []string                            `json:"names"`   // under which events may name the payment
-	Payment     *report.Row[projections.Payment]    `json:"payment"` // nil if only events name it, all of them without effect
+	Payment     *report.Row[projections.Payment]    `json:"payment"` // nil if only events without effect name it
 	Events      report.Part[report.Explained]       `json:"events"`  // also those that were rejected
 	Ledger      report.Lines                        `json:"credit_ledger"`
 	Reversals   report.Part[projections.Reversal]   `json:"reversals"`
