@@ -33,8 +33,8 @@ const (
 // Outcomes of an attempt. OutcomeSent and OutcomeUnknown count for the quota.
 const (
 	OutcomeSent    = "sent"     // GitHub has made an invitation
-	OutcomeNotSent = "not_sent" // GitHub has made none
-	OutcomeUnknown = "unknown"  // GitHub may have made one
+	OutcomeNotSent = "not_sent" // GitHub has made no invitation
+	OutcomeUnknown = "unknown"  // GitHub may have made an invitation
 )
 
 //go:embed end_attempts.sql

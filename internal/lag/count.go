@@ -94,7 +94,7 @@ func count(ctx context.Context, log Log, info eventlog.Info, positions map[int]u
 	if err != nil {
 		return nil, err
 	}
-	removed, err := read(ctx, log, next, info.ServerFirst-1, positions) // these are in the archive only
+	removed, err := read(ctx, log, next, info.ServerFirst-1, positions) // these messages are in the archive only
 	for partition, before := range removed {
 		before.Count += found[partition].Count
 		found[partition] = before

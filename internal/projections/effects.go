@@ -9,9 +9,9 @@ import (
 type effect string
 
 const (
-	claims      effect = "claim"      // it says that a payment arrived; see claim
-	setsStatus  effect = "lifecycle"  // it is about the status of a subscription; see lifecycle
-	refunds     effect = "refund"     // it takes a payment back; see reverse. Its ledger lines have this entry
+	claims      effect = "claim"      // the event says that a payment arrived; see claim
+	setsStatus  effect = "lifecycle"  // the event is about the status of a subscription; see lifecycle
+	refunds     effect = "refund"     // the event takes a payment back; see reverse. Its ledger lines have this entry
 	chargesBack effect = "chargeback" // likewise
 )
 

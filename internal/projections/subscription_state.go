@@ -33,7 +33,7 @@ type SubscriptionState struct {
 	SoldGitHubUsername string    `db:"sold_github_username"` // the user whom its payments invite; see Payment
 	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
 
-	Holders int64 `db:"holders"` // of an implicit one: the number of payments and events that refer to it
+	Holders int64 `db:"holders"` // of an implicit subscription: the number of payments and events that refer to it
 
 	SoldRanks int64 `db:"sold_ranks"` // see Payment
 }

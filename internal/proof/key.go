@@ -18,7 +18,7 @@ import (
 // Files beside a key. A missing signedFile is an error: a signer that has forgotten what it signed
 // could sign another history.
 const (
-	signedFile = ".signed" // the note that was signed last; empty before the first one
+	signedFile = ".signed" // the note that was signed last; empty before the first note
 	publicFile = ".pub"    // the verifier key
 )
 
