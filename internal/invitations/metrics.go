@@ -46,13 +46,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 }
 
-var (
-	statuses = []string{
-		Pending, Invited, Collaborator, Failed,
-		Expired, Declined, Withdrawn,
-	}
-	causes = []string{PauseLimit, PauseDenied, PauseFault}
-)
+var causes = []string{PauseLimit, PauseDenied, PauseFault}
 
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
@@ -64,7 +58,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, status := range statuses {
+	for _, status := range Statuses {
 		r.metrics.state.WithLabelValues(status).Set(float64(byStatus[status]))
 	}
 	if r.gitHub != nil {

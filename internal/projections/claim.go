@@ -55,8 +55,8 @@ func (r Rules) offer(f *facts) *catalogue.Offer {
 	return offer
 }
 
-// keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and this is
-// true whatever else the event says.
+// keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and
+// this is true whatever else the event says.
 func (r Rules) keepNames(s *State, f *facts) {
 	if f.Transaction != "" && f.Order != "" {
 		named := s.named(f)

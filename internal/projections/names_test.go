@@ -179,8 +179,8 @@ func TestAnEventWithTheIDOfAnImplicitSubscriptionIsRejected(t *testing.T) {
 	require.Empty(t, s.Subscriptions.Inserted())
 }
 
-// The event is rejected before the purchase is known, and ignored after it. Both times it says that the two names are of
-// one payment.
+// The event is rejected if the purchase is not known yet, and ignored otherwise. In both cases it says that the two names
+// belong to one payment.
 func TestAnEventOfNoSubscriptionLinksTheNamesOfAPaymentInAnyOrder(t *testing.T) {
 	t.Parallel()
 	ordered := at(1, checkout("e1", `"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}`))
