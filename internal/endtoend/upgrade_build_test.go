@@ -22,8 +22,8 @@ type upgrade struct {
 	commit string // or a tag
 }
 
-// upgradesFrom reads upgrade-from: the last release, and the last commit with other rules. A release
-// puts its own tag there.
+// upgradesFrom reads upgrade-from: a release or commit with other rules for each kind of log, and one with the rules of
+// this build. A release puts its own tag there.
 func upgradesFrom(t *testing.T) (all []upgrade) {
 	t.Helper()
 	text, err := os.ReadFile("upgrade-from")
