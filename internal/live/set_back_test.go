@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -26,6 +27,17 @@ const undoSecondEvent = `
 		delete from portal.credits where user_id = 'u2';
 		commit`
 
+// applyTwoEvents keeps the checkpoints after the first event, for undoSecondEvent.
+func applyTwoEvents(ctx context.Context, t *testing.T, w *world.World) {
+	t.Helper()
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	_, err := w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
+	require.NoError(t, err)
+	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
+	w.WaitApplied(ctx, t)
+}
+
 // The test undoes by hand the commits that a standby has not received.
 func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	t.Parallel()
@@ -35,15 +47,10 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	registry, said := prometheus.NewRegistry(), &testenv.Buffer{}
 	config.Registerer, config.Logger = registry, slog.New(slog.NewTextHandler(said, nil))
 	stop := world.Run(ctx, t, live.New(config), database)
-	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
-	w.WaitApplied(ctx, t)
-	_, err := w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
-	require.NoError(t, err)
-	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
-	w.WaitApplied(ctx, t)
+	applyTwoEvents(ctx, t, w)
 	require.NotContains(t, said.String(), "set back")
 
-	_, err = w.DB.Exec(ctx, undoSecondEvent)
+	_, err := w.DB.Exec(ctx, undoSecondEvent)
 	require.NoError(t, err)
 	appendTo(ctx, t, w.Log.Log, fixture.Pack("e3", "p3", "u2", 1))
 	w.WaitApplied(ctx, t)
@@ -63,13 +70,8 @@ func TestTablesThatWereSetBackAreFoldedAgainWithoutANewEvent(t *testing.T) {
 	ctx, w := world.New(t)
 	database := w.OpenAs(ctx, t, "p1")
 	stop := world.Run(ctx, t, live.New(w.Config(t, database, fixture.AnyMode)), database)
-	appendTo(ctx, t, w.Log.Log, fixture.Pack("e1", "p1", "u1", 1))
-	w.WaitApplied(ctx, t)
-	_, err := w.DB.Exec(ctx, "create table public.checkpoints as table portal.checkpoint")
-	require.NoError(t, err)
-	appendTo(ctx, t, w.Log.Log, fixture.Pack("e2", "p2", "u2", 1))
-	w.WaitApplied(ctx, t)
-	_, err = w.DB.Exec(ctx, undoSecondEvent)
+	applyTwoEvents(ctx, t, w)
+	_, err := w.DB.Exec(ctx, undoSecondEvent)
 	require.NoError(t, err)
 	w.WaitApplied(ctx, t)
 	require.EqualValues(t, 1, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u2'"))

@@ -133,10 +133,11 @@ func TestEventsArriveThroughPromotions(t *testing.T) {
 	stop := make(chan struct{})
 	ended := make(chan int, 1)
 	go func() {
-		for i := 0; ; i++ {
+		i := 0
+		defer func() { ended <- i }() // also after a failed wait, so that the test ends
+		for ; ; i++ {
 			select {
 			case <-stop:
-				ended <- i
 				return
 			default:
 				w.Log.Deliver(t, fixture.Pack(fmt.Sprint("x", i), fmt.Sprint("x", i), "u1", 1))

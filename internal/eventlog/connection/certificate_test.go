@@ -60,13 +60,18 @@ func open(t *testing.T, s *server.Server, options ...nats.Option) (*nats.Conn, *
 	return conn, registry
 }
 
+func startTLSServer(t *testing.T, pair tls.Certificate) *server.Server {
+	t.Helper()
+	return startServer(t, server.Options{TLS: true, TLSTimeout: wait.Timeout.Seconds(), TLSConfig: &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
+	}})
+}
+
 func TestTheEndOfTheServersCertificateIsMeasured(t *testing.T) {
 	t.Parallel()
 	until := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 	pair, trusted := selfSigned(t, until)
-	s := startServer(t, server.Options{TLS: true, TLSTimeout: wait.Timeout.Seconds(), TLSConfig: &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
-	}})
+	s := startTLSServer(t, pair)
 	conn, registry := open(t, s, connection.Dial(&net.Dialer{}, wait.Timeout), nats.Timeout(wait.Timeout),
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trusted, ServerName: "127.0.0.1"}))
 	families, err := registry.Gather()
@@ -95,9 +100,7 @@ func TestWhyACertificateIsRefusedIsTold(t *testing.T) {
 		if !c.trusted {
 			pool = x509.NewCertPool()
 		}
-		s := startServer(t, server.Options{TLS: true, TLSTimeout: wait.Timeout.Seconds(), TLSConfig: &tls.Config{
-			MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair},
-		}})
+		s := startTLSServer(t, pair)
 		conn, err := connection.Open(s.ClientURL(), func() {}, testenv.Logger(t), nats.RetryOnFailedConnect(true), nats.Timeout(wait.Timeout),
 			nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: c.name}))
 		require.NoError(t, err)
