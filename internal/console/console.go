@@ -19,7 +19,7 @@ import (
 
 // Guard decides who may look.
 type Guard interface {
-	// Protect serves pages to those who may look, and a refusal to all others. The files in
+	// Protect serves pages to those who may look, and an error page to all others. The files in
 	// /static are for everybody.
 	Protect(pages http.Handler) http.Handler
 	// HasSession reports whether the viewer has a session that a POST to /logout ends. ctx is

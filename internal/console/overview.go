@@ -65,22 +65,23 @@ func concerns(s report.Status, pauses []invitations.Pause) []concern {
 	}
 	add(s.LogFault != "", "/projectors", "The log: %s.", s.LogFault)
 	if s.Log != nil {
-		add(s.Log.Current < s.Log.Replicas, "/projectors", "Only %d of %d NATS servers have the whole log. The others are behind or away.", s.Log.Current, s.Log.Replicas)
+		behind := replicasBehind(s.Log)
+		add(behind != "", "/projectors", "%s", behind)
 	}
 	if s.Database == nil {
 		return out
 	}
 	database := s.Database
-	add(!database.IsWorkedOn(), "/projectors", "No projector runs. Events are stored, but do not reach the tables.")
+	add(!database.IsWorkedOn(), "/projectors", noProjector)
 	if s.Lag != nil {
 		age := time.Duration(s.Lag.Seconds * float64(time.Second))
 		add(age > lateLag, "/projectors", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.", s.Lag.Events, duration(age))
 	}
 	add(database.Quarantined.Count > 0, "/rejected", "The database refused the rows of %s. Their customers got nothing.", page.Count(database.Quarantined.Count, "event"))
-	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To settle it: projector settle.", were(database.OutOfOrder.Count, "event"))
+	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To settle it: projector settle.", page.Clause(database.OutOfOrder.Count, "event", "was", "were"))
 	if len(database.Waiting.Oldest) > 0 {
 		age := database.At.Sub(database.Waiting.Oldest[0].OccurredAt)
-		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is of %s ago.", have(database.Waiting.Payments, "payment"), duration(age))
+		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is of %s ago.", page.Clause(database.Waiting.Payments, "payment", "has", "have"), duration(age))
 	}
 	for _, pause := range pauses { // the others end by themselves
 		add(pause.Cause == invitations.PauseDenied, "/invitations", "Nobody is invited to %s now: GitHub denies it.", pause.Repository)
@@ -88,16 +89,13 @@ func concerns(s report.Status, pauses []invitations.Pause) []concern {
 	return out
 }
 
-func were(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing + " was"
-	}
-	return page.Count(n, thing) + " were"
-}
+// noProjector is told on several pages.
+const noProjector = "No projector runs. Events are stored, but do not reach the tables."
 
-func have(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing + " has"
+// replicasBehind says how many servers of the log are behind or away; empty if none is.
+func replicasBehind(log *report.LogStatus) string {
+	if log.Current >= log.Replicas {
+		return ""
 	}
-	return page.Count(n, thing) + " have"
+	return fmt.Sprintf("Only %d of %d NATS servers have the whole log. The others are behind or away.", log.Current, log.Replicas)
 }

@@ -110,15 +110,15 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
 }
 
-// refusal is a page that says why the page that was asked for is not shown.
-type refusal struct {
+// errorPage says why the requested page is not shown.
+type errorPage struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 }
 
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, err error) {
-	said := refusal{Detail: sentence(err)}
+	said := errorPage{Detail: sentence(err)}
 	switch {
 	case errors.Is(err, errNoPage):
 		said.Status, said.Title, said.Detail = http.StatusNotFound, "There is no such page", "The menu above has all pages."
@@ -142,7 +142,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusServiceUnavailable, "The database does not answer"
 		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
 	}
-	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "refusal.html", title: said.Title, data: said, json: object{said}})
+	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "error.html", title: said.Title, data: said, json: object{said}})
 }
 
 // sentence is an error as a sentence for people.

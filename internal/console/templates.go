@@ -38,7 +38,11 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"balances": balances,
 	"has":      func(l report.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
 	"counted":  page.Count[int64],
-	"have":     have,
+	"clause":   page.Clause[int64],
+
+	"noProjector":    func() string { return noProjector },
+	"replicasBehind": replicasBehind,
+
 	"number":   func(n int) int64 { return int64(n) },
 	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"counting": func(list any) bool { return reflect.ValueOf(list).IsNil() },

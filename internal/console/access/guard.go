@@ -79,7 +79,7 @@ func (g *Guard) Link(base string) string {
 	return link.String()
 }
 
-// Protect serves pages to those who may look, and a refusal to all others. The files in /static are
+// Protect serves pages to those who may look, and an error page to all others. The files in /static are
 // for everybody: they are the same in every console. The requests that pages get have neither the
 // credentials of a script nor the header of the proxy; Viewer says who looks.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
