@@ -26,7 +26,7 @@ type Refused struct {
 func (r *Refused) Why(conn *nats.Conn) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if why := refusal(conn.LastError()); why != "" {
+	if why := certificateFault(conn.LastError()); why != "" {
 		r.why, r.seen = why, time.Now()
 	}
 	if time.Since(r.seen) > refusedFor {
@@ -35,8 +35,9 @@ func (r *Refused) Why(conn *nats.Conn) string {
 	return r.why
 }
 
-// refusal leaves out the time that the errors contain, because it differs at each try.
-func refusal(err error) string {
+// certificateFault returns why err refuses a certificate; empty if it does not. The text leaves out the time that the
+// error contains, because it differs at each try.
+func certificateFault(err error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
