@@ -41,6 +41,15 @@ var licenseHistories = map[string][]string{
 		`{"id":"e3","eventType":"refund.created","object":{"transaction":"t2"}}`,
 		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"provider_payment_id":"t2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
 	},
+	"a subscription pays for licences, and then it does not": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":1767340001000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","credits":5}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":1767340002000,"object":{"id":"s1","last_transaction_id":"t2","metadata":{"user_id":"u1","credits":7}}}`,
+		`{"id":"e3","eventType":"subscription.active","created_at":1767340003000,"object":{"id":"s1","metadata":{"kind":"pro","github":"bob"}}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"transaction":"t2"}}`,
+		`{"id":"e5","eventType":"subscription.paid","created_at":1767340001000,"object":{"id":"s1","last_transaction_id":"t3","metadata":{"kind":"pro","github":"ada"}}}`,
+		`{"id":"e6","eventType":"subscription.update","created_at":1767340005000,"object":{"id":"s1","metadata":{"kind":"subscription"}}}`,
+		`{"id":"e7","eventType":"subscription.paid","created_at":1767340006000,"object":{"id":"s1","last_transaction_id":"t4"}}`,
+	},
 	"an order and a transaction become one payment": {
 		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1767340003000,"object":{"order":"o2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,

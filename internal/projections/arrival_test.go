@@ -17,13 +17,14 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// A world has every shape that an event of one shop's payments can have. It has one user and
+// A world has every shape that an event of one shop's payments can have. The events of a payment have one user and
 // one kind, because the first claim decides between two of them (payment_conflict), and that
 // depends on the order.
 type world struct {
 	name   string
 	rules  Rules
 	kind   Kind
+	ending func(*State) string // what must not depend on the order
 	shapes []events.Event
 	has    map[string]bool
 }
@@ -41,15 +42,20 @@ func worlds(t require.TestingT, payments int) []world {
 	require.NoError(t, err)
 	var all []world
 	for kind, product := range map[Kind]string{KindSubscription: "plan", KindOneTime: "pack", KindPro: "tool"} {
-		plain := world{name: kind, rules: anyMode, kind: kind, has: map[string]bool{}}
-		sold := world{name: kind + " of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, kind: kind, has: map[string]bool{}}
+		plain := world{name: kind, rules: anyMode, kind: kind, ending: ending, has: map[string]bool{}}
+		mixed := world{name: kind + " of a subscription that names another kind, too", rules: anyMode, kind: kind, ending: money, has: map[string]bool{}}
+		sold := world{name: kind + " of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, kind: kind, ending: ending, has: map[string]bool{}}
+		for _, other := range []Kind{KindSubscription, KindOneTime, KindPro} {
+			mixed.add("subscription.update", `"id":"s1","metadata":{"kind":"`+other+`"}`)
+		}
 		for payment := 1; payment <= payments; payment++ {
-			plain.claims(payment, `"credits":200,"key":"p1"`, `"credits":100,"key":"p2","github":"ada"`)
+			plain.claims(payment, `"credits":200,"key":"p1","github":"bob"`, `"credits":100,"key":"p2","github":"ada"`)
 			plain.others(payment)
+			mixed.claims(payment, `"credits":200,"github":"bob"`)
 			sold.claims(payment, `"key":"`+product+`","github":"ada"`, `"key":"nothing"`)
 			sold.others(payment)
 		}
-		all = append(all, plain, sold)
+		all = append(all, plain, mixed, sold)
 	}
 	slices.SortFunc(all, func(a, b world) int { return strings.Compare(a.name, b.name) })
 	return all
@@ -79,7 +85,7 @@ func (w *world) claims(payment int, sales ...string) {
 func (w *world) others(payment int) {
 	for _, status := range []string{"active", "past_due", "canceled", "expired", "update"} {
 		for _, names := range []string{"", "t", "to"} {
-			for _, metadata := range []string{`"metadata":{"user_id":"u1"}`, `"metadata":{"kind":"` + w.kind + `"}`, `"customer":{"external_id":"u1"}`, ``} {
+			for _, metadata := range []string{`"metadata":{"user_id":"u1"}`, `"metadata":{"kind":"` + w.kind + `","github":"cy"}`, `"customer":{"external_id":"u1"}`, ``} {
 				w.add("subscription."+status, joined(`"id":"s1"`, named(payment, names, ""), metadata))
 			}
 		}
@@ -149,7 +155,7 @@ func (w *world) add(eventType, object string) {
 	}
 }
 
-// ends folds the events in that order. It returns everything that must not depend on the order.
+// ends folds the events in that order. It returns the ending.
 func (w *world) ends(s *State, set []events.Event, order []int) string {
 	s.Reset()
 	for i, at := range order {
@@ -157,11 +163,11 @@ func (w *world) ends(s *State, set []events.Event, order []int) string {
 		e.Seq = uint64(i + 1)
 		w.rules.Fold(s, e)
 	}
-	return ending(s)
+	return w.ending(s)
 }
 
-// ending returns the sums, balances, amounts, statuses and licences.
-func ending(s *State) string {
+// money returns the sums, balances, amounts and active licences.
+func money(s *State) string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	number := func(n *int64) string {
@@ -195,6 +201,24 @@ func ending(s *State) string {
 			say("credits %s %d %d %d", c.UserID, c.Balance, c.Granted, c.Reversed)
 		}
 	}
+	for _, row := range s.Licenses.Rows() {
+		if row.active() {
+			say("%s", licenseText(s, row))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+func licenseText(s *State, row ProLicense) string {
+	p, _ := s.Payments.Get(row.ProviderPaymentID)
+	return fmt.Sprintf("licence %s %s of %s for %s since %s", row.Status, nameOf(p), row.ProductKey, row.GitHubUsername, shown(row.ActivatedAt))
+}
+
+// ending returns the money, the statuses and all licences.
+func ending(s *State) string {
+	out := []string{money(s)}
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, row := range s.Subscriptions.Rows() {
 		switch {
 		case row.merged():
@@ -215,8 +239,9 @@ func ending(s *State) string {
 		}
 	}
 	for _, row := range s.Licenses.Rows() {
-		p, _ := s.Payments.Get(row.ProviderPaymentID)
-		say("licence %s %s of %s for %s since %s", row.Status, nameOf(p), row.ProductKey, row.GitHubUsername, shown(row.ActivatedAt))
+		if !row.active() {
+			say("%s", licenseText(s, row))
+		}
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")

@@ -36,6 +36,7 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
 	f.payment, f.known = *p, true
+	f.namedKind = r.namedKind(f)
 	r.recompute(s, f, p)
 	switch {
 	case reason != "":
@@ -122,10 +123,6 @@ func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reas
 		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: &said,
 	})
-	all := s.paymentsIn(f.SubscriptionID, func(*Payment) bool { return true })
-	for i := range all {
-		r.recompute(s, f, &all[i])
-	}
 	if f.claimed {
 		return Applied, nil
 	}
@@ -139,7 +136,7 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		SubscriptionID: f.SubscriptionID, Buyer: f.UserID, ProductKey: f.ProductKey, Kind: f.Kind,
 		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
 	}
-	said.nameGitHubUser(f.GitHubUser, f.OccurredAt)
+	said.nameGitHubUser(f.GitHubUser, f.OccurredAt, githubOfPayment)
 	switch {
 	case offer != nil:
 		said.Kind = offer.Kind
@@ -190,6 +187,15 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		said.GrantLines, said.ValidMonths = offer.Months, offer.ValidMonths
 	}
 	return said, ""
+}
+
+// namedKind returns the kind that the event names; empty if it names none. Under a catalogue, only the catalogue says
+// what a payment is.
+func (r Rules) namedKind(f *facts) Kind {
+	if r.Catalogue != nil {
+		return ""
+	}
+	return f.Kind
 }
 
 // conflicts reports whether the event's payment is claimed for another user or as another kind. A payment that has

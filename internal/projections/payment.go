@@ -55,6 +55,7 @@ const (
 	creditsRank int64 = 0x10
 	productRank int64 = 0x100
 	kindRank    int64 = 0x1000
+	githubRank  int64 = 0x10000
 
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
@@ -70,10 +71,13 @@ const (
 	// The rank of a product is the rank of the credits + 1, or this if the credits have no rank.
 	productUnsold int64 = 1
 
-	kindImplied          int64 = 1 // the event belongs to a subscription
-	kindNotSold          int64 = 2 // the metadata says the kind, but the catalogue does not have the product
-	kindWithSubscription int64 = 3 // a checkout that started the subscription
-	kindSaid             int64 = 4 // the payment's own event or the catalogue says the kind
+	kindImplied        int64 = 1 // the event belongs to a subscription
+	kindNotSold        int64 = 2 // the metadata says the kind, but the catalogue does not have the product
+	kindOfSubscription int64 = 3 // see SubscriptionState.sold
+	kindSaid           int64 = 4 // the payment's own event or the catalogue says the kind
+
+	githubOfSubscription int64 = 1
+	githubOfPayment      int64 = 2 // the payment's own event says the name
 )
 
 func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
@@ -111,9 +115,9 @@ func (p *Payment) merge(q *Payment) {
 	if q.LastAt.After(p.LastAt) {
 		p.LastAt = q.LastAt
 	}
-	p.nameGitHubUser(q.GitHubUsername, q.GitHubNamedAt)
+	p.nameGitHubUser(q.GitHubUsername, q.GitHubNamedAt, q.rank(githubRank))
 	if p.rank(kindRank) == kindSaid && p.Kind != KindPro {
-		p.GitHubUsername, p.GitHubNamedAt = "", time.Time{}
+		p.forgetGitHubUser()
 	}
 }
 
@@ -151,13 +155,20 @@ func (p *Payment) creditsOrZero() int64 {
 	return *p.Credits
 }
 
-// nameGitHubUser keeps the name with the earliest provider's time; of two names with the same
-// time, the smaller. So the result does not depend on the order of the events.
-func (p *Payment) nameGitHubUser(name string, at time.Time) {
-	if name == "" || p.GitHubUsername != "" && cmp.Or(at.Compare(p.GitHubNamedAt), cmp.Compare(name, p.GitHubUsername)) >= 0 {
+// nameGitHubUser keeps the name of higher rank; of two names of equal rank, the one with the earlier provider's time;
+// of two with the same time, the smaller. So the result does not depend on the order of the events.
+func (p *Payment) nameGitHubUser(name string, at time.Time, rank int64) {
+	order := cmp.Or(cmp.Compare(p.rank(githubRank), rank), at.Compare(p.GitHubNamedAt), cmp.Compare(name, p.GitHubUsername))
+	if name == "" || p.GitHubUsername != "" && order >= 0 {
 		return
 	}
 	p.GitHubUsername, p.GitHubNamedAt = name, at
+	p.setRank(githubRank, rank)
+}
+
+func (p *Payment) forgetGitHubUser() {
+	p.GitHubUsername, p.GitHubNamedAt = "", time.Time{}
+	p.setRank(githubRank, 0)
 }
 
 // complete reports whether everything about the payment is known, except perhaps its user.

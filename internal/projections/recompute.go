@@ -43,10 +43,17 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	s.chooseLicenses(f.OccurredAt, p.licensed(), before.licensed(), mergedUser)
 }
 
-// inherit merges what the payment's subscription knows: the user, and what was sold with it.
+// inherit merges what the payment's subscription knows: the user, and what was sold with it. The kind and the GitHub
+// user that the payment inherited before are forgotten, because the subscription may say something else now.
 func (p *Payment) inherit(s *State) {
 	if p.SubscriptionID == "" {
 		return
+	}
+	if p.rank(kindRank) == kindOfSubscription {
+		p.setRank(kindRank, 0)
+	}
+	if p.rank(githubRank) == githubOfSubscription {
+		p.forgetGitHubUser()
 	}
 	var sold Payment
 	if state := s.Subscriptions.find(p.SubscriptionID); state != nil {
@@ -59,6 +66,9 @@ func (p *Payment) inherit(s *State) {
 	if p.rank(kindRank) == 0 && !p.FirstAt.IsZero() {
 		p.Kind = KindSubscription
 		p.setRank(kindRank, kindImplied)
+	}
+	if p.Kind != KindPro && p.rank(githubRank) == githubOfSubscription {
+		p.forgetGitHubUser()
 	}
 }
 

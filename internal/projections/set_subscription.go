@@ -21,11 +21,11 @@ type change struct {
 	ownerOnly              bool     // the change says nothing of status, product, payment or period
 }
 
-// setSubscription applies a change to a subscription, claims the payments that waited for its
-// user, and chooses the user's current subscription again. A change that is older than the
-// state only fills empty fields; it is Stale. A cancellation is final and applies in any order;
-// of several, the earliest counts. Only an implicit subscription can become active again, with its
-// next payment.
+// setSubscription applies a change to a subscription, claims the payments that waited for its user, and chooses the
+// user's current subscription again. If the subscription now says something else of its payments, all of them are
+// brought up to date. A change that is older than the state only fills empty fields; it is Stale. A cancellation is
+// final and applies in any order; of several, the earliest counts. Only an implicit subscription can become active
+// again, with its next payment.
 func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcome {
 	state := s.Subscriptions.change(key)
 	formerUser, known := state.UserID, state.SubscriptionID != "" && !state.merged()
@@ -51,14 +51,19 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 		state.StartedAt = c.startedAt
 	}
 	state.Kind = shownKind(state.Kind, c.kind)
+	soldBefore := state.sold()
 	state.sell(c.sold)
+	if key == f.SubscriptionID {
+		state.nameKind(f)
+	}
+	resold := state.sold() != soldBefore
 	state.Holders += c.holders
 	user := state.UserID
 	move(s.ofUser, key, formerUser, user)
-	if found { // a payment may add a subscription; then state is no longer valid
-		waiting := s.paymentsIn(key, func(p *Payment) bool { return p.UserID == "" })
-		for i := range waiting {
-			r.recompute(s, f, &waiting[i])
+	if found || resold { // a payment may add a subscription; then state is no longer valid
+		changed := s.paymentsIn(key, func(p *Payment) bool { return resold || p.UserID == "" })
+		for i := range changed {
+			r.recompute(s, f, &changed[i])
 		}
 	}
 	if user != "" {

@@ -23,6 +23,10 @@ type SubscriptionState struct {
 	// KindSubscription.
 	Kind string `db:"kind"`
 
+	// NamedKind is the kind that the events say which name the subscription, except those that start it. Under a
+	// catalogue it is empty.
+	NamedKind string `db:"named_kind"`
+
 	// Sold… is what a checkout that started the subscription says of its payments.
 	SoldKind        string `db:"sold_kind"`
 	SoldProductKey  string `db:"sold_product_key"`
@@ -30,7 +34,9 @@ type SubscriptionState struct {
 	SoldLines       int64  `db:"sold_lines"` // see Payment; 0 if no checkout said what was sold
 	SoldValidMonths int64  `db:"sold_valid_months"`
 
-	SoldGitHubUsername string    `db:"sold_github_username"` // the user whom its payments invite; see Payment
+	// The user whom its payments invite if their own events name none; see Payment. Events that say the NamedKind KindPro
+	// name this user, too.
+	SoldGitHubUsername string    `db:"sold_github_username"`
 	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
 
 	Holders int64 `db:"holders"` // of an implicit subscription: the number of payments and events that refer to it
@@ -63,43 +69,59 @@ func shownKind(a, b Kind) Kind {
 
 // sell merges what a checkout that starts the subscription says of its payments; nil says nothing.
 func (s *SubscriptionState) sell(what *Payment) {
-	if what == nil || what.Ranks == 0 {
+	if what == nil {
 		return
 	}
 	said := *what
-	if said.rank(kindRank) == kindSaid {
-		said.setRank(kindRank, kindWithSubscription)
-	} else {
-		said.setRank(kindRank, 0)
+	if kind := said.statedKind(); kind != "" {
+		s.SoldKind = shownKind(s.SoldKind, kind)
+		if kind != KindPro {
+			said.forgetGitHubUser()
+		}
 	}
+	said.setRank(kindRank, 0)
 	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is about all payments
 		said.setRank(of, max(0, said.rank(of)-(soldByOrder-soldWithSubscription)))
 	}
 	if said.rank(productRank) == 0 {
 		said.ProductKey = ""
 	}
+	s.nameGitHubUser(said.GitHubUsername, said.GitHubNamedAt)
+	said.forgetGitHubUser()
 	sold := s.sold()
-	if s.SoldKind != "" && said.rank(kindRank) > 0 {
-		sold.Kind = shownKind(s.SoldKind, said.Kind)
-	}
 	sold.merge(&said)
-	if sold.rank(kindRank) > 0 {
-		s.SoldKind = sold.Kind
-	}
 	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
-	s.SoldRanks = sold.Ranks - sold.rank(amountRank)
-	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
-	if s.SoldKind != "" && s.SoldKind != KindPro {
-		s.SoldGitHubUsername, s.SoldGitHubNamedAt = "", time.Time{}
+	s.SoldRanks = creditsRank*sold.rank(creditsRank) + productRank*sold.rank(productRank)
+}
+
+// nameKind merges what an event that names the subscription says of all of its payments. It may be called again for
+// the same event.
+func (s *SubscriptionState) nameKind(f *facts) {
+	s.NamedKind = shownKind(s.NamedKind, f.namedKind)
+	if f.namedKind == KindPro {
+		s.nameGitHubUser(f.GitHubUser, f.OccurredAt)
 	}
 }
 
-// sold returns what the subscription says of each of its payments.
+func (s *SubscriptionState) nameGitHubUser(name string, at time.Time) {
+	sold := s.sold()
+	sold.nameGitHubUser(name, at, githubOfSubscription)
+	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
+}
+
+// sold returns what the subscription says of each of its payments. The kind is that of a checkout that started it. If
+// there is none, it is KindPro if an event that names the subscription says so, and none says KindSubscription.
 func (s *SubscriptionState) sold() Payment {
 	p := Payment{
 		Kind: s.SoldKind, ProductKey: s.SoldProductKey, Ranks: s.SoldRanks,
 		Credits: s.SoldCredits, GrantLines: s.SoldLines, ValidMonths: s.SoldValidMonths,
 	}
-	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt)
+	if p.Kind == "" && s.NamedKind == KindPro {
+		p.Kind = KindPro
+	}
+	if p.Kind != "" {
+		p.setRank(kindRank, kindOfSubscription)
+	}
+	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt, githubOfSubscription)
 	return p
 }

@@ -22,7 +22,8 @@ type loadStep int
 const (
 	stepEvents        loadStep = iota // payments that the events name
 	stepMerged                        // the payments that those were merged into
-	stepSubscriptions                 // subscriptions and their payments
+	stepSubscriptions                 // subscriptions and their unclaimed payments
+	stepAllPayments                   // all payments of subscriptions that can change them
 	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
 	stepLicenses                      // all pro payments of users whose licence can change
 	loadSteps

@@ -16,12 +16,12 @@ const (
 	OfMessage // a sequence, as text
 
 	// The kinds below are used only in lookups. EachName does not pass them to its callback.
-	OfLicensed            // a user all of whose claimed pro payments are needed
-	ofTransaction         // a transaction that an event of the batch names
-	ofOrder               // an order that it names
-	ofStartedSubscription // a subscription that an event of the batch starts
-	ofMergeTarget         // the payment that another one was merged into
-	ofPaymentID           // the payment id in reversals and ledger lines
+	OfLicensed          // a user all of whose claimed pro payments are needed
+	ofTransaction       // a transaction that an event of the batch names
+	ofOrder             // an order that it names
+	ofWholeSubscription // a subscription all of whose payments are needed
+	ofMergeTarget       // the payment that another one was merged into
+	ofPaymentID         // the payment id in reversals and ledger lines
 )
 
 // EachName calls do with every name by which the fold of an event looks for rows. A name
@@ -32,7 +32,7 @@ func EachName(e events.Event, do func(NameKind, string)) {
 		switch kind {
 		case ofTransaction, ofOrder:
 			do(OfPayment, name)
-		case ofStartedSubscription:
+		case ofWholeSubscription:
 		default:
 			do(kind, name)
 		}
@@ -57,8 +57,8 @@ func eachRowName(e *events.Event, do func(NameKind, string)) {
 	}
 	do(OfSubscription, e.SubscriptionID)
 	do(OfUser, e.UserID)
-	if projections.StartsSubscription(e) {
-		do(ofStartedSubscription, e.SubscriptionID)
+	if projections.TellsOfAllPayments(e) {
+		do(ofWholeSubscription, e.SubscriptionID)
 	}
 }
 
@@ -67,7 +67,7 @@ func (k NameKind) InCache(name string) string {
 	switch k {
 	case OfLicensed:
 		return ProPaymentsOf(name)
-	case ofStartedSubscription:
+	case ofWholeSubscription:
 		return PaymentsOf(name)
 	}
 	return name

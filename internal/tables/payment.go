@@ -20,7 +20,8 @@ var Payments = &Table[projections.Payment]{
 		lookups: []lookup{
 			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
 			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
-			{step: stepSubscriptions, where: "provider_payment_id in (" + belongingPayments + ")", by: []NameKind{OfSubscription, ofStartedSubscription}},
+			{step: stepSubscriptions, where: "provider_payment_id in (" + unclaimedPayments + ")", by: []NameKind{OfSubscription}},
+			{step: stepAllPayments, where: "provider_payment_id in (" + paymentsOfSubscription + ")", by: []NameKind{ofWholeSubscription}},
 			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfLicensed}},
 		},
 		indexes: []indexOn{
@@ -87,6 +88,6 @@ const (
 		union all select provider_payment_id from payment where provider_payment_id = any($2)
 		union all select provider_payment_id from payment where transaction_id <> provider_payment_id and transaction_id = any($1)
 		union all select provider_payment_id from payment where first_of_order and order_id = any($2)`
-	belongingPayments = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)
-		union all select provider_payment_id from payment where subscription_id is not null and subscription_id = any($2)`
+	unclaimedPayments      = `select provider_payment_id from payment where user_id is null and subscription_id = any($1)`
+	paymentsOfSubscription = `select provider_payment_id from payment where subscription_id is not null and subscription_id = any($1)`
 )

@@ -12,6 +12,7 @@ create table subscription_state (
   event_id             text not null,
   stream_seq           bigint not null,
   kind                 text check (kind in ('subscription', 'one_time', 'pro')),
+  named_kind           text check (named_kind in ('subscription', 'one_time', 'pro')),
   sold_kind            text check (sold_kind in ('subscription', 'one_time', 'pro')),
   sold_product_key     text,
   sold_credits         bigint check (sold_credits > 0),
