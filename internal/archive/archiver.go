@@ -79,12 +79,12 @@ type Archiver struct {
 	unsafe  error    // the place cannot be used at all
 	agreed  Hash     // the chain value after the newest archived message that is known to be the log's
 
-	head       Head      // of the log, at the last look
-	bytes      uint64    // of the log when the archive had all of it; 0 if unknown
-	waiting    time.Time // see look
-	lastLogged string    // the last fault that was logged
-	damage     []string  // the faults of segments that were logged
-	stayLogged bool      // it was logged that merged segments cannot be removed
+	head       Head          // of the log, at the last look
+	bytes      uint64        // of the log when the archive had all of it; 0 if unknown
+	waiting    time.Time     // see look
+	fault      backoff.Fault // the last one that was logged
+	damage     []string      // the faults of segments that were logged
+	stayLogged bool          // it was logged that merged segments cannot be removed
 
 	noted noted // for State
 }

@@ -74,21 +74,19 @@ func (a *Archiver) failed(ctx context.Context, err error) {
 		a.metrics.contradiction.Set(1)
 	}
 	switch {
-	case err.Error() == a.lastLogged:
+	case !a.fault.IsNew(err):
 	case contradicts, a.unsafe != nil:
 		a.Logger.ErrorContext(ctx, "nothing is archived any more, and the archive stays as it is; deliveries are not affected", "archive", a.Place.String(), "error", err)
 	default:
 		a.Logger.WarnContext(ctx, "the archive cannot be written now; deliveries are not affected", "archive", a.Place.String(), "error", err)
 	}
-	a.lastLogged = err.Error()
 }
 
 // logRecovery logs that the archive works again, if a fault was logged. The next fault is logged
 // again.
 func (a *Archiver) logRecovery(ctx context.Context) {
-	if a.lastLogged != "" {
+	if a.fault.Clear() {
 		a.Logger.InfoContext(ctx, "the archive is written again", "archive", a.Place.String())
-		a.lastLogged = ""
 	}
 	a.metrics.contradiction.Set(0)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // Log is a Source from which the oldest messages can be removed.
@@ -43,8 +44,8 @@ type Trimmer struct {
 	TrimConfig
 	failures prometheus.Counter
 
-	archive    *Archive // nil until it was opened
-	lastLogged string   // the last fault that was logged
+	archive *Archive      // nil until it was opened
+	fault   backoff.Fault // the last one that was logged
 }
 
 // NewTrimmer registers its metrics. Run does the work.
@@ -61,13 +62,13 @@ func (t *Trimmer) Run(ctx context.Context) error {
 	for {
 		switch err := t.step(ctx); {
 		case err == nil:
-			t.lastLogged = ""
+			t.fault.Clear()
 		case ctx.Err() == nil:
 			t.failures.Inc()
-			if t.lastLogged != err.Error() {
+			if t.fault.IsNew(err) {
 				t.Logger.WarnContext(ctx, "the log is not trimmed; no message is lost by that", "archive", t.Place.String(), "error", err)
 			}
-			t.archive, t.lastLogged = nil, err.Error()
+			t.archive = nil
 		}
 		select {
 		case <-ctx.Done():

@@ -1,4 +1,4 @@
-// Package backoff waits between retries.
+// Package backoff waits between retries, and tells a new fault from one that repeats.
 package backoff
 
 import (

@@ -2,6 +2,7 @@ package backoff
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,4 +43,16 @@ func TestTheContextEndsAWait(t *testing.T) {
 	cancel()
 	b := Backoff{Min: time.Hour, Max: time.Hour}
 	require.ErrorIs(t, b.Wait(ctx), context.Canceled)
+}
+
+func TestAFaultThatRepeatsIsNotNew(t *testing.T) {
+	t.Parallel()
+	var fault Fault
+	require.False(t, fault.Clear())
+	require.True(t, fault.IsNew(errors.New("one")))
+	require.False(t, fault.IsNew(errors.New("one")))
+	require.True(t, fault.IsNew(errors.New("another")))
+	require.True(t, fault.IsNew(errors.New("one")))
+	require.True(t, fault.Clear())
+	require.True(t, fault.IsNew(errors.New("one")))
 }

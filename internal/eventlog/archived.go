@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // archiveTimeout bounds one answer of the archive's store. It is enough for the 4 MB that are read
@@ -20,9 +21,9 @@ type archived struct {
 	place  storage.Place
 	logger *slog.Logger
 
-	mu          sync.Mutex
-	opened      *archive.Archive // the archive of the log that was last asked for; nil before
-	lastWarning string
+	mu     sync.Mutex
+	opened *archive.Archive // the archive of the log that was last asked for; nil before
+	fault  backoff.Fault    // the last one that was logged
 }
 
 func newArchived(place storage.Place, logger *slog.Logger) *archived {
@@ -71,15 +72,14 @@ func extent(err error) (from, to uint64) {
 
 // warn logs that the log's server is read instead of the archive. It does not repeat the same
 // warning.
-func (a *archived) warn(ctx context.Context, fault error, seq uint64) {
-	if a == nil || errors.Is(fault, errNoArchive) {
+func (a *archived) warn(ctx context.Context, err error, seq uint64) {
+	if a == nil || errors.Is(err, errNoArchive) {
 		return
 	}
 	a.mu.Lock()
-	repeated := a.lastWarning == fault.Error()
-	a.lastWarning = fault.Error()
+	isNew := a.fault.IsNew(err)
 	a.mu.Unlock()
-	if !repeated {
-		a.logger.WarnContext(ctx, "the archive cannot be read; the log's server is asked instead", "archive", a.place.String(), "from_seq", seq, "error", fault)
+	if isNew {
+		a.logger.WarnContext(ctx, "the archive cannot be read; the log's server is asked instead", "archive", a.place.String(), "from_seq", seq, "error", err)
 	}
 }

@@ -42,7 +42,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.Logger.InfoContext(ctx, "no GitHub credentials: invitations wait as pending",
 			"set", "INVITE_REPOSITORY and INVITE_GITHUB_TOKEN, or an App")
 	}
-	wait, lastLogged := backoff.Backoff{Min: minBackOff, Max: maxBackOff}, ""
+	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
+	var fault backoff.Fault
 	for {
 		began := time.Now()
 		err := r.records.lead(ctx, leads, r.serve)
@@ -54,11 +55,10 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			wait.Reset()
 		}
 		if time.Since(began) > healthyAfter {
-			lastLogged = ""
+			fault.Clear()
 		}
-		if err != nil && !store.NotPrepared(err) && err.Error() != lastLogged {
+		if err != nil && !store.NotPrepared(err) && fault.IsNew(err) {
 			r.Logger.WarnContext(ctx, "the inviter waits and tries again", "error", err)
-			lastLogged = err.Error()
 		}
 		if wait.Wait(ctx) != nil {
 			return nil

@@ -81,7 +81,7 @@ const (
 // were folded from another log. It may be called once.
 func (p *Projector) Run(ctx context.Context) error {
 	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
-	lastLogged := ""
+	var fault backoff.Fault
 	var lost time.Time // since when every try finds another log
 	for {
 		began := time.Now()
@@ -100,13 +100,12 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		lasted := time.Since(began) > maxBackOff
 		if lasted && worked { // the try did not only wait for an answer
-			lastLogged = ""
+			fault.Clear()
 		}
 		p.setLastError(err)
 		p.metrics.faults.Inc()
-		if err.Error() != lastLogged {
+		if fault.IsNew(err) {
 			p.Logger.WarnContext(ctx, "the projector waits and tries again", "error", err)
-			lastLogged = err.Error()
 		}
 		if lasted {
 			wait.Reset()

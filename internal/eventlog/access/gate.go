@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // maxReaders bounds the connections of each listener; the server has the same bound for all
@@ -105,7 +107,7 @@ func (g *Gate) listen() error {
 // accept has at most maxReaders connections open at once. Further connections wait.
 func (g *Gate) accept(listener net.Listener) {
 	slots := make(chan struct{}, maxReaders)
-	lastLogged := ""
+	var fault backoff.Fault
 	for {
 		select {
 		case slots <- struct{}{}:
@@ -115,7 +117,7 @@ func (g *Gate) accept(listener net.Listener) {
 		conn, err := listener.Accept()
 		switch {
 		case err == nil:
-			lastLogged = ""
+			fault.Clear()
 			g.running.Go(func() {
 				g.join(conn)
 				<-slots
@@ -125,8 +127,7 @@ func (g *Gate) accept(listener net.Listener) {
 			return
 		}
 		<-slots
-		if err.Error() != lastLogged {
-			lastLogged = err.Error()
+		if fault.IsNew(err) {
 			g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
 		}
 		select {

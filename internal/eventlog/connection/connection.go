@@ -11,12 +11,13 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog/appends"
 )
 
 // Open opens a connection, and calls lost each time that the connection is lost.
 func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
-	lastLogged := "" // nats.go calls one handler after the other
+	var fault backoff.Fault // nats.go calls one handler after the other
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
@@ -33,12 +34,11 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
-			lastLogged = ""
+			fault.Clear()
 			logger.Info("connected to the log again")
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if err.Error() != lastLogged { // a missing right causes the same error at every request
-				lastLogged = err.Error()
+			if fault.IsNew(err) { // a missing right causes the same error at every request
 				logger.Warn("the log's server reports an error", "error", err)
 			}
 		}),
