@@ -51,6 +51,9 @@ func TimedOut(err error) bool {
 	return sqlstate.Of(err) == "55P03" // lock_not_available
 }
 
+// StatementTimedOut reports whether a statement took longer than statement_timeout, or somebody cancelled it.
+func StatementTimedOut(err error) bool { return sqlstate.Of(err) == "57014" } // query_canceled
+
 // onlyReads reports whether the session cannot write, because it began on a standby, or while writing
 // was off for its database. The session stays so after a fail-over that its address follows, and after
 // writing is on again. So it must end; the next one may write.

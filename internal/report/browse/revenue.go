@@ -123,7 +123,9 @@ func (c *Counter) addUp(ctx context.Context, db *store.Store) error {
 	defer c.mu.Unlock()
 	of := &c.schema(db.Schema()).revenue
 	if err != nil {
-		sum.Fault = fmt.Sprintf("it cannot be added up within %s: %v", revenueTimeout, err)
+		if sum.Fault = err.Error(); store.StatementTimedOut(err) {
+			sum.Fault = fmt.Sprintf("it takes longer than %s; use projector rebuild --with revenue_daily", revenueTimeout)
+		}
 		if of.tables == sum.tables {
 			sum.Moment, sum.Days = of.Moment, of.Days
 		}

@@ -157,13 +157,33 @@ func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
 	ctx, s := setup(t)
 	_, err := s.Pool().Exec(ctx, "alter table payment rename column ranks to rank")
 	require.NoError(t, err)
+	fault := revenueFault(ctx, t, s)
+	require.Contains(t, fault, `column "ranks" does not exist`)
+	require.NotContains(t, fault, "4s")
+}
+
+func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	tx, err := s.Pool().Begin(ctx)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(ctx)) }()
+	_, err = tx.Exec(ctx, "lock table payment")
+	require.NoError(t, err)
+	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", revenueFault(ctx, t, s))
+}
+
+func revenueFault(ctx context.Context, t *testing.T, s *store.Store) (fault string) {
+	t.Helper()
 	c := counter(ctx, t)
 	wait.Until(t, func() bool {
 		got, err := c.Revenue(ctx, s, 1)
 		require.NoError(t, err)
 		require.Nil(t, got.Days)
-		return got.Fault != ""
+		fault = got.Fault
+		return fault != ""
 	})
+	return fault
 }
 
 func TestRevenueBeyond64BitsIsExact(t *testing.T) {
