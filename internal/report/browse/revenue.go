@@ -155,7 +155,7 @@ func readRevenue(ctx context.Context, tx pgx.Tx) ([]RevenueDay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := days.subtractReversals(ctx, tx); err != nil {
+	if err := days.addReversals(ctx, tx); err != nil {
 		return nil, err
 	}
 	return days.list(), nil
@@ -177,8 +177,8 @@ func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay 
 	return days[key]
 }
 
-// subtractReversals adds what each reversal has taken back to Refunded of its day.
-func (days revenueDays) subtractReversals(ctx context.Context, tx pgx.Tx) error {
+// addReversals adds to Refunded of each day what its reversals have taken back.
+func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx) error {
 	reversals, err := tables.Reversals.Rows(ctx, tx, "where status is null or status = 'succeeded' order by stream_seq")
 	if err != nil {
 		return err
