@@ -33,8 +33,9 @@ with quota as (
    where f.status = 'pending' and not f.revoked
      and lower(f.github_username) in (
        select lower(github_username) from payfold.invitation_attempt
-       where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent' and outcome = 'unknown'
+       where repository = $1 and purpose = 'invite' and outcome = 'unknown'
          and reserved_at > $2::timestamptz - interval '24 hours'
+         and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
      )
    order by f.faults, f.activated_at, f.user_id
    limit 1)
