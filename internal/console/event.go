@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
@@ -94,10 +95,7 @@ func (c *Console) explain(ctx context.Context, asked query, about report.Questio
 	})
 }
 
-var (
-	errNoLog      = errors.New("the log cannot be read")
-	errForeignLog = errors.New("it is not the one that these tables were folded from")
-)
+var errNoLog = errors.New("the log cannot be read")
 
 // message reads a message of the log logID. Its errors are errNoLog.
 func (c *Console) message(ctx context.Context, logID string, seq uint64) (message events.Message, err error) {
@@ -105,7 +103,7 @@ func (c *Console) message(ctx context.Context, logID string, seq uint64) (messag
 	switch {
 	case err != nil:
 	case info.LogID != logID:
-		err = errForeignLog
+		err = identity.ErrLogLost
 	default:
 		message, err = c.Log.Message(ctx, seq)
 	}

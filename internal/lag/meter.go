@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -96,8 +97,6 @@ func (m *Meter) measure(ctx context.Context) error {
 	return errors.Join(tablesErr, err)
 }
 
-var errForeignLog = errors.New("it is not the log the tables were folded from")
-
 func (m *Meter) count(ctx context.Context, of *tables) (head uint64, sum eventlog.Waiting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()
@@ -106,7 +105,7 @@ func (m *Meter) count(ctx context.Context, of *tables) (head uint64, sum eventlo
 		return 0, sum, err
 	}
 	if info.LogID != of.logID {
-		return 0, sum, errForeignLog
+		return 0, sum, identity.ErrLogLost
 	}
 	found, err := Count(ctx, m.Log, info, of.positions)
 	return info.Last, found.Sum(), err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -51,7 +52,7 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 		return err
 	}
 	if info.LogID != e.LogID {
-		return errForeignLog
+		return identity.ErrLogLost
 	}
 	original, err := log.Message(ctx, uint64(e.EventRows.Event.StreamSeq))
 	if err != nil {

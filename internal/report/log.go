@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
@@ -14,9 +13,6 @@ type Log interface {
 	lag.Log
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
-
-// errForeignLog means that the tables were folded from another log.
-var errForeignLog = errors.New("it is not the log the tables were folded from")
 
 // logTimeout bounds all queries to the log together.
 const logTimeout = 10 * time.Second

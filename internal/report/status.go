@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
@@ -101,7 +102,7 @@ func (s *Status) measure(ctx context.Context, log Log, info eventlog.Info) error
 		return nil
 	}
 	if s.Log.LogID != s.Database.Live.LogID {
-		return errForeignLog
+		return identity.ErrLogLost
 	}
 	positions := map[int]uint64{}
 	for _, p := range s.Partitions {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -117,7 +118,7 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	foreign := database
 	foreign.Live.LogID = "another"
 	status = newStatus(ctx, shop.log, foreign, nil)
-	require.Equal(t, errForeignLog.Error(), status.LogFault)
+	require.Equal(t, identity.ErrLogLost.Error(), status.LogFault)
 	require.Nil(t, status.Lag)
 
 	longer := database
@@ -175,7 +176,7 @@ func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	_, err = findPending(ctx, shop.log, info.LogID, 99)
 	require.Equal(t, UnknownError{"the log has no message at seq 99: it ends at seq 3"}, err)
 	_, err = findPending(ctx, shop.log, "another", 3)
-	require.ErrorIs(t, err, errForeignLog)
+	require.ErrorIs(t, err, identity.ErrLogLost)
 	require.NotErrorIs(t, err, store.ErrUnknown)
 	require.Contains(t, unknownEvent(ctx, shop.log, "e\x1b"), "no event sha256:")
 	require.Contains(t, unknownEvent(ctx, shop.log, "evt_x"), "no event evt_x is in the tables; the log ends at seq 3")
@@ -202,6 +203,6 @@ func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, newEvent(ctx, shop.log, rows).Write(&text, false))
 	require.Contains(t, text.String(), "it arrived 2 more times")
-	require.Contains(t, text.String(), errForeignLog.Error())
+	require.Contains(t, text.String(), identity.ErrLogLost.Error())
 	require.NotContains(t, text.String(), "DIFFERENT")
 }

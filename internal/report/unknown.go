@@ -6,6 +6,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
@@ -46,7 +47,7 @@ func findPending(ctx context.Context, log Log, logID string, seq uint64) (Pendin
 	case err != nil:
 		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, err)
 	case info.LogID != logID:
-		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, errForeignLog)
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, identity.ErrLogLost)
 	case seq > info.Last || seq < info.First:
 		return Pending{}, UnknownError{unknownMessage(seq, info)}
 	}
