@@ -47,7 +47,7 @@ func (s Status) tablesText(p *page.Page) {
 	case s.Lag.Events == 0:
 		lag = "none: every message of the log is applied"
 	default:
-		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", page.Count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), ago(s.Lag.Seconds))
+		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", page.Count(int64(s.Lag.Events), "event"), at(*s.Lag.Oldest), page.Seconds(s.Lag.Seconds))
 	}
 	newest := int64(0)
 	for _, partition := range s.Partitions {
@@ -72,16 +72,11 @@ func (p *Pace) text(lag *Lag) (rate, estimate string) {
 	return fmt.Sprintf("%.1f events/s", p.EventsPerSecond), estimate
 }
 
-// ago formats a duration to a tenth of a second.
-func ago(seconds float64) string {
-	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
-}
-
 func (s Status) sharesText(p *page.Page) {
 	p.Section("PROJECTORS")
 	var members [][]string
 	for _, m := range s.Database.Members {
-		members = append(members, []string{name(m.Owner), digits(m.Partitions), ago(max(s.Database.At.Sub(m.LastSeen).Seconds(), 0)) + " ago"})
+		members = append(members, []string{name(m.Owner), digits(m.Partitions), page.Seconds(s.Database.At.Sub(m.LastSeen).Seconds()) + " ago"})
 	}
 	if !s.Database.IsWorkedOn() {
 		p.Line("  none is running, so no events are applied: start one, or read in its log what it waits for")
@@ -146,7 +141,7 @@ func waitingText(p *page.Page, w WaitingStatus) {
 		p.Section("WAITING FOR THEIR USER: none")
 		return
 	}
-	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), ago(w.Seconds))
+	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
 	var rows [][]string
 	for _, payment := range w.Oldest {
 		rows = append(rows, []string{name(payment.ProviderPaymentID), payment.Kind, name(payment.SubscriptionID), name(payment.EventID), at(payment.OccurredAt)})

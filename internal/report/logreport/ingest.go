@@ -56,7 +56,7 @@ func (i Ingest) text(p *page.Page) {
 	if i.NotReady != "" {
 		ready = "no: " + i.NotReady
 	}
-	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", at(i.At))
+	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", page.Time(i.At))
 	i.logText(p)
 	i.archiveText(p)
 	i.answersText(p)
@@ -118,9 +118,9 @@ func (i Ingest) archiveText(p *page.Page) {
 	case a.LookedAt.IsZero():
 		lag = "not known yet"
 	case a.LagMessages == 0 && a.LagSeconds > 0:
-		lag = fmt.Sprintf("not known for %s", ago(a.LagSeconds))
+		lag = fmt.Sprintf("not known for %s", page.Seconds(a.LagSeconds))
 	case a.LagMessages > 0:
-		lag = fmt.Sprintf("%s, the oldest stored %s ago", page.Count(a.LagMessages, "message"), ago(a.LagSeconds))
+		lag = fmt.Sprintf("%s, the oldest stored %s ago", page.Count(a.LagMessages, "message"), page.Seconds(a.LagSeconds))
 	}
 	if a.Damaged > 0 {
 		damaged = fmt.Sprintf("%s, damaged or missing; to list them: ingest archive", page.Count(a.Damaged, "segment"))
@@ -167,13 +167,5 @@ func (i Ingest) answersText(p *page.Page) {
 }
 
 func (i Ingest) since(t time.Time) string {
-	return at(t) + ", " + ago(i.At.Sub(t).Seconds()) + " ago"
-}
-
-// at formats a time to the second. JSON has the full precision.
-func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
-
-// ago formats a duration to a tenth of a second.
-func ago(seconds float64) string {
-	return time.Duration(max(seconds, 0) * float64(time.Second)).Round(100 * time.Millisecond).String()
+	return page.Time(t) + ", " + page.Seconds(i.At.Sub(t).Seconds()) + " ago"
 }

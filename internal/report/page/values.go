@@ -15,6 +15,11 @@ func Time(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
+// Seconds formats a duration to a tenth of a second, such as "1m2.3s". Clocks differ, so a negative one is "0s".
+func Seconds(seconds float64) string {
+	return time.Duration(max(seconds, 0) * float64(time.Second)).Round(100 * time.Millisecond).String()
+}
+
 // Money formats an amount in the currency's minor unit, as the provider sends it. The currency may be
 // empty.
 func Money(amount int64, currency string) string {
