@@ -55,7 +55,7 @@ const (
 	lateWaiting = time.Hour
 )
 
-// concerns lists what needs a person, the worst first.
+// concerns lists what needs attention, the worst first.
 func concerns(s report.Status, pauses []invitations.Pause) []concern {
 	out := []concern{}
 	add := func(is bool, path, format string, args ...any) {
@@ -78,10 +78,10 @@ func concerns(s report.Status, pauses []invitations.Pause) []concern {
 		add(age > lateLag, "/projectors", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.", s.Lag.Events, duration(age))
 	}
 	add(database.Quarantined.Count > 0, "/rejected", "The database refused the rows of %s. Their customers got nothing.", page.Count(database.Quarantined.Count, "event"))
-	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To settle it: projector settle.", page.Clause(database.OutOfOrder.Count, "event", "was", "were"))
+	add(database.OutOfOrder.Count > 0, "/projectors", "%s applied out of the log's order. To repair this, run projector settle.", page.Clause(database.OutOfOrder.Count, "event", "was", "were"))
 	if len(database.Waiting.Oldest) > 0 {
 		age := database.At.Sub(database.Waiting.Oldest[0].OccurredAt)
-		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is of %s ago.", page.Clause(database.Waiting.Payments, "payment", "has", "have"), duration(age))
+		add(age > lateWaiting, "/rejected", "%s no known customer; the oldest is %s old.", page.Clause(database.Waiting.Payments, "payment", "has", "have"), duration(age))
 	}
 	for _, pause := range pauses { // the others end by themselves
 		add(pause.Cause == invitations.PauseDenied, "/invitations", "Nobody is invited to %s now: GitHub denies it.", pause.Repository)

@@ -94,7 +94,7 @@ func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 		if older == nil {
 			break
 		}
-		require.Contains(t, text, fmt.Sprint(250-seen, " earlier ones"))
+		require.Contains(t, text, fmt.Sprint(250-seen, " earlier events"))
 		path = older[1]
 	}
 	require.Equal(t, 250, seen)

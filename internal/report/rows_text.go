@@ -9,14 +9,14 @@ import (
 
 func paymentText(p *page.Page, payment projections.Payment) {
 	p.Section("PAYMENT %s", name(payment.ProviderPaymentID))
-	claimed := "not yet: it waits for its user"
+	claimed := "not yet: no event names its user"
 	switch {
 	case payment.MergedInto != "":
 		claimed = "merged into payment " + name(payment.MergedInto)
 	case payment.FirstAt.IsZero():
 		claimed = "not yet: no event says that it was paid"
 	case payment.Buyer != "":
-		claimed = "not yet: no event says all that is needed of what user " + name(payment.Buyer) + " bought"
+		claimed = "not yet: user " + name(payment.Buyer) + " bought it, but no event has everything that a claim needs"
 	}
 	if payment.UserID != "" {
 		claimed = name(payment.EventID) + " for user " + name(payment.UserID)
@@ -75,7 +75,7 @@ func creditsText(p *page.Page, c projections.Credits) {
 
 func subscriptionName(id string) string {
 	if strings.HasPrefix(id, projections.ImplicitSubscription("")) {
-		return "(the provider names none)"
+		return "(the provider gives it no id)"
 	}
 	return name(id)
 }

@@ -49,7 +49,7 @@ func TestPauseStopsThePageAndGoOnShowsWhatItMissed(t *testing.T) {
 		tab.awaitTrue(followsTheTables)
 	}
 	paused.do(chromedp.Click(chromedp.CSS("#pause")))
-	require.Equal(t, "The page stands still.", ask[string](paused, `document.querySelector("#follow-state").textContent`))
+	require.Equal(t, "The page is paused.", ask[string](paused, `document.querySelector("#follow-state").textContent`))
 	w.deliver(pack("evt_1", buyer, 1), pack("evt_2", buyer, 1))
 	following.awaitTrue(has("Balance 102"))
 	require.Contains(t, paused.main(), "Balance 100")
@@ -84,12 +84,12 @@ func TestWhatIsCountedAppearsWithoutAReload(t *testing.T) {
 	plain := w.console.strangersTab(t)
 	plain.disableScripts()
 	require.Equal(t, http.StatusOK, plain.open("/?token="+w.console.token))
-	require.Contains(t, plain.main(), "It is being added up.", "nobody asked before")
+	require.Contains(t, plain.main(), "The revenue is being calculated.", "nobody asked before")
 	plain.requireNoFaults()
 	tab := w.startConsole().newTab(t) // which opens its overview
 	tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true`))
 	tab.awaitTrue(has("EUR"))
-	tab.awaitTrue(`!/being (counted|added)/.test(document.querySelector("main").innerText)`)
+	tab.awaitTrue(`!/being (counted|calculated)/.test(document.querySelector("main").innerText)`)
 	require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
 	tab.requireNoFaults()
 }
@@ -124,7 +124,7 @@ func TestAnEventThatIsNotAppliedYetIsFoundByItsPlace(t *testing.T) {
 	place := fmt.Sprint(len(shop())) // the shop's last event is a duplicate that the log does not take
 	require.Equal(t, http.StatusOK, tab.open("/search?q="+place))
 	require.Contains(t, tab.main(), "Event evt_waiting")
-	require.Contains(t, tab.main(), "Not applied yet")
+	require.Contains(t, tab.main(), "no projector has applied it yet")
 	tab.requireAccessible()
 	tab.requireNoFaults()
 	require.NoError(t, os.WriteFile(filepath.Join(pictureFolder(t), "pending.png"), tab.picture(), 0o644))

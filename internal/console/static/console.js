@@ -35,7 +35,7 @@
       if (paused || busy()) { missed = true; return; }
       const answered = request.status === 200 && request.response;
       if (answered) show(request.response);
-      state.textContent = answered ? "The page follows the tables." : "The page cannot be read again; it shows what it had.";
+      state.textContent = answered ? "The page follows the tables." : "The page cannot be updated now. It shows an earlier moment.";
       if (missed) read();
     };
     request.send();
@@ -66,14 +66,14 @@
 
   button.addEventListener("click", () => {
     paused = !paused;
-    button.textContent = paused ? "Go on" : "Pause";
-    state.textContent = paused ? "The page stands still." : "The page follows the tables.";
+    button.textContent = paused ? "Resume" : "Pause";
+    state.textContent = paused ? "The page is paused." : "The page follows the tables.";
     readMissed();
   });
 
   const source = new EventSource("/live");
   source.addEventListener("changed", read);
-  source.addEventListener("error", () => { if (!paused) state.textContent = "The console does not answer; the page shows what it had."; });
+  source.addEventListener("error", () => { if (!paused) state.textContent = "The console does not answer. The page shows an earlier moment."; });
   source.addEventListener("open", () => { if (!paused) state.textContent = "The page follows the tables."; });
   document.addEventListener("visibilitychange", readMissed);
   document.addEventListener("selectionchange", readMissed);
