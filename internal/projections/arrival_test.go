@@ -51,7 +51,7 @@ func worlds(t require.TestingT, payments int) []world {
 		for payment := 1; payment <= payments; payment++ {
 			plain.claims(payment, `"credits":200,"key":"p1","github":"bob"`, `"credits":100,"key":"p2","github":"ada"`)
 			plain.others(payment)
-			mixed.claims(payment, `"credits":200,"github":"bob"`)
+			mixed.renewals(payment)
 			sold.claims(payment, `"key":"`+product+`","github":"ada"`, `"key":"nothing"`)
 			sold.others(payment)
 		}
@@ -78,6 +78,22 @@ func (w *world) claims(payment int, sales ...string) {
 				}
 			}
 		}
+	}
+}
+
+// renewals adds claims whose payment may take its kind from its subscription, and events that tell that kind.
+func (w *world) renewals(payment int) {
+	for _, names := range []string{"t", "o", "to"} {
+		for _, metadata := range []string{`"user_id":"u1","credits":200`, `"kind":"` + w.kind + `","github":"bob"`, ``} {
+			object := joined(named(payment, names, ""), `"metadata":{`+metadata+`}`)
+			w.add("subscription.paid", `"id":"s1",`+object)
+			w.add("checkout.completed", `"subscription":"s1",`+object)
+			w.add("checkout.completed", object)
+		}
+		for _, other := range []Kind{KindSubscription, KindPro} {
+			w.add("subscription.update", joined(`"id":"s1"`, named(payment, names, ""), `"metadata":{"kind":"`+other+`"}`))
+		}
+		w.add("refund.created", taking(payment, names, ""))
 	}
 }
 

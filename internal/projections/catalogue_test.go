@@ -164,3 +164,21 @@ func TestADuplicatePaymentAddsNoCreditsOfAnotherKind(t *testing.T) {
 	require.Equal(t, "duplicate_payment", outcomes(s)["e2"])
 	require.Empty(t, s.Ledger.Inserted())
 }
+
+// The order of that checkout may be known as a payment of another kind.
+func TestACheckoutThatStartsASubscriptionSellsWhateverItsOrderIs(t *testing.T) {
+	t.Parallel()
+	log := []string{
+		at(1, paid("e1", `"id":"s1","order":{"id":"o1","transaction":"t1"},"metadata":{"user_id":"u1","key":"pack_200"}`)),
+		at(2, checkout("e2", `"subscription":"s1","order":"o1","product":"tool","metadata":{"user_id":"u1"}`)),
+		at(3, paid("e3", `"id":"s1","last_transaction_id":"t2"`)),
+	}
+	for _, order := range orders(len(log)) {
+		s := NewState()
+		for _, i := range order {
+			foldInto(t, s, catalogueRules(t), log[i])
+		}
+		payment, _ := s.Payments.Get("t2")
+		require.Equal(t, []string{KindPro, "u1"}, []string{payment.Kind, payment.UserID}, "%v", order)
+	}
+}

@@ -13,11 +13,11 @@ import (
 // duplicate payment. An event that cannot be used yet is rejected and claims nothing, but what it
 // says is kept.
 func (r Rules) claim(s *State, f *facts) (Outcome, error) {
+	if StartsSubscription(&f.Event) {
+		return r.startSubscription(s, f)
+	}
 	offer := r.offer(f)
 	said, unusable := r.statement(f, offer)
-	if StartsSubscription(&f.Event) {
-		return r.startSubscription(s, f, said, unusable)
-	}
 	p := &f.payment
 	c := claimCheck{offer: offer, unusable: unusable, conflict: s.conflicts(f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
@@ -30,14 +30,17 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	reason := r.reject(f, p, c)
 	if !usable || c.tooMuch {
 		r.keepNames(s, f)
+		if unusable == "" && f.PaymentID() != "" {
+			r.tellKind(s, f)
+		}
 		return Rejected, rejection(reason)
 	}
 	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
 	f.payment, f.known = *p, true
-	f.namedKind = r.namedKind(f)
 	r.recompute(s, f, p)
+	r.tellKind(s, f)
 	switch {
 	case reason != "":
 		return Rejected, rejection(reason)
@@ -112,8 +115,9 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 	return ""
 }
 
-func (r Rules) startSubscription(s *State, f *facts, said Payment, unusable Reason) (Outcome, error) {
+func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
 	f.payment, f.known, f.same = Payment{}, false, Payment{}
+	said, unusable := r.statement(f, r.offer(f))
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)
 	if unusable != "" {
@@ -187,15 +191,6 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		said.GrantLines, said.ValidMonths = offer.Months, offer.ValidMonths
 	}
 	return said, ""
-}
-
-// namedKind returns the kind that the event names; empty if it names none. Under a catalogue, only the catalogue says
-// what a payment is.
-func (r Rules) namedKind(f *facts) Kind {
-	if r.Catalogue != nil {
-		return ""
-	}
-	return f.Kind
 }
 
 // conflicts reports whether the event's payment is claimed for another user or as another kind. A payment that has

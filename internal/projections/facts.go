@@ -17,19 +17,12 @@ type facts struct {
 	known   bool    // payment is in the table
 	same    Payment // another row for the same payment; see findPayment
 
-	namedKind Kind // what the event says of all payments of its subscription; see SubscriptionState.nameKind
-	claimed   bool // the event claimed at least one payment
+	claimed bool // the event claimed at least one payment
 }
 
 // isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
 func (f *facts) isOfSubscription() bool {
 	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
-}
-
-// TellsOfAllPayments reports whether the event can change any payment of its subscription: it starts the subscription,
-// or it says that the subscription pays for licences.
-func TellsOfAllPayments(e *events.Event) bool {
-	return StartsSubscription(e) || e.SubscriptionID != "" && e.Kind == KindPro
 }
 
 // StartsSubscription reports whether the event is a checkout that starts a subscription and

@@ -31,12 +31,12 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	if !f.payment.FirstAt.IsZero() {
 		paymentID = f.payment.ProviderPaymentID
 	}
-	f.namedKind = r.namedKind(f)
 	r.bind(s, f) // first, because setSubscription claims the payments that waited
 	outcome := r.setSubscription(s, f, key, &change{
 		status: statusOf(f), at: f.OccurredAt, startedAt: f.OccurredAt, user: f.user, kind: f.Kind, productKey: f.ProductKey, paymentID: paymentID,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, canceledAt: f.CanceledAt, holders: holders,
 	})
+	r.tellKind(s, f)
 	switch {
 	case f.claimed:
 		return Applied, nil

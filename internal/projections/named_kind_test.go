@@ -98,3 +98,34 @@ func TestUnderACatalogueNoEventTellsTheKindOfOtherPayments(t *testing.T) {
 	active := at(3, ofType("subscription.active", "e3", `"id":"s1",`+licence))
 	requirePayments(t, Rules{Mode: ModeAny, Catalogue: sold}, 0, []string{bought, renewed, active}, "t1 of u1: pro, invites ada", "t2 of : subscription")
 }
+
+// Of two kinds of one payment the first counts. But what its subscription says of other payments does not depend on
+// which of the two came first.
+func TestAnEventWhosePaymentHasAnotherKindStillTellsItsKind(t *testing.T) {
+	t.Parallel()
+	renewed := at(3, paid("e3", `"id":"s1","last_transaction_id":"t2","metadata":{"user_id":"u1","credits":7}`))
+	for name, c := range map[string]struct{ one, other, want string }{
+		"two kinds": {
+			checkout("e1", `"subscription":"s1","transaction":"t1","metadata":{"kind":"subscription","user_id":"u1","credits":5}`),
+			paid("e2", `"id":"s1","last_transaction_id":"t1",`+licence), KindSubscription,
+		},
+		"two users": {
+			checkout("e1", `"transaction":"t1","metadata":{"kind":"pro","user_id":"u2"}`),
+			paid("e2", `"id":"s1","last_transaction_id":"t1",`+licence), KindPro,
+		},
+		"two subscriptions": {
+			paid("e1", `"id":"s2","last_transaction_id":"t1","metadata":{"user_id":"u1"}`),
+			paid("e2", `"id":"s1","last_transaction_id":"t1",`+licence), KindPro,
+		},
+	} {
+		log := []string{at(1, c.one), at(2, c.other), renewed}
+		for _, order := range orders(len(log)) {
+			s := NewState()
+			for _, i := range order {
+				foldInto(t, s, anyMode, log[i])
+			}
+			payment, _ := s.Payments.Get("t2")
+			require.Equal(t, c.want, payment.Kind, "%s %v", name, order)
+		}
+	}
+}

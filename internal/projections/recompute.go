@@ -50,6 +50,7 @@ func (p *Payment) inherit(s *State) {
 		return
 	}
 	if p.rank(kindRank) == kindOfSubscription {
+		p.Kind = ""
 		p.setRank(kindRank, 0)
 	}
 	if p.rank(githubRank) == githubOfSubscription {

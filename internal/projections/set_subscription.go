@@ -17,6 +17,7 @@ type change struct {
 	periodStart, periodEnd time.Time
 	canceledAt             time.Time
 	sold                   *Payment // what a checkout that starts the subscription says of its payments; see sell
+	namesKind              bool     // the event names the kind of the subscription's payments; see nameKind
 	holders                int64    // is added to Holders
 	ownerOnly              bool     // the change says nothing of status, product, payment or period
 }
@@ -53,8 +54,8 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 	state.Kind = shownKind(state.Kind, c.kind)
 	soldBefore := state.sold()
 	state.sell(c.sold)
-	if key == f.SubscriptionID {
-		state.nameKind(f)
+	if c.namesKind {
+		state.nameKind(&f.Event)
 	}
 	resold := state.sold() != soldBefore
 	state.Holders += c.holders
@@ -70,6 +71,19 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 		s.chooseSubscription(user)
 	}
 	return outcome
+}
+
+// tellKind tells the event's subscription the kind that the event names, also if the event is rejected because another
+// one has claimed its payment. So what the other payments of the subscription are does not depend on which of the two
+// came first. Under a catalogue, only the catalogue says what a payment is.
+func (r Rules) tellKind(s *State, f *facts) {
+	if r.Catalogue != nil || f.SubscriptionID == "" || f.Kind == "" {
+		return
+	}
+	if state := s.Subscriptions.find(f.SubscriptionID); state != nil && !state.isChangedBy(&f.Event) {
+		return
+	}
+	r.setSubscription(s, f, f.SubscriptionID, &change{at: f.OccurredAt, startedAt: f.OccurredAt, ownerOnly: true, namesKind: true})
 }
 
 func (s *SubscriptionState) overwrite(f *facts, c *change) {

@@ -1,6 +1,10 @@
 package projections
 
-import "time"
+import (
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
 
 // SubscriptionState is one subscription of the provider. Its user can be unknown. Status,
 // period and payment come from the latest event by the provider's time, then by the order of
@@ -94,12 +98,27 @@ func (s *SubscriptionState) sell(what *Payment) {
 	s.SoldRanks = creditsRank*sold.rank(creditsRank) + productRank*sold.rank(productRank)
 }
 
-// nameKind merges what an event that names the subscription says of all of its payments. It may be called again for
-// the same event.
-func (s *SubscriptionState) nameKind(f *facts) {
-	s.NamedKind = shownKind(s.NamedKind, f.namedKind)
-	if f.namedKind == KindPro {
-		s.nameGitHubUser(f.GitHubUser, f.OccurredAt)
+// IsResoldBy reports whether the event, which names the subscription, can change what the subscription says of its
+// payments, and so all of them. If no event of a batch does so alone, all of them together do not. Checkouts that start
+// the subscription are not looked at.
+func (s SubscriptionState) IsResoldBy(e *events.Event) bool {
+	before := s.sold()
+	s.nameKind(e)
+	return s.sold() != before
+}
+
+// isChangedBy reports whether nameKind would change the row.
+func (s SubscriptionState) isChangedBy(e *events.Event) bool {
+	before := s
+	s.nameKind(e)
+	return s != before
+}
+
+// nameKind merges what an event that names the subscription says of all of its payments.
+func (s *SubscriptionState) nameKind(e *events.Event) {
+	s.NamedKind = shownKind(s.NamedKind, e.Kind)
+	if e.Kind == KindPro {
+		s.nameGitHubUser(e.GitHubUser, e.OccurredAt)
 	}
 }
 

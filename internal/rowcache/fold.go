@@ -43,7 +43,7 @@ func (s *Cache) Take(read *projections.State) {
 func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event, seen []string) error {
 	state.Reset()
 	s.load(state, batch)
-	if err := s.complete(ctx, state); err != nil {
+	if err := s.complete(ctx, state, batch); err != nil {
 		return err
 	}
 	for _, id := range seen {
@@ -58,10 +58,22 @@ func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projec
 	return nil
 }
 
-// complete adds the pro payments that the loaded rows need and that the source may have. Read has
-// looked up only the pro payments that rows of the tables need. Rows that a fold has made may need
-// others.
-func (s *Cache) complete(ctx context.Context, state *projections.State) error {
+// complete adds the payments that the fold needs because of the loaded rows, also those that the source may have: all
+// payments of a subscription of which an event says something else than its row, and all pro payments of a user. Read
+// has looked up only what rows of the tables need. Rows that a fold has made may need others.
+func (s *Cache) complete(ctx context.Context, state *projections.State, batch []events.Event) error {
+	if resold := tables.Resold(state, batch).List(); len(resold) > 0 {
+		if s.source != nil {
+			read, err := s.source.loadPaymentsOf(ctx, resold)
+			if err != nil {
+				return err
+			}
+			s.Take(read)
+		}
+		for _, subscription := range resold {
+			s.loadNamed(state, tables.PaymentsOf(subscription))
+		}
+	}
 	for len(s.licensed) > 0 {
 		users := s.licensed.List()
 		clear(s.licensed)

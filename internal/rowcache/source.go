@@ -21,8 +21,8 @@ type Source struct {
 	known   Known
 	asked   asked        // by load
 	memory  atomic.Int64 // of asked
-	// taken has the users all of whose claimed pro payments the cache has. asked does not tell
-	// that, because the cache takes the rows of load later.
+	// taken has the users all of whose claimed pro payments the cache has, and the subscriptions all of whose payments it
+	// has because of loadPaymentsOf. asked does not tell that, because the cache takes the rows of load later.
 	taken asked
 }
 
@@ -96,6 +96,19 @@ func (s *Source) load(ctx context.Context, some []events.Event, again bool) (*pr
 	defer func() { s.memory.Store(int64(s.asked.size())) }()
 	s.loader.Filter = s.filter(again)
 	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.Load(ctx, tx, some) })
+}
+
+// loadPaymentsOf reads all payments of the subscriptions for which the cache does not have them. The caller must take
+// them at once.
+func (s *Source) loadPaymentsOf(ctx context.Context, subscriptions []string) (*projections.State, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	subscriptions = s.taken.fresh(tables.OfWholeSubscription, subscriptions, s.mayHave())
+	if len(subscriptions) == 0 {
+		return projections.NewState(), nil
+	}
+	s.loader.Filter = s.filter(true)
+	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.LoadPaymentsOf(ctx, tx, subscriptions) })
 }
 
 // loadLicenses reads all claimed pro payments of the users for whom the cache does not have them.

@@ -55,6 +55,11 @@ type BatchSender interface {
 func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
 	wanted := namesIn(batch)
 	for at := range loadSteps {
+		if at == stepAllPayments && l.Filter == nil {
+			for subscription := range Resold(l.State, batch) {
+				wanted.add(OfWholeSubscription, subscription)
+			}
+		}
 		names := l.namesToFind(wanted)
 		queries := &pgx.Batch{}
 		if at == stepEvents {
@@ -64,6 +69,20 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 			l.queueSeenEvents(queries, names(OfEvent))
 		}
 		if err := l.lookUp(ctx, from, at, queries, names, wanted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LoadPaymentsOf adds all payments of these subscriptions, and the rows that belong to those payments.
+func (l *Loader) LoadPaymentsOf(ctx context.Context, from BatchSender, subscriptions []string) error {
+	wanted := wantedNames{}
+	for _, subscription := range subscriptions {
+		wanted.add(OfWholeSubscription, subscription)
+	}
+	for at := stepAllPayments; at < loadSteps; at++ {
+		if err := l.lookUp(ctx, from, at, &pgx.Batch{}, l.namesToFind(wanted), wanted); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	OfLicensed          // a user all of whose claimed pro payments are needed
 	ofTransaction       // a transaction that an event of the batch names
 	ofOrder             // an order that it names
-	ofWholeSubscription // a subscription all of whose payments are needed
+	OfWholeSubscription // a subscription all of whose payments are needed
 	ofMergeTarget       // the payment that another one was merged into
 	ofPaymentID         // the payment id in reversals and ledger lines
 )
@@ -32,7 +32,7 @@ func EachName(e events.Event, do func(NameKind, string)) {
 		switch kind {
 		case ofTransaction, ofOrder:
 			do(OfPayment, name)
-		case ofWholeSubscription:
+		case OfWholeSubscription:
 		default:
 			do(kind, name)
 		}
@@ -57,9 +57,25 @@ func eachRowName(e *events.Event, do func(NameKind, string)) {
 	}
 	do(OfSubscription, e.SubscriptionID)
 	do(OfUser, e.UserID)
-	if projections.TellsOfAllPayments(e) {
-		do(ofWholeSubscription, e.SubscriptionID)
+	if projections.StartsSubscription(e) {
+		do(OfWholeSubscription, e.SubscriptionID)
 	}
+}
+
+// Resold returns the subscriptions of the state all of whose payments the events can change, because they say
+// something else of them than the state's row. See projections.SubscriptionState.IsResoldBy.
+func Resold(state *projections.State, batch []events.Event) Set {
+	subscriptions := Set{}
+	for i := range batch {
+		e := &batch[i]
+		if e.Kind == "" || !projections.HasEffect(e.Type) || projections.IsReversal(e.Type) {
+			continue
+		}
+		if row, known := state.Subscriptions.Get(e.SubscriptionID); known && row.IsResoldBy(e) {
+			subscriptions.Add(e.SubscriptionID)
+		}
+	}
+	return subscriptions
 }
 
 // InCache returns the name in the row cache of the rows that a name of this kind leads to.
@@ -67,7 +83,7 @@ func (k NameKind) InCache(name string) string {
 	switch k {
 	case OfLicensed:
 		return ProPaymentsOf(name)
-	case ofWholeSubscription:
+	case OfWholeSubscription:
 		return PaymentsOf(name)
 	}
 	return name

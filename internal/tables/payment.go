@@ -21,7 +21,7 @@ var Payments = &Table[projections.Payment]{
 			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
 			{step: stepMerged, where: "provider_payment_id = any($1)", by: []NameKind{ofMergeTarget}},
 			{step: stepSubscriptions, where: "provider_payment_id in (" + unclaimedPayments + ")", by: []NameKind{OfSubscription}},
-			{step: stepAllPayments, where: "provider_payment_id in (" + paymentsOfSubscription + ")", by: []NameKind{ofWholeSubscription}},
+			{step: stepAllPayments, where: "provider_payment_id in (" + paymentsOfSubscription + ")", by: []NameKind{OfWholeSubscription}},
 			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfLicensed}},
 		},
 		indexes: []indexOn{

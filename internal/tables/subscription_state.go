@@ -30,11 +30,5 @@ var SubscriptionStates = &Table[projections.SubscriptionState]{
 	rows:  func(s *projections.State) stateRows[projections.SubscriptionState] { return &s.Subscriptions },
 	put:   (*projections.State).LoadSubscription,
 	names: func(r *projections.SubscriptionState) RowNames { return RowNames{r.SubscriptionID, r.UserID} },
-	links: func(r *projections.SubscriptionState) Links {
-		whole := ""
-		if r.NamedKind == projections.KindPro {
-			whole = r.SubscriptionID
-		}
-		return Links{{OfUser, r.UserID}, {ofWholeSubscription, whole}}
-	},
+	links: func(r *projections.SubscriptionState) Links { return Links{{OfUser, r.UserID}} },
 }
