@@ -8,6 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -44,7 +45,7 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}
 	var err error
-	if c.before, err = report.ParsePlace(c.Before); err != nil {
+	if c.before, err = explain.ParsePlace(c.Before); err != nil {
 		faults.Addf("--before: %w", err)
 	} else if c.Before != "" && c.User == "" {
 		faults.Addf("--before needs --user")
@@ -62,13 +63,13 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	about := report.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: c.before}
-	var answer report.Answer
+	about := explain.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: c.before}
+	var answer explain.Answer
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		answer, err = report.Explain(ctx, log, tables, about)
+		answer, err = explain.Ask(ctx, log, tables, about)
 		return err
 	})
-	if errors.As(err, new(report.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
+	if errors.As(err, new(explain.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
 		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)
 	}
@@ -83,13 +84,13 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 
 // writeProof writes the proof for the event of an answer. The exit status is 3 if the checkpoint
 // does not cover it, or the log does not begin with the checkpoint.
-func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, about report.Question, answer report.Answer, streams cli.Streams) error {
+func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, about explain.Question, answer explain.Answer, streams cli.Streams) error {
 	signed, err := c.readCheckpoint()
 	if err != nil {
 		return err
 	}
 	progress := report.NewProgress(streams.Out, streams.Err, "read the log", false)
-	proven, err := report.Prove(ctx, log, about, answer, c.verifiers, signed, progress.At)
+	proven, err := explain.Prove(ctx, log, about, answer, c.verifiers, signed, progress.At)
 	progress.End()
 	if errors.As(err, new(proof.RefusedError)) {
 		fmt.Fprintln(streams.Err, err)

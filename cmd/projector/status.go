@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/report/watch"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -26,15 +26,15 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	status := func(ctx context.Context) (report.Status, error) {
-		return report.ReadStatus(ctx, log, func(ctx context.Context, work func(context.Context, *store.Store) error) error {
+	read := func(ctx context.Context) (status.Status, error) {
+		return status.Read(ctx, log, func(ctx context.Context, work func(context.Context, *store.Store) error) error {
 			return c.read(ctx, logger, work)
 		})
 	}
 	if c.Watch {
-		return c.watch(ctx, status, streams)
+		return c.watch(ctx, read, streams)
 	}
-	now, fault := status(ctx)
+	now, fault := read(ctx)
 	if err := now.Write(streams.Out, c.JSON); err != nil {
 		return err
 	}
@@ -44,10 +44,10 @@ func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return nil
 }
 
-func (c *statusCommand) watch(ctx context.Context, status func(context.Context) (report.Status, error), streams cli.Streams) error {
+func (c *statusCommand) watch(ctx context.Context, read func(context.Context) (status.Status, error), streams cli.Streams) error {
 	return watch.Watch{
-		Read: func(ctx context.Context) report.Status {
-			now, _ := status(ctx) // the page says what is wrong
+		Read: func(ctx context.Context) status.Status {
+			now, _ := read(ctx) // the page says what is wrong
 			return now
 		},
 		Pause: func(ctx context.Context) {

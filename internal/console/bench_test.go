@@ -21,7 +21,6 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
@@ -73,7 +72,7 @@ func awaitCounted(b *testing.B, server string) string {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // silent is a log that cannot be reached.
-type silent struct{ report.Log }
+type silent struct{ console.Log }
 
 var errSilent = errors.New("the benchmark has no log")
 

@@ -10,8 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/verify"
@@ -27,9 +28,15 @@ type Guard interface {
 	HasSession(ctx context.Context) bool
 }
 
+// Log is what the console needs of the event log.
+type Log interface {
+	lag.Log
+	explain.Log
+}
+
 // Config says what a Console shows and to whom.
 type Config struct {
-	Log     report.Log
+	Log     Log
 	Tables  *store.Store // of the live schema; its role should have no right to write
 	Guard   Guard
 	Signers []verify.Signer // with which pages check signatures again; may be empty

@@ -17,7 +17,6 @@ import (
 
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -178,7 +177,7 @@ func TestWhatIsUnknownIsSaid(t *testing.T) {
 }
 
 // oneIsAway is the log of three servers, one of which is away.
-type oneIsAway struct{ report.Log }
+type oneIsAway struct{ console.Log }
 
 func (l oneIsAway) Info(ctx context.Context) (eventlog.Info, error) {
 	info, err := l.Log.Info(ctx)

@@ -13,8 +13,9 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (q query) number(name string, absent, highest int) (int, error) {
 
 // eventPage is an event with its message in the log.
 type eventPage struct {
-	report.Event
+	explain.Event
 	Message arrived
 }
 
@@ -59,16 +60,16 @@ type arrived struct {
 
 func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	id := r.PathValue("id")
-	answer, err := c.explain(r.Context(), asked, report.Question{EventID: id})
+	answer, err := c.explain(r.Context(), asked, explain.Question{EventID: id})
 	if err != nil {
 		return view{}, err
 	}
-	found, ok := answer.(report.Event)
+	found, ok := answer.(explain.Event)
 	if !ok {
 		return view{}, errNoPage
 	}
 	if q := found.Quarantined; q != nil {
-		masked := []report.Quarantined{*q}
+		masked := []status.Quarantined{*q}
 		c.hidePersonalData(masked)
 		found.Quarantined = &masked[0]
 	}
@@ -79,19 +80,19 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 
 // before returns the sequence before which the page ends; 0 if the address has none.
 func (q query) before() (int64, error) {
-	before, err := report.ParsePlace(q.Get("before"))
+	before, err := explain.ParsePlace(q.Get("before"))
 	if err != nil {
 		return 0, fmt.Errorf("%w: before: %w", errBadValue, err)
 	}
 	return before, nil
 }
 
-func (c *Console) explain(ctx context.Context, asked query, about report.Question) (_ report.Answer, err error) {
+func (c *Console) explain(ctx context.Context, asked query, about explain.Question) (_ explain.Answer, err error) {
 	if about.Limit, err = asked.limit(); err != nil {
 		return nil, err
 	}
-	return fromTables(ctx, c, asked, func(tables *store.Store) (report.Answer, error) {
-		return report.Explain(ctx, c.Log, tables, about)
+	return fromTables(ctx, c, asked, func(tables *store.Store) (explain.Answer, error) {
+		return explain.Ask(ctx, c.Log, tables, about)
 	})
 }
 
@@ -173,9 +174,9 @@ func (c *Console) body(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
-	answer, err := c.explain(ctx, asked, report.Question{EventID: r.PathValue("id")})
+	answer, err := c.explain(ctx, asked, explain.Question{EventID: r.PathValue("id")})
 	var message events.Message
-	if found, ok := answer.(report.Event); err == nil && ok {
+	if found, ok := answer.(explain.Event); err == nil && ok {
 		message, err = c.message(ctx, found.LogID, uint64(found.EventRows.Event.StreamSeq))
 	} else if err == nil {
 		err = errNoPage

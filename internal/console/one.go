@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -62,15 +62,15 @@ func (c *Console) search(r *http.Request, asked query) (view, error) {
 
 // pending looks in the log for the message whose sequence is searched for. The live tables do not
 // have it.
-func (c *Console) pending(ctx context.Context, asked query) (found report.Pending, ok bool) {
+func (c *Console) pending(ctx context.Context, asked query) (found explain.Pending, ok bool) {
 	seq, err := strconv.ParseUint(strings.TrimSpace(asked.Get("q")), 10, 64)
 	if err != nil || seq == 0 || asked.schema != "" {
 		return found, false
 	}
-	answer, err := report.Explain(ctx, c.Log, c.Tables, report.Question{Seq: seq, Limit: 1})
+	answer, err := explain.Ask(ctx, c.Log, c.Tables, explain.Question{Seq: seq, Limit: 1})
 	if err != nil {
 		return found, false
 	}
-	found, ok = answer.(report.Pending)
+	found, ok = answer.(explain.Pending)
 	return found, ok
 }

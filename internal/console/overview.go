@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -56,7 +56,7 @@ const (
 )
 
 // concerns lists what needs attention, the worst first.
-func concerns(s report.Status, pauses []invitations.Pause) []concern {
+func concerns(s status.Status, pauses []invitations.Pause) []concern {
 	out := []concern{}
 	add := func(is bool, path, format string, args ...any) {
 		if is {
@@ -93,7 +93,7 @@ func concerns(s report.Status, pauses []invitations.Pause) []concern {
 const noProjector = "No projector runs. Events are stored, but do not reach the tables."
 
 // replicasBehind says how many servers of the log are behind or away; empty if none is.
-func replicasBehind(log *report.LogStatus) string {
+func replicasBehind(log *status.Log) string {
 	if log.Current >= log.Replicas {
 		return ""
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -23,7 +23,7 @@ type view struct {
 	title    string
 	moment   browse.Moment // the moment that the page shows; zero: none
 	data     any           // for the template
-	json     report.Answer
+	json     explain.Answer
 	onlyHit  *browse.Hit // a browser is sent to its page
 }
 
@@ -122,7 +122,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 	switch {
 	case errors.Is(err, errNoPage):
 		said.Status, said.Title, said.Detail = http.StatusNotFound, "There is no such page", "The menu above has all pages."
-	case errors.As(err, new(report.UnknownError)), errors.Is(err, store.ErrUnknown):
+	case errors.As(err, new(explain.UnknownError)), errors.Is(err, store.ErrUnknown):
 		said.Status, said.Title = http.StatusNotFound, "Nothing is known of it"
 	case errors.Is(err, store.ErrNoSchema):
 		said.Status, said.Title = http.StatusNotFound, "There is no such schema"

@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/report/status"
 )
 
 //go:embed templates
@@ -27,16 +28,16 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"digits": digits,
 	"signed": func(n int64) string { return fmt.Sprintf("%+d", n) },
 	"money":  money,
-	"why":    report.Why,
-	"explain": func(e projections.ProcessedEvent, why string) report.Explained {
-		return report.Explained{ProcessedEvent: e, Why: why}
+	"why":    explain.Why,
+	"explain": func(e projections.ProcessedEvent, why string) explain.WithWhy {
+		return explain.WithWhy{ProcessedEvent: e, Why: why}
 	},
 	"ago":      ago,
 	"seconds":  func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":     mask,
 	"balances": balances,
-	"has":      func(l report.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
+	"has":      func(l explain.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
 	"counted":  page.Count[int64],
 	"clause":   page.Clause[int64],
 
@@ -46,7 +47,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"number":   func(n int) int64 { return int64(n) },
 	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"counting": func(list any) bool { return reflect.ValueOf(list).IsNil() },
-	"rejections": func(list []report.OutcomeCount) (sum int64) {
+	"rejections": func(list []status.OutcomeCount) (sum int64) {
 		for _, count := range list {
 			if count.Reason != "" {
 				sum += count.Events
@@ -113,7 +114,7 @@ func mask(show bool, text string) string {
 
 // hidePersonalData replaces the database's errors about quarantined events: they may repeat names and
 // bodies.
-func (c *Console) hidePersonalData(refused []report.Quarantined) {
+func (c *Console) hidePersonalData(refused []status.Quarantined) {
 	if c.ShowPersonalData {
 		return
 	}
@@ -129,7 +130,7 @@ type balanceLine struct {
 }
 
 // balances adds the sums.
-func balances(l report.Lines) (out []balanceLine) {
+func balances(l explain.Lines) (out []balanceLine) {
 	sum := l.EarlierSum
 	for _, line := range l.Items {
 		sum += line.Delta

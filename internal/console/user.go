@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
 // userPage is a page of a customer's history.
 type userPage struct {
-	report.User
+	explain.User
 	Before int64  // where the page ends; 0: at the end of the history
 	Older  string // the value of before for the next page; empty: this is the last one
 }
@@ -21,11 +21,11 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	answer, err := c.explain(r.Context(), asked, report.Question{User: id, Before: before})
+	answer, err := c.explain(r.Context(), asked, explain.Question{User: id, Before: before})
 	if err != nil {
 		return view{}, err
 	}
-	user, ok := answer.(report.User)
+	user, ok := answer.(explain.User)
 	if !ok {
 		return view{}, errNoPage
 	}

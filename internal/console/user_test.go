@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/console"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -37,7 +37,7 @@ func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
 	pages := 0
 	for _, user := range users {
 		for before := int64(0); ; {
-			answer, err := report.Explain(t.Context(), w.Log, tables, report.Question{User: user, Limit: 3, Before: before})
+			answer, err := explain.Ask(t.Context(), w.Log, tables, explain.Question{User: user, Limit: 3, Before: before})
 			require.NoError(t, err)
 			var want bytes.Buffer
 			require.NoError(t, answer.Write(&want, true))

@@ -54,6 +54,23 @@ type Key struct {
 // Key returns the invitation's key.
 func (i Invitation) Key() Key { return Key{i.UserID, i.Repository, i.PaymentID} }
 
+// Why is the recorded reason. For a pending invitation without one, it says what the invitation waits for.
+// For any other, it is "-".
+func (i Invitation) Why() string {
+	switch {
+	case i.Reason != nil && *i.Reason != "":
+		return *i.Reason
+	case i.Status != Pending:
+		return "-"
+	case i.GitHubUser == nil:
+		return "waits for a GitHub user"
+	case i.Repository == "":
+		return "waits for INVITE_REPOSITORY"
+	default:
+		return "waits for its turn"
+	}
+}
+
 //go:embed follow_renamed.sql
 var followRenamed string
 

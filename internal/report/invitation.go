@@ -20,7 +20,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 	if asJSON {
 		for _, one := range all.Invitations {
 			if one.Reason == nil && one.Status == invitations.Pending {
-				waits := InvitationReason(one)
+				waits := one.Why()
 				one.Reason = &waits
 			}
 			if err := page.JSON(w, one); err != nil {
@@ -33,7 +33,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 	for _, one := range all.Invitations {
 		rows = append(rows, []string{
 			one.UserID, cmp.Or(optional(one.GitHubUser), "-"), cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
-			one.ChangedAt.UTC().Format(time.RFC3339), InvitationReason(one),
+			one.ChangedAt.UTC().Format(time.RFC3339), one.Why(),
 		})
 	}
 	return page.Table(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
@@ -51,37 +51,6 @@ func Retried(w io.Writer, user string, repositories []string, asJSON bool) error
 		}
 	}
 	return nil
-}
-
-func (u User) invitationsText(p *page.Page) {
-	if len(u.Invitations) == 0 {
-		return
-	}
-	p.Section("INVITATIONS of this user's purchases")
-	var rows [][]string
-	for _, one := range u.Invitations {
-		rows = append(rows, []string{
-			name(one.PaymentID), name(optional(one.GitHubUser)), name(one.Repository), one.Status, at(one.ChangedAt), InvitationReason(one),
-		})
-	}
-	p.Table("payment,GitHub user,repository,status,since,reason", rows)
-}
-
-// InvitationReason is the recorded reason. For a pending invitation without one, it says
-// what the invitation waits for.
-func InvitationReason(one invitations.Invitation) string {
-	switch {
-	case optional(one.Reason) != "":
-		return *one.Reason
-	case one.Status != invitations.Pending:
-		return "-"
-	case one.GitHubUser == nil:
-		return "waits for a GitHub user"
-	case one.Repository == "":
-		return "waits for INVITE_REPOSITORY"
-	default:
-		return "waits for its turn"
-	}
 }
 
 func optional(text *string) string {

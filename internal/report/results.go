@@ -29,7 +29,7 @@ func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 		if schema.UntilSeq != nil {
 			asOf = fmt.Sprint(*schema.UntilSeq)
 		}
-		rows = append(rows, []string{schema.Name, digits(schema.Position), asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID})
+		rows = append(rows, []string{schema.Name, fmt.Sprint(schema.Position), asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID})
 	}
 	return page.Table(w, "", "SCHEMA,UP TO SEQ,AS OF,CREATED,FOLD ID", rows)
 }

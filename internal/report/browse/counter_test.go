@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -39,12 +39,12 @@ func requireCounts(ctx context.Context, t *testing.T, c *Counter, s *store.Store
 		got = all.Totals
 		return got.Counts != nil
 	})
-	want := []report.OutcomeCount{}
+	want := []status.OutcomeCount{}
 	rows, err := s.Pool().Query(ctx, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
 	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
-		var o report.OutcomeCount
+		var o status.OutcomeCount
 		require.NoError(t, rows.Scan(&o.Outcome, &o.Reason, &o.Events))
 		want = append(want, o)
 	}
@@ -87,7 +87,7 @@ func TestTotalsAreOfTheTablesThatHaveTheName(t *testing.T) {
 	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
 	apply(ctx, t, s, 0, packs(3)...)
 	got := requireCounts(ctx, t, c, s)
-	require.Equal(t, []report.OutcomeCount{{Outcome: "applied", Events: 3}}, got.Counts.Outcomes)
+	require.Equal(t, []status.OutcomeCount{{Outcome: "applied", Events: 3}}, got.Counts.Outcomes)
 }
 
 // Each batch has one event that is applied, one that is rejected and one duplicate. So all three

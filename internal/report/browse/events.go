@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -30,7 +30,7 @@ type Filter struct {
 // EventList is a page of a list of events, the newest in the log first.
 type EventList struct {
 	Moment
-	Items []report.Explained `json:"items"`
+	Items []explain.WithWhy `json:"items"`
 
 	// Next is Filter.Before for the next page; nil if this is the last one. Events that are
 	// applied later do not change the following pages: they come before the first page, except
@@ -66,10 +66,10 @@ func readEvents(ctx context.Context, tx pgx.Tx, now Moment, f Filter, limit int)
 }
 
 // explainedAt reads and explains the events at these sequences, the newest first.
-func explainedAt(ctx context.Context, tx pgx.Tx, seqs []int64) ([]report.Explained, error) {
+func explainedAt(ctx context.Context, tx pgx.Tx, seqs []int64) ([]explain.WithWhy, error) {
 	events, err := tables.ProcessedEvents.Rows(ctx, tx, "where stream_seq = any($1) order by stream_seq desc", seqs)
 	if err != nil {
 		return nil, err
 	}
-	return report.ExplainEvents(ctx, tx, events)
+	return explain.Events(ctx, tx, events)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/invitations"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -28,15 +28,15 @@ type Invitation struct {
 // Invitations returns a page of at most limit invitations after a key; the zero Key is before
 // all. A status limits the list to the invitations that have it.
 func Invitations(ctx context.Context, db *store.Store, after invitations.Key, status string, limit int) (InvitationList, error) {
-	after = invitations.Key{UserID: report.Storable(after.UserID), Repository: report.Storable(after.Repository), PaymentID: report.Storable(after.PaymentID)}
+	after = invitations.Key{UserID: explain.Storable(after.UserID), Repository: explain.Storable(after.Repository), PaymentID: explain.Storable(after.PaymentID)}
 	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (InvitationList, error) {
 		out := InvitationList{Moment: now, Items: []Invitation{}}
-		found, err := invitations.Page(ctx, tx, after, report.Storable(status), limit+1)
+		found, err := invitations.Page(ctx, tx, after, explain.Storable(status), limit+1)
 		if err != nil {
 			return out, err
 		}
 		for _, one := range found[:min(len(found), limit)] {
-			out.Items = append(out.Items, Invitation{one, report.InvitationReason(one)})
+			out.Items = append(out.Items, Invitation{one, one.Why()})
 		}
 		if len(found) > limit {
 			key := found[limit-1].Key()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -45,26 +45,26 @@ func newListing(ctx context.Context, tx pgx.Tx, f Filter) (*listing, error) {
 		l.before = math.MaxInt64
 	}
 	if f.Payment != "" {
-		names, err := paymentNames(ctx, tx, report.Storable(f.Payment))
+		names, err := paymentNames(ctx, tx, explain.Storable(f.Payment))
 		if err != nil {
 			return nil, err
 		}
 		l.by("provider_payment_id", names)
 	}
 	if f.Subscription != "" {
-		l.by("subscription_id", []string{report.Storable(f.Subscription)})
+		l.by("subscription_id", []string{explain.Storable(f.Subscription)})
 	}
 	if f.User != "" {
-		l.by("user_id", []string{report.Storable(f.User)})
+		l.by("user_id", []string{explain.Storable(f.User)})
 	}
 	if prefix, wild := strings.CutSuffix(f.Type, "*"); wild {
-		l.require("starts_with(w.event_type, @event_type)", "event_type", report.Storable(prefix))
+		l.require("starts_with(w.event_type, @event_type)", "event_type", explain.Storable(prefix))
 	} else if f.Type != "" {
-		l.require("w.event_type = @event_type", "event_type", report.Storable(f.Type))
+		l.require("w.event_type = @event_type", "event_type", explain.Storable(f.Type))
 	}
 	for _, equal := range [][2]string{{"outcome", f.Outcome}, {"reason", f.Reason}, {"kind", f.Kind}} {
 		if column, value := equal[0], equal[1]; value != "" {
-			l.require("w."+column+" = @"+column, column, report.Storable(value))
+			l.require("w."+column+" = @"+column, column, explain.Storable(value))
 		}
 	}
 	return l, l.limitTime(ctx, tx, f)
@@ -212,7 +212,7 @@ func paymentNames(ctx context.Context, tx pgx.Tx, name string) ([]string, error)
 	names := []string{name}
 	payments, err := tables.PaymentsNamed(ctx, tx, names)
 	for _, p := range payments {
-		names = append(names, report.PaymentNames(p)...)
+		names = append(names, explain.PaymentNames(p)...)
 	}
 	return cleanNames(names), err
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/invitations"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
 // headOnly is a log of which only the head is asked.
 type headOnly struct {
-	report.Log
+	lag.Log
 	head  uint64
 	fault error
 }

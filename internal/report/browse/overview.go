@@ -6,7 +6,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/invitations"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -14,17 +16,17 @@ import (
 // at one moment. The state of the log is read just after it.
 type OverviewAnswer struct {
 	Totals
-	report.Status
-	Newest []report.Explained  `json:"newest"` // the newest first
+	status.Status
+	Newest []explain.WithWhy   `json:"newest"` // the newest first
 	Pauses []invitations.Pause `json:"-"`      // of invitations, in force
 }
 
 // Overview reads the answer for a start page, with at most newest events.
-func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store, newest int) (OverviewAnswer, error) {
-	var database report.DatabaseStatus
+func (c *Counter) Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
+	var database status.Database
 	out, err := counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out OverviewAnswer, err error) {
 		out.Totals = totals(now, all, complete)
-		if database, err = report.ReadDatabase(ctx, tx, db.Schema()); err != nil {
+		if database, err = status.ReadDatabase(ctx, tx, db.Schema()); err != nil {
 			return out, err
 		}
 		list, err := readEvents(ctx, tx, now, Filter{}, newest)
@@ -38,6 +40,6 @@ func (c *Counter) Overview(ctx context.Context, log report.Log, db *store.Store,
 	if err != nil {
 		return OverviewAnswer{}, err
 	}
-	out.Status = report.WithLog(ctx, log, database)
+	out.Status = status.WithLog(ctx, log, database)
 	return out, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -18,19 +18,19 @@ import (
 // the order of the log.
 type PaymentAnswer struct {
 	Moment
-	Names       []string                            `json:"names"`   // under which events may name the payment
-	Payment     *report.Row[projections.Payment]    `json:"payment"` // nil if only events without effect name it
-	Events      report.Part[report.Explained]       `json:"events"`  // also those that were rejected
-	Ledger      report.Lines                        `json:"credit_ledger"`
-	Reversals   report.Part[projections.Reversal]   `json:"reversals"`
-	License     *report.Row[projections.ProLicense] `json:"pro_license"` // of the payment's user; nil if it is not of kind pro
-	Invitations []invitations.Invitation            `json:"invitations"` // those for this payment, as they are now
+	Names       []string                             `json:"names"`   // under which events may name the payment
+	Payment     *explain.Row[projections.Payment]    `json:"payment"` // nil if only events without effect name it
+	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
+	Ledger      explain.Lines                        `json:"credit_ledger"`
+	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`
+	License     *explain.Row[projections.ProLicense] `json:"pro_license"` // of the payment's user; nil if it is not of kind pro
+	Invitations []invitations.Invitation             `json:"invitations"` // those for this payment, as they are now
 }
 
 // Payment looks for the payment with that name: its key, a transaction, or an order. Lists have
 // at most limit items. The error is store.ErrUnknown if no event names it.
 func Payment(ctx context.Context, db *store.Store, name string, limit int) (PaymentAnswer, error) {
-	name = report.Storable(name)
+	name = explain.Storable(name)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (PaymentAnswer, error) {
 		out := PaymentAnswer{Moment: now, Invitations: []invitations.Invitation{}}
 		if err := out.read(ctx, tx, name, limit); err != nil {
@@ -51,17 +51,17 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 	a.Names = []string{name}
 	for _, p := range payments {
 		if a.Payment == nil || p.ProviderPaymentID == name {
-			a.Payment = &report.Row[projections.Payment]{Columns: p}
+			a.Payment = &explain.Row[projections.Payment]{Columns: p}
 		}
 	}
 	if a.Payment != nil {
-		a.Names = append(a.Names, report.PaymentNames(a.Payment.Columns)...)
+		a.Names = append(a.Names, explain.PaymentNames(a.Payment.Columns)...)
 	}
 	a.Names = cleanNames(a.Names)
 	if a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names); err != nil {
 		return err
 	}
-	if a.Reversals, err = report.Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, a.Names); err != nil {
+	if a.Reversals, err = explain.Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, a.Names); err != nil {
 		return err
 	}
 	if a.Payment == nil {
@@ -71,7 +71,7 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 }
 
 func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {
-	if a.Ledger, err = report.LedgerOfPayment(ctx, tx, p, limit); err != nil || p.Kind != projections.KindPro {
+	if a.Ledger, err = explain.LedgerOfPayment(ctx, tx, p, limit); err != nil || p.Kind != projections.KindPro {
 		return err
 	}
 	license, err := tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID)
@@ -79,7 +79,7 @@ func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.P
 		return err
 	}
 	if license != nil {
-		a.License = &report.Row[projections.ProLicense]{Columns: *license}
+		a.License = &explain.Row[projections.ProLicense]{Columns: *license}
 	}
 	all, err := invitations.OfUser(ctx, tx, p.UserID)
 	for _, one := range all {
@@ -91,13 +91,13 @@ func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.P
 }
 
 // explainedPart reads the newest events that a condition selects.
-func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out report.Part[report.Explained], err error) {
-	events, err := report.Newest(ctx, tx, tables.ProcessedEvents, where, report.NewestEvents, limit, args...)
+func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out explain.Part[explain.WithWhy], err error) {
+	events, err := explain.Newest(ctx, tx, tables.ProcessedEvents, where, explain.NewestEvents, limit, args...)
 	if err != nil {
 		return out, err
 	}
 	out.Earlier = events.Earlier
-	out.Items, err = report.ExplainEvents(ctx, tx, events.Items)
+	out.Items, err = explain.Events(ctx, tx, events.Items)
 	return out, err
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -18,19 +19,19 @@ type RejectedAnswer struct {
 	Moment
 	Groups      []RejectedGroup                    `json:"groups"`     // the one with the newest event first; nil: they are still being counted
 	CountedTo   int64                              `json:"counted_to"` // the sequence up to which they are counted
-	Quarantined report.Counted[report.Quarantined] `json:"poison"`
-	Waiting     report.WaitingStatus               `json:"waiting_for_user"`
+	Quarantined status.Counted[status.Quarantined] `json:"poison"`
+	Waiting     status.Waiting                     `json:"waiting_for_user"`
 }
 
 // RejectedGroup has the rejected events of one reason and type.
 type RejectedGroup struct {
-	Reason  string             `json:"reason"`
-	Type    string             `json:"event_type"`
-	Meaning string             `json:"meaning"` // of the reason
-	Advice  string             `json:"advice"`  // what to do
-	Events  int64              `json:"events"`
-	Oldest  report.Explained   `json:"oldest"`
-	Newest  []report.Explained `json:"newest"` // some, the newest first
+	Reason  string            `json:"reason"`
+	Type    string            `json:"event_type"`
+	Meaning string            `json:"meaning"` // of the reason
+	Advice  string            `json:"advice"`  // what to do
+	Events  int64             `json:"events"`
+	Oldest  explain.WithWhy   `json:"oldest"`
+	Newest  []explain.WithWhy `json:"newest"` // some, the newest first
 }
 
 // Rejected groups all rejected events. See Totals for the times when they are not counted yet.
@@ -42,8 +43,8 @@ func (c *Counter) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer
 				return out, err
 			}
 		}
-		status, err := report.ReadDatabase(ctx, tx, db.Schema())
-		out.Quarantined, out.Waiting = status.Quarantined, status.Waiting
+		state, err := status.ReadDatabase(ctx, tx, db.Schema())
+		out.Quarantined, out.Waiting = state.Quarantined, state.Waiting
 		return out, err
 	})
 }
@@ -59,7 +60,7 @@ func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount)
 	if err != nil {
 		return nil, err
 	}
-	bySeq := map[int64]report.Explained{}
+	bySeq := map[int64]explain.WithWhy{}
 	for _, e := range events {
 		bySeq[e.StreamSeq] = e
 	}
@@ -69,7 +70,7 @@ func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount)
 			continue
 		}
 		g := RejectedGroup{
-			Reason: of.reason, Type: of.eventType, Meaning: report.Meaning(of.reason), Advice: advice(of.reason),
+			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason), Advice: advice(of.reason),
 			Events: count.events, Oldest: bySeq[count.oldest],
 		}
 		for _, seq := range count.newest {

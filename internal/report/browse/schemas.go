@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -30,7 +30,7 @@ type SchemaState struct {
 const logTimeout = 2 * time.Second
 
 // Schemas lists the schemas of the database, and how far they are behind the log or their end.
-func Schemas(ctx context.Context, log report.Log, db *store.Store) (SchemasAnswer, error) {
+func Schemas(ctx context.Context, log lag.Log, db *store.Store) (SchemasAnswer, error) {
 	out, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (SchemasAnswer, error) {
 		out := SchemasAnswer{Moment: now, Schemas: []SchemaState{}}
 		all, err := store.SchemasIn(ctx, tx)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -39,7 +39,7 @@ const maxHits = 20
 // It finds whole names only: the indexes have the order of the database's collation, which does
 // not keep names with the same beginning together.
 func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
-	text = report.Storable(strings.TrimSpace(text))
+	text = explain.Storable(strings.TrimSpace(text))
 	if text == "" {
 		return []Hit{}, nil
 	}

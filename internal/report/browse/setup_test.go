@@ -11,7 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
@@ -74,7 +74,7 @@ var shop = []string{
 	`{"id":"e12","eventType":"checkout.completed","object":{"transaction":"t12","metadata":{"kind":"other","user_id":"u1"}}}`,
 }
 
-func ids(list []report.Explained) []string {
+func ids(list []explain.WithWhy) []string {
 	out := []string{}
 	for _, e := range list {
 		out = append(out, e.EventID)

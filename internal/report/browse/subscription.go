@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -17,19 +17,19 @@ import (
 // items in the order of the log.
 type SubscriptionAnswer struct {
 	Moment
-	ID       string                                     `json:"subscription_id"`
-	State    *report.Row[projections.SubscriptionState] `json:"subscription_state"` // nil if only rejected events and payments name it
-	Current  *report.Row[projections.Subscription]      `json:"subscription"`       // the subscription that its user is shown; nil if none
-	Shown    bool                                       `json:"shown"`              // whether Current is this subscription
-	Payments report.Part[projections.Payment]           `json:"payments"`
-	Events   report.Part[report.Explained]              `json:"events"`
+	ID       string                                      `json:"subscription_id"`
+	State    *explain.Row[projections.SubscriptionState] `json:"subscription_state"` // nil if only rejected events and payments name it
+	Current  *explain.Row[projections.Subscription]      `json:"subscription"`       // the subscription that its user is shown; nil if none
+	Shown    bool                                        `json:"shown"`              // whether Current is this subscription
+	Payments explain.Part[projections.Payment]           `json:"payments"`
+	Events   explain.Part[explain.WithWhy]               `json:"events"`
 }
 
 // Subscription looks for the subscription of that id. The id of an implicit subscription is
 // "implicit:" and its user. Lists have at most limit items. The error is store.ErrUnknown if no
 // event names it.
 func Subscription(ctx context.Context, db *store.Store, id string, limit int) (SubscriptionAnswer, error) {
-	id = report.Storable(id)
+	id = explain.Storable(id)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (SubscriptionAnswer, error) {
 		out := SubscriptionAnswer{Moment: now, ID: id}
 		if err := out.read(ctx, tx, limit); err != nil {
@@ -51,7 +51,7 @@ func (a *SubscriptionAnswer) read(ctx context.Context, tx pgx.Tx, limit int) err
 		events, payments, of = implicitEvents, implicitPayments, user
 	}
 	var err error
-	if a.Payments, err = report.Newest(ctx, tx, tables.Payments, payments, "stream_seq desc, provider_payment_id", limit, of); err != nil {
+	if a.Payments, err = explain.Newest(ctx, tx, tables.Payments, payments, "stream_seq desc, provider_payment_id", limit, of); err != nil {
 		return err
 	}
 	a.Events, err = explainedPart(ctx, tx, events, limit, of)
@@ -72,12 +72,12 @@ func (a *SubscriptionAnswer) readState(ctx context.Context, tx pgx.Tx) error {
 	if err != nil || state == nil {
 		return err
 	}
-	a.State = &report.Row[projections.SubscriptionState]{Columns: *state}
+	a.State = &explain.Row[projections.SubscriptionState]{Columns: *state}
 	current, err := tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", state.UserID)
 	if err != nil || current == nil {
 		return err
 	}
-	a.Current = &report.Row[projections.Subscription]{Columns: *current}
+	a.Current = &explain.Row[projections.Subscription]{Columns: *current}
 	shown := current.SubscriptionID
 	if shown == "" {
 		shown = projections.ImplicitSubscription(current.UserID)

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -68,7 +68,7 @@ type Totals struct {
 	Moment
 	// Counts is nil while the messages are still being counted: after the start, a promotion or
 	// settle, and while a partition is far behind the others.
-	Counts    *report.EventCounts `json:"counts"`
+	Counts    *status.EventCounts `json:"counts"`
 	CountedTo int64               `json:"counted_to"` // the sequence up to which messages are counted
 }
 
@@ -80,17 +80,17 @@ func totals(now Moment, all tally, complete bool) Totals {
 	return out
 }
 
-func (t tally) counts() *report.EventCounts {
+func (t tally) counts() *status.EventCounts {
 	sums := map[group]int64{}
 	for of, count := range t.groups {
 		of.eventType = ""
 		sums[of] += count.events
 	}
-	out := &report.EventCounts{Outcomes: []report.OutcomeCount{}, Duplicates: t.duplicates}
+	out := &status.EventCounts{Outcomes: []status.OutcomeCount{}, Duplicates: t.duplicates}
 	for of, events := range sums {
-		out.Outcomes = append(out.Outcomes, report.OutcomeCount{Outcome: of.outcome, Reason: of.reason, Events: events})
+		out.Outcomes = append(out.Outcomes, status.OutcomeCount{Outcome: of.outcome, Reason: of.reason, Events: events})
 	}
-	slices.SortFunc(out.Outcomes, func(a, b report.OutcomeCount) int {
+	slices.SortFunc(out.Outcomes, func(a, b status.OutcomeCount) int {
 		return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out

@@ -14,3 +14,14 @@ func TestEverythingThatATerminalActsOnIsEscaped(t *testing.T) {
 	require.NoError(t, JSON(&object, map[string]string{"k": "\x1b \x7f \u009b \u202e \U000e0001 ü <&>"}))
 	require.Equal(t, `{"k":"\u001b \u007f \u009b \u202e \udb40\udc01 ü <&>"}`+"\n", object.String())
 }
+
+func TestANameThatCouldBeMisreadIsQuoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain": "plain", "": "-", "-": `"-"`, "a b": `"a b"`, "ü": "ü", "日本": "日本",
+		"\x1b[31m": `"\x1b[31m"`, "a\tb\nc": `"a\tb\nc"`, "\x7f": `"\x7f"`, "\u009b": `"\u009b"`,
+		"\u202egpj": `"\u202egpj"`, "\u200b": `"\u200b"`, "\xff": `"\xff"`, `a"b`: `"a\"b"`, `a\x1b`: `"a\\x1b"`,
+	} {
+		require.Equal(t, want, Name(text))
+	}
+}

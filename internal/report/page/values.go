@@ -7,6 +7,17 @@ import (
 	"time"
 )
 
+// Name formats an id or key from outside. It quotes text that could be misread. An empty text is "-".
+func Name(text string) string {
+	if text == "" {
+		return "-"
+	}
+	if Clean(text) != text || text == "-" || strings.ContainsAny(text, " \"\\,") {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
 // Time formats a time to the second, in UTC. The zero time is empty.
 func Time(t time.Time) string {
 	if t.IsZero() {

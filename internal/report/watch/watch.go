@@ -8,14 +8,14 @@ import (
 	"io"
 	"time"
 
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/report/status"
 )
 
 // Watch writes the status again and again: on a terminal each page in place of the one before,
 // elsewhere one page after the other, as JSON one object a line.
 type Watch struct {
-	Read  func(ctx context.Context) report.Status
+	Read  func(ctx context.Context) status.Status
 	Pause func(ctx context.Context) // between two pages
 	Now   func() time.Time
 	Out   io.Writer
@@ -29,18 +29,18 @@ const clearScreen = "\x1b[2J\x1b[H"
 // read.
 func (w Watch) Run(ctx context.Context) error {
 	inPlace := page.IsTerminal(w.Out)
-	var last report.Status // the last one with a database
+	var last status.Status // the last one with a database
 	for first := true; ; first = false {
-		status := w.Read(ctx)
+		now := w.Read(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		status.Pace = paceOf(last, status)
-		if err := w.write(status, inPlace, first); err != nil {
+		now.Pace = paceOf(last, now)
+		if err := w.write(now, inPlace, first); err != nil {
 			return err
 		}
-		if status.Database != nil {
-			last = status
+		if now.Database != nil {
+			last = now
 		}
 		w.Pause(ctx)
 		if ctx.Err() != nil {
@@ -50,9 +50,9 @@ func (w Watch) Run(ctx context.Context) error {
 }
 
 // write writes one page at once, so that a terminal does not flicker.
-func (w Watch) write(status report.Status, inPlace, first bool) error {
+func (w Watch) write(now status.Status, inPlace, first bool) error {
 	if w.JSON {
-		return status.Write(w.Out, true)
+		return now.Write(w.Out, true)
 	}
 	var out bytes.Buffer
 	switch {
@@ -62,7 +62,7 @@ func (w Watch) write(status report.Status, inPlace, first bool) error {
 		out.WriteByte('\n')
 	}
 	fmt.Fprintf(&out, "projector status at %s; Ctrl-C ends it\n\n", w.Now().UTC().Format("2006-01-02 15:04:05Z"))
-	if err := status.Write(&out, false); err != nil {
+	if err := now.Write(&out, false); err != nil {
 		return err
 	}
 	_, err := w.Out.Write(out.Bytes())
@@ -70,7 +70,7 @@ func (w Watch) write(status report.Status, inPlace, first bool) error {
 }
 
 // paceOf returns nil if the two statuses cannot be compared.
-func paceOf(last, now report.Status) *report.Pace {
+func paceOf(last, now status.Status) *status.Pace {
 	if last.Database == nil || now.Database == nil || !last.Database.Live.CreatedAt.Equal(now.Database.Live.CreatedAt) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func paceOf(last, now report.Status) *report.Pace {
 	if seconds <= 0 || applied < 0 {
 		return nil
 	}
-	pace := &report.Pace{Seconds: seconds, EventsPerSecond: float64(applied) / seconds}
+	pace := &status.Pace{Seconds: seconds, EventsPerSecond: float64(applied) / seconds}
 	if last.Lag == nil || now.Lag == nil {
 		return pace
 	}
@@ -93,7 +93,7 @@ func paceOf(last, now report.Status) *report.Pace {
 }
 
 // messages counts the messages of the log that are in the tables.
-func messages(s *report.DatabaseStatus) int64 {
+func messages(s *status.Database) int64 {
 	total := s.Duplicates
 	for _, o := range s.Outcomes {
 		total += o.Events

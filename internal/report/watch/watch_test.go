@@ -13,31 +13,31 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/report"
+	"github.com/payfold/payfold/internal/report/status"
 )
 
 var noon = time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // pageAt is a status, so many seconds after noon.
-func pageAt(second int, applied int64, lag uint64) report.Status {
-	return report.Status{
-		Log: &report.LogStatus{Head: uint64(applied) + lag},
-		Database: &report.DatabaseStatus{
-			At: noon.Add(time.Duration(second) * time.Second), EventCounts: &report.EventCounts{Duplicates: 1, Outcomes: []report.OutcomeCount{{Outcome: "applied", Events: applied - 1}}},
+func pageAt(second int, applied int64, lag uint64) status.Status {
+	return status.Status{
+		Log: &status.Log{Head: uint64(applied) + lag},
+		Database: &status.Database{
+			At: noon.Add(time.Duration(second) * time.Second), EventCounts: &status.EventCounts{Duplicates: 1, Outcomes: []status.OutcomeCount{{Outcome: "applied", Events: applied - 1}}},
 		},
-		Lag: &report.Lag{Events: lag, Oldest: &noon},
+		Lag: &status.Lag{Events: lag, Oldest: &noon},
 	}
 }
 
-var withoutDatabase = report.Status{DatabaseFault: "the database does not answer"}
+var withoutDatabase = status.Status{DatabaseFault: "the database does not answer"}
 
 // show shows these pages and then ends.
-func show(t *testing.T, out io.Writer, asJSON bool, pages ...report.Status) {
+func show(t *testing.T, out io.Writer, asJSON bool, pages ...status.Status) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	require.NoError(t, Watch{
-		Read: func(context.Context) report.Status {
+		Read: func(context.Context) status.Status {
 			next := pages[0]
 			pages = pages[1:]
 			return next
@@ -107,14 +107,14 @@ func TestAWatchGoesOnWithoutTheDatabase(t *testing.T) {
 
 	out.Reset()
 	show(t, &out, true, pageAt(0, 10, 100), withoutDatabase, pageAt(4, 50, 60))
-	var paces []*report.Pace
+	var paces []*status.Pace
 	for decoder := json.NewDecoder(&out); decoder.More(); {
-		var page report.Status
+		var page status.Status
 		require.NoError(t, decoder.Decode(&page))
 		paces = append(paces, page.Pace)
 	}
 	left := 6.0
-	require.Equal(t, []*report.Pace{nil, nil, {Seconds: 4, EventsPerSecond: 10, SecondsLeft: &left}}, paces)
+	require.Equal(t, []*status.Pace{nil, nil, {Seconds: 4, EventsPerSecond: 10, SecondsLeft: &left}}, paces)
 }
 
 func TestWhatCannotBeComparedHasNoRateAndALagThatGrowsNoEstimate(t *testing.T) {
@@ -123,7 +123,7 @@ func TestWhatCannotBeComparedHasNoRateAndALagThatGrowsNoEstimate(t *testing.T) {
 	promoted.Database.Live.CreatedAt = noon
 	logAway.Lag = nil
 	for name, c := range map[string]struct {
-		last, now report.Status
+		last, now status.Status
 		shows     string // in place of the rate and the estimate
 	}{
 		"it grows":           {pageAt(0, 10, 100), pageAt(2, 30, 120), "  rate +10.0 events/s\n +estimate +none: the lag does not shrink\n"},
@@ -147,7 +147,7 @@ func TestAWatchEndsWhereItCannotWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out.Close())
 	err = Watch{
-		Read: func(context.Context) report.Status { return pageAt(0, 1, 0) }, Now: time.Now, Out: out,
+		Read: func(context.Context) status.Status { return pageAt(0, 1, 0) }, Now: time.Now, Out: out,
 	}.Run(t.Context())
 	require.ErrorIs(t, err, os.ErrClosed)
 }

@@ -1,0 +1,107 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+func (e Event) text(p *page.Page) {
+	event := e.EventRows.Event
+	p.Section("%s: %s", event.EventID, outcome(event))
+	p.Line("%s", Why(event, e.Related))
+	if e.Quarantined != nil {
+		p.Line("The database said: %s", e.Quarantined.Error)
+	}
+	p.Section("ARRIVED")
+	p.Fields("seq", digits(event.StreamSeq), "type", page.Name(event.EventType), "received", at(event.ReceivedAt),
+		"provider's time", at(event.OccurredAt), "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
+		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID))
+	e.duplicatesText(p)
+	if e.EventRows.Payment != nil {
+		paymentText(p, *e.EventRows.Payment)
+	}
+	if len(e.Ledger.Items) > 0 {
+		p.Section("LEDGER of this payment: %s", page.Count(e.Ledger.Sum, "credit"))
+		ledgerText(p, e.Ledger)
+	}
+	if len(e.Others.Items) > 0 {
+		p.Section("OTHER EVENTS of this payment")
+		earlier(p, e.Others, "events")
+		eventsText(p, e.Others.Items, event.UserID, e.Related)
+	}
+	if c := e.EventRows.Credits; c != nil {
+		p.Section("CREDITS of user %s", page.Name(c.UserID))
+		creditsText(p, *c)
+	}
+	if s := e.EventRows.Subscription; s != nil {
+		subscriptionText(p, *s, e.Shown)
+	}
+	if e.License != nil {
+		licenseText(p, *e.License)
+	}
+	e.outOfOrderText(p)
+}
+
+func (e Event) duplicatesText(p *page.Page) {
+	if len(e.Copies) == 0 {
+		return
+	}
+	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.Copies))))
+	earlier(p, e.EventRows.Duplicates, "duplicates")
+	if e.LogFault != "" {
+		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
+	}
+	var rows [][]string
+	for _, c := range e.Copies {
+		received, body := "-", "-"
+		if c.ReceivedAt != nil {
+			received, body = at(*c.ReceivedAt), "the same"
+			if !*c.SameBody {
+				body = "DIFFERENT"
+			}
+		}
+		rows = append(rows, []string{digits(c.Seq), received, body})
+	}
+	p.Table("seq,received,body", rows)
+}
+
+func moreTimes(n int64) string {
+	if n == 1 {
+		return "once more"
+	}
+	return fmt.Sprintf("%d more times", n)
+}
+
+func (e Event) outOfOrderText(p *page.Page) {
+	if len(e.OutOfOrder) == 0 {
+		return
+	}
+	p.Section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
+	for _, d := range e.OutOfOrder {
+		p.Line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
+			page.Name(d.EventID), d.StreamSeq, page.Name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))
+	}
+}
+
+func sharedName(shared string) string {
+	if shared == "event_id" {
+		return "event id"
+	}
+	return shared
+}
+
+// eventsText lists events with what each did. It names an event's user only if that is not
+// user.
+func eventsText(p *page.Page, list []projections.ProcessedEvent, user string, related Related) {
+	for _, e := range list {
+		p.Line("  seq %d  %s  %s  %s", e.StreamSeq, page.Name(e.EventID), page.Name(e.EventType), outcome(e))
+		of := ""
+		if e.UserID != "" && e.UserID != user {
+			of = ", names user " + page.Name(e.UserID)
+		}
+		p.Line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
+		p.Line("      %s", Why(e, related))
+	}
+}

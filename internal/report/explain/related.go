@@ -1,0 +1,175 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Part has the newest items of a list, in the order of the log.
+type Part[T any] struct {
+	Items   []T
+	Earlier int64 // number of items that are left out
+	More    bool  // there are more left-out items than Earlier; they were not counted
+}
+
+func (p Part[T]) empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
+
+// Lines has the newest lines of a ledger, in the order of the log. EarlierSum is the sum of
+// the lines that are left out.
+type Lines struct {
+	Part[projections.LedgerLine]
+	EarlierSum int64
+	Sum        int64 // of all lines
+	NotSummed  bool  // there are too many lines; then both sums are 0
+}
+
+// Related has the rows that some events refer to.
+type Related struct {
+	Payments      map[string]projections.Payment           // by each of their ids
+	Subscriptions map[string]projections.SubscriptionState // by id
+	Reversals     map[string]projections.Reversal          // by the id of their event
+	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
+	Corrected     map[string]Correction                    // by event id
+}
+
+// Correction sums an event's ledger lines of entry correction.
+type Correction struct{ Undone, GivenBack int64 }
+
+// readRelated reads the rows in four statements for any number of events.
+func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Related, error) {
+	out := Related{
+		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
+		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
+	}
+	ids, payments, subscriptions := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, e := range events {
+		ids[e.EventID], payments[e.ProviderPaymentID], subscriptions[e.Subscription()] = true, true, true
+	}
+	found, err := tables.PaymentsNamed(ctx, tx, slices.Collect(maps.Keys(payments)))
+	if err != nil {
+		return out, err
+	}
+	for _, p := range found {
+		if p.FirstOfOrder || p.MergedID != "" {
+			out.Payments[p.OrderID] = p
+		}
+	}
+	for _, p := range found {
+		if p.TransactionID != "" {
+			out.Payments[p.TransactionID] = p
+		}
+		out.Payments[p.ProviderPaymentID] = p
+	}
+	states, err := tables.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", slices.Collect(maps.Keys(subscriptions)))
+	if err != nil {
+		return out, err
+	}
+	for _, state := range states {
+		out.Subscriptions[state.SubscriptionID] = state
+	}
+	reversals, err := tables.Reversals.Rows(ctx, tx, "where event_id = any($1)", slices.Collect(maps.Keys(ids)))
+	if err != nil {
+		return out, err
+	}
+	for _, r := range reversals {
+		out.Reversals[r.EventID] = r
+	}
+	rows, err := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
+		coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint,
+		coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint
+		from credit_ledger where event_id = any($1) group by 1`, slices.Collect(maps.Keys(ids)))
+	if err != nil {
+		return out, fmt.Errorf("sum the ledger lines: %w", err)
+	}
+	var id string
+	var sum int64
+	var correction Correction
+	_, err = pgx.ForEachRow(rows, []any{&id, &sum, &correction.Undone, &correction.GivenBack}, func() error {
+		out.Wrote[id], out.Corrected[id] = sum, correction
+		return nil
+	})
+	return out, err
+}
+
+// NewestEvents is the order for Newest if an index other than that of stream_seq finds the events.
+// The + 0 keeps Postgres from the index of stream_seq, with which it would read the whole table for
+// a few events.
+const NewestEvents = "stream_seq + 0 desc"
+
+// Newest reads the newest rows of a table that the condition where selects; args are its
+// arguments.
+func Newest[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
+	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
+	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
+		return out, err
+	}
+	slices.Reverse(out.Items)
+	if len(out.Items) < limit {
+		return out, nil
+	}
+	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table.Name, where), args...).Scan(&out.Earlier); err != nil {
+		return out, fmt.Errorf("count %s: %w", table.Name, err)
+	}
+	out.Earlier -= int64(len(out.Items))
+	return out, nil
+}
+
+// newestLines reads the newest lines of the ledger that the condition where selects.
+func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
+	out.Part, err = Newest(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
+	if err != nil {
+		return out, err
+	}
+	if err := tx.QueryRow(ctx, "select coalesce(sum(delta), 0)::bigint from credit_ledger where "+where, args...).Scan(&out.Sum); err != nil {
+		return out, fmt.Errorf("sum the ledger: %w", err)
+	}
+	out.EarlierSum = out.Sum
+	for _, line := range out.Items {
+		out.EarlierSum -= line.Delta
+	}
+	return out, nil
+}
+
+// WithWhy is an event with the sentences that say what it did and why.
+type WithWhy struct {
+	projections.ProcessedEvent
+	Why string
+}
+
+// Events explains events, in a fixed number of statements.
+func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
+	related, err := readRelated(ctx, tx, list)
+	if err != nil {
+		return nil, err
+	}
+	return withWhy(list, related), nil
+}
+
+func withWhy(list []projections.ProcessedEvent, related Related) []WithWhy {
+	out := make([]WithWhy, len(list))
+	for i, e := range list {
+		out[i] = WithWhy{e, Why(e, related)}
+	}
+	return out
+}
+
+// MarshalJSON implements json.Marshaler: the columns of the event, and "why".
+func (e WithWhy) MarshalJSON() ([]byte, error) {
+	columns, err := row{e.ProcessedEvent}.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	sentence, err := page.Marshal(e.Why)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(append(columns[:len(columns)-1], `,"why":`...), sentence...), '}'), nil
+}

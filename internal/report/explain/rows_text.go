@@ -1,0 +1,108 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+func paymentText(p *page.Page, payment projections.Payment) {
+	p.Section("PAYMENT %s", page.Name(payment.ProviderPaymentID))
+	claimed := "not yet: no event names its user"
+	switch {
+	case payment.MergedInto != "":
+		claimed = "merged into payment " + page.Name(payment.MergedInto)
+	case payment.FirstAt.IsZero():
+		claimed = "not yet: no event says that it was paid"
+	case payment.Buyer != "":
+		claimed = "not yet: user " + page.Name(payment.Buyer) + " bought it, but no event has everything that a claim needs"
+	}
+	if payment.UserID != "" {
+		claimed = page.Name(payment.EventID) + " for user " + page.Name(payment.UserID)
+	}
+	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "claimed by", claimed,
+		"at", at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
+		"subscription", page.Name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
+		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
+		"fully reversed", at(payment.ReversedAt), "GitHub user", page.Name(payment.GitHubUsername))
+}
+
+// money formats an amount in the currency's minor unit, as the provider sends it.
+func money(amount *int64, currency string) string {
+	if amount == nil {
+		return "-"
+	}
+	if currency != "" {
+		currency = page.Name(currency)
+	}
+	return page.Money(*amount, currency) + " (minor unit)"
+}
+
+// ledgerText lists lines, each with the sum of all lines up to it.
+func ledgerText(p *page.Page, ledger Lines) {
+	balance := ledger.EarlierSum
+	sum := func() string {
+		if ledger.NotSummed {
+			return "-"
+		}
+		return digits(balance)
+	}
+	var rows [][]string
+	switch {
+	case ledger.Earlier > 0:
+		rows = append(rows, []string{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-"})
+	case ledger.More:
+		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-"})
+	}
+	for _, l := range ledger.Items {
+		balance += l.Delta
+		reverses := "-"
+		if l.ReversesLine != nil {
+			reverses = page.Name(l.ReversesEventID) + " line " + digits(*l.ReversesLine)
+		}
+		rows = append(rows, []string{
+			digits(l.StreamSeq), page.Name(l.EventID) + " line " + digits(l.Line), l.Entry, signed(l.Delta), sum(),
+			page.Name(l.ProviderPaymentID), at(l.AvailableAt), at(l.ExpiresAt), reverses,
+		})
+	}
+	p.Table("seq,line,entry,credits,sum,payment,available,expires,reverses", rows)
+}
+
+func creditsText(p *page.Page, c projections.Credits) {
+	p.Line("  balance %d = %d granted - %d reversed", c.Balance, c.Granted, c.Reversed)
+}
+
+func subscriptionName(id string) string {
+	if strings.HasPrefix(id, projections.ImplicitSubscription("")) {
+		return "(the provider gives it no id)"
+	}
+	return page.Name(id)
+}
+
+func subscriptionText(p *page.Page, s projections.SubscriptionState, shown *projections.Subscription) {
+	p.Section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
+	is := "no: its user is not known yet"
+	switch {
+	case shown != nil && shown.EventID == s.EventID:
+		is = "yes"
+	case shown != nil:
+		is = "no: the user has " + page.Name(shown.SubscriptionID) + ", " + shown.Status
+	}
+	p.Fields("status", s.Status, "user", page.Name(s.UserID), "product", page.Name(s.ProductKey),
+		"period", period(s), "canceled at", at(s.CanceledAt), "started", at(s.StartedAt),
+		"payment", page.Name(s.ProviderPaymentID), "set by", page.Name(s.EventID)+" of "+at(s.OccurredAt), "shown", is)
+}
+
+func period(s projections.SubscriptionState) string {
+	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
+		return "-"
+	}
+	return at(s.CurrentPeriodStart) + " to " + at(s.CurrentPeriodEnd)
+}
+
+func licenseText(p *page.Page, l projections.ProLicense) {
+	p.Section("LICENCE of user %s: %s", page.Name(l.UserID), l.Status)
+	p.Fields("payment", page.Name(l.ProviderPaymentID), "product", page.Name(l.ProductKey), "GitHub user", page.Name(l.GitHubUsername),
+		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), "by", page.Name(l.EventID))
+}

@@ -1,0 +1,269 @@
+package explain
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// ParsePlace reads the sequence before which a page of a list or of a history ends. If the text is
+// empty, it returns 0, the end of the history.
+func ParsePlace(text string) (before int64, err error) {
+	if text == "" {
+		return 0, nil
+	}
+	if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+		return 0, errors.New("a place is a sequence from 1, or next_before of an earlier answer")
+	}
+	return before, nil
+}
+
+const (
+	// readsPerItem bounds the events, and the ledger lines, that a page reads for each item that a
+	// list may have: each can lie in another page of Postgres. If there are more, numbers are lower
+	// bounds, and the lines are not added up.
+	readsPerItem = 20
+	// maxOthers bounds the subscriptions that a page reads, and the events that are not the user's own.
+	maxOthers = 200
+)
+
+// userPage reads one page of the history of a user: the newest events before a place. With them it
+// reads the payments that have no newer event of the user, the other events of these payments, and the
+// ledger lines from the first of these events on.
+type userPage struct {
+	*UserRows
+	tx            pgx.Tx
+	before        int64
+	limit         int
+	subscriptions []string
+	own           []int64 // sequences of the user's events that the page shows
+	payments      []string
+}
+
+func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
+	p := userPage{UserRows: o, tx: tx, before: before, limit: limit}
+	if p.before == 0 {
+		p.before = math.MaxInt64
+	}
+	if err := p.findSubscriptions(ctx); err != nil {
+		return err
+	}
+	first, err := p.findOwn(ctx)
+	if err != nil {
+		return err
+	}
+	ledgers, complete, err := p.addUp(ctx)
+	if err != nil {
+		return err
+	}
+	if complete {
+		for _, l := range ledgers {
+			first = max(first, l.first(limit))
+		}
+		p.dropBefore(first)
+	}
+	if err := p.readEvents(ctx); err != nil {
+		return err
+	}
+	if complete {
+		err = p.readLines(ctx, ledgers, first)
+	} else {
+		err = p.readSomeLines(ctx)
+	}
+	if o.Events.Earlier > 0 || o.Packs.Earlier > 0 || o.Grants.Earlier > 0 {
+		o.Next = &first
+	}
+	return err
+}
+
+// findSubscriptions finds the subscriptions whose events the page may show.
+func (p *userPage) findSubscriptions(ctx context.Context) error {
+	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, maxOthers+1)
+	if err != nil {
+		return err
+	}
+	if p.subscriptions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return fmt.Errorf("find the subscriptions: %w", err)
+	}
+	if len(p.subscriptions) > maxOthers {
+		p.subscriptions, p.Events.More = p.subscriptions[:maxOthers], true
+	}
+	return nil
+}
+
+//go:embed user_events.sql
+var userEvents string
+
+// findOwn finds the user's events for the page. It returns the sequence from which on the page shows
+// everything.
+func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
+	counted := p.limit * readsPerItem
+	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before, counted+1, p.subscriptions)
+	if err != nil {
+		return 0, err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return 0, fmt.Errorf("find the events: %w", err)
+	}
+	p.Events.More = p.Events.More || len(found) > counted
+	p.own = found[:min(p.limit, len(found))]
+	if p.Events.Earlier = int64(min(len(found), counted) - len(p.own)); p.Events.Earlier > 0 {
+		first = p.own[len(p.own)-1]
+	}
+	return first, nil
+}
+
+// dropBefore leaves the events before a sequence to the next page.
+func (p *userPage) dropBefore(first int64) {
+	kept, _ := slices.BinarySearchFunc(p.own, first, func(seq, first int64) int {
+		if seq >= first {
+			return -1
+		}
+		return 1
+	})
+	p.Events.Earlier += int64(len(p.own) - kept)
+	p.own = p.own[:kept]
+}
+
+//go:embed user_payments.sql
+var userPayments string
+
+//go:embed user_other_events.sql
+var userOtherEvents string
+
+func (p *userPage) readEvents(ctx context.Context) error {
+	rows, err := p.tx.Query(ctx, userPayments, p.User, p.own, p.before, p.subscriptions)
+	if err != nil {
+		return err
+	}
+	if p.payments, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return fmt.Errorf("find the payments: %w", err)
+	}
+	p.Payments.More = p.Events.Earlier > 0
+	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
+		return err
+	}
+	if rows, err = p.tx.Query(ctx, userOtherEvents, p.User, p.payments, p.subscriptions, maxOthers+1); err != nil {
+		return err
+	}
+	others, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return fmt.Errorf("find other events of the payments: %w", err)
+	}
+	if len(others) > maxOthers {
+		others, p.Events.More = others[:maxOthers], true
+	}
+	p.Events.Items, err = tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
+	return err
+}
+
+// userLedger is about a user's ledger lines of one kind.
+type userLedger struct {
+	all, before    int64 // number of all lines, and of those before the end of the page
+	sum, beforeSum int64 // of the same lines
+	newest         []int64
+	events         []string // those of newest
+	spendable      Spendable
+}
+
+// first returns the sequence from which on a page shows all lines.
+func (l *userLedger) first(limit int) int64 {
+	if l.before <= int64(limit) {
+		return 0
+	}
+	return l.newest[limit-1]
+}
+
+//go:embed user_ledger.sql
+var userLedgerSQL string
+
+// addUp adds up the user's ledger by kind. It is not complete if the user has too many lines.
+func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
+	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
+	maxLines := int64(p.limit) * readsPerItem
+	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before, p.limit, maxLines+1)
+	if err != nil {
+		return nil, false, err
+	}
+	var kind string
+	var l userLedger
+	lines := int64(0)
+	_, err = pgx.ForEachRow(rows, []any{&kind, &l.all, &l.sum, &l.before, &l.beforeSum, &l.newest, &l.events, &l.spendable.Now, &l.spendable.Later, &l.spendable.Expired}, func() error {
+		found := l
+		out[kind], lines, l = &found, lines+l.all, userLedger{}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("add up the ledger: %w", err)
+	}
+	return out, lines <= maxLines, nil
+}
+
+// readLines reads the lines from the sequence first on.
+func (p *userPage) readLines(ctx context.Context, ledgers map[string]*userLedger, first int64) (err error) {
+	packs, grants := ledgers[projections.KindOneTime], ledgers[projections.KindSubscription]
+	if p.Packs, err = p.linesOf(ctx, projections.KindOneTime, packs, first); err != nil {
+		return err
+	}
+	p.Grants, err = p.linesOf(ctx, projections.KindSubscription, grants, first)
+	p.Subscription = &grants.spendable
+	return err
+}
+
+func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, first int64) (out Lines, err error) {
+	lines, err := p.linesOfEvents(ctx, l.events)
+	for _, line := range lines {
+		if line.Kind == kind && line.StreamSeq >= first && line.StreamSeq < p.before {
+			out.Items = append(out.Items, line)
+		}
+	}
+	out.Earlier = l.before - int64(len(out.Items))
+	out.Sum, out.EarlierSum = l.sum, l.beforeSum-sumOf(out.Items)
+	return out, err
+}
+
+// linesOfEvents reads the user's ledger lines of some events. A condition with the user would make
+// Postgres read all lines of the user.
+func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
+	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, line", events)
+	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.User }), err
+}
+
+func sumOf(lines []projections.LedgerLine) (sum int64) {
+	for _, line := range lines {
+		sum += line.Delta
+	}
+	return sum
+}
+
+// readSomeLines reads only the lines of the page's events. It is for users with too many lines.
+func (p *userPage) readSomeLines(ctx context.Context) error {
+	var events []string
+	for _, e := range p.Events.Items {
+		events = append(events, e.EventID)
+	}
+	lines, err := p.linesOfEvents(ctx, events)
+	if err != nil {
+		return err
+	}
+	p.Packs.More, p.Grants.More = p.Events.Earlier > 0, p.Events.Earlier > 0
+	p.Packs.NotSummed, p.Grants.NotSummed = true, true
+	for _, line := range lines {
+		of := &p.Grants
+		if line.Kind == projections.KindOneTime {
+			of = &p.Packs
+		}
+		of.Items = append(of.Items, line)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+// Why explains in sentences what an event did. The rows show the present state, so Why
+// says of the past only what they prove.
+func Why(e projections.ProcessedEvent, related Related) string {
+	switch projections.Outcome(e.Outcome) {
+	case projections.Rejected:
+		_, named := related.Payments[e.ProviderPaymentID]
+		text := rejection(e.Reason, named && projections.IsClaim(e.EventType))
+		if p, known := related.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
+			text += fmt.Sprintf(" (%s claimed it for user %s, as %s.)", page.Name(p.EventID), page.Name(p.UserID), p.Kind)
+		}
+		return text
+	case projections.Ignored:
+		return ignored(e, related)
+	case projections.Stale:
+		return stale(e, related)
+	case projections.DuplicatePayment:
+		return duplicatePayment(e, related)
+	case projections.Applied:
+		return applied(e, related)
+	}
+	return ""
+}
+
+func ignored(e projections.ProcessedEvent, related Related) string {
+	if r, known := related.Reversals[e.EventID]; known {
+		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
+	}
+	if projections.HasEffect(e.EventType) {
+		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind))
+	}
+	return "Events of this type change nothing."
+}
+
+func stale(e projections.ProcessedEvent, related Related) string {
+	text := "A newer event had set its subscription before, so status and period stay as they are."
+	s, known := related.Subscriptions[e.Subscription()]
+	switch {
+	case known && s.Status == "canceled" && !e.OccurredAt.Before(s.OccurredAt):
+		text = "Its subscription is canceled, which is final, so status and period stay as they are."
+	case known && e.OccurredAt.Before(s.OccurredAt):
+		text = fmt.Sprintf("By the provider's time (%s) it is older than %s (%s), which set its subscription, so status and period stay as they are.",
+			at(e.OccurredAt), page.Name(s.EventID), at(s.OccurredAt))
+	}
+	return text + " It only filled in what was empty." + granted(e, related)
+}
+
+func duplicatePayment(e projections.ProcessedEvent, related Related) string {
+	text := "Another event had claimed its payment before, so it grants nothing again."
+	if p, known := related.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
+		text = fmt.Sprintf("%s (seq %d) had claimed its payment before, so it grants nothing again.", page.Name(p.EventID), p.StreamSeq)
+	}
+	if related.Wrote[e.EventID] != 0 {
+		text = strings.Replace(text, ", so it grants nothing again.", ".", 1)
+	}
+	return text + " It filled in what the payment lacked." + granted(e, related)
+}
+
+// granted sums up an event's ledger lines in sentences.
+func granted(e projections.ProcessedEvent, related Related) (text string) {
+	switch sum := related.Wrote[e.EventID]; {
+	case sum > 0:
+		text = fmt.Sprintf(" It granted %s.", page.Count(sum, "credit"))
+	case sum < 0:
+		text = fmt.Sprintf(" It took back %s.", page.Count(-sum, "credit"))
+	}
+	correction := related.Corrected[e.EventID]
+	if n := correction.Undone; n > 0 {
+		text += fmt.Sprintf(" It showed that earlier events had granted too much, so a correction took back %s.", page.Count(n, "credit"))
+	}
+	if n := correction.GivenBack; n > 0 {
+		text += fmt.Sprintf(" It showed that earlier events had reversed too much, so a correction gave back %s.", page.Count(n, "credit"))
+	}
+	return text
+}
+
+func applied(e projections.ProcessedEvent, related Related) string {
+	p, known := related.Payments[e.ProviderPaymentID]
+	switch {
+	case projections.IsReversal(e.EventType):
+		return reversed(e, p, related)
+	case !projections.IsClaim(e.EventType):
+		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
+	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
+		return merged(p) + granted(e, related)
+	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
+		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
+	case !known || p.EventID != e.EventID:
+		const follows = "claimed no payment; the subscription.paid event that follows it does."
+		if e.Kind != projections.KindSubscription {
+			return "It " + follows
+		}
+		return "It set the subscription's state and " + follows
+	case p.UserID == "":
+		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
+	}
+	text := fmt.Sprintf("It claimed payment %s for user %s.", page.Name(p.ProviderPaymentID), page.Name(p.UserID))
+	if e.UserID == "" {
+		text = fmt.Sprintf("Its user was not known then. A later event of the subscription claimed payment %s for user %s.",
+			page.Name(p.ProviderPaymentID), page.Name(p.UserID))
+	}
+	switch e.Kind {
+	case projections.KindSubscription:
+		text += " It set the subscription to active."
+	case projections.KindPro:
+		text += " It gave a licence."
+	}
+	return text + granted(e, related)
+}
+
+// startsSubscription reports whether the event is a checkout that claims nothing: it names the order of the payment and
+// not its transaction.
+func startsSubscription(e projections.ProcessedEvent, p projections.Payment) bool {
+	return e.EventType == "checkout.completed" && e.SubscriptionID != "" && e.ProviderPaymentID == p.OrderID
+}
+
+// merged explains what became of an event's payment. The rows do not prove whether the event had claimed it.
+func merged(p projections.Payment) string {
+	text := fmt.Sprintf("Payments %s and %s turned out to be one", page.Name(p.MergedID), page.Name(p.ProviderPaymentID))
+	if p.UserID == "" {
+		return text + ", which is not claimed yet."
+	}
+	return text + fmt.Sprintf(", which %s (seq %d) claimed for user %s.", page.Name(p.EventID), p.StreamSeq, page.Name(p.UserID))
+}
+
+// statusSetBy is the status that a lifecycle event set. The event's type names it, except
+// for subscription.update: its status is known as long as no newer event changed the
+// subscription.
+func statusSetBy(e projections.ProcessedEvent, related Related) string {
+	status := strings.TrimPrefix(e.EventType, "subscription.")
+	if status != "update" {
+		return page.Name(status)
+	}
+	if s, known := related.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
+		return page.Name(s.Status)
+	}
+	return "the status that it named"
+}
+
+func reversed(e projections.ProcessedEvent, p projections.Payment, related Related) string {
+	r := related.Reversals[e.EventID]
+	what := "The refund"
+	if r.Cause == "chargeback" {
+		what = "The chargeback"
+	}
+	switch {
+	case r.Amount == nil:
+		what += " is of the whole payment."
+	case r.Cumulative:
+		what += fmt.Sprintf(" says that the total taken back is %d%s.", *r.Amount, ofPaid(r.Paid))
+	default:
+		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
+	}
+	switch {
+	case related.Wrote[e.EventID] != 0:
+		return what + granted(e, related)
+	case p.UserID == "":
+		return what + " Its payment is not claimed yet. The reversal takes effect when it is."
+	case p.Kind == projections.KindPro && !p.ReversedAt.IsZero():
+		return what + " The payment does not give a licence any more."
+	case p.Kind == projections.KindPro:
+		return what + " The licence stays, because a part of the payment is kept."
+	}
+	return what + " It took back no credits: there were none, or they had been taken back already."
+}
+
+func ofPaid(paid *int64) string {
+	if paid == nil {
+		return ""
+	}
+	return fmt.Sprintf(" of %d paid", *paid)
+}

@@ -1,0 +1,172 @@
+package status
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Database is the state of the database at one moment.
+type Database struct {
+	At           time.Time            `json:"at"` // by the database's clock
+	Live         store.Schema         `json:"live"`
+	Partitions   []Partition          `json:"-"` // Status adds the lag
+	Members      []Member             `json:"members"`
+	*EventCounts                      // nil: they were not counted
+	Waiting      Waiting              `json:"waiting_for_user"`
+	OutOfOrder   Counted[OutOfOrder]  `json:"disorder"`
+	Quarantined  Counted[Quarantined] `json:"poison"`
+	Schemas      []store.Schema       `json:"schemas"`
+}
+
+// Partition is the state of one partition of the log.
+type Partition struct {
+	Number   int        `json:"partition"`
+	Position int64      `json:"position"`       // the tables have all its messages up to this sequence
+	Owner    string     `json:"owner"`          // of the lease; empty: none, or expired
+	Waiting  *uint64    `json:"waiting" db:"-"` // messages that are not applied; nil if the log cannot be reached
+	Oldest   *time.Time `json:"oldest_received_at" db:"-"`
+}
+
+// Member is a projector that shares the work.
+type Member struct {
+	Owner      string    `json:"owner"`
+	LastSeen   time.Time `json:"last_seen"`
+	Partitions int64     `json:"partitions"` // number of leases that have not expired
+}
+
+// IsWorkedOn reports whether any partition has a projector. Members cannot show this, because a killed projector
+// stays a member until another one evicts it.
+func (s *Database) IsWorkedOn() bool {
+	return slices.ContainsFunc(s.Partitions, func(p Partition) bool { return p.Owner != "" })
+}
+
+// EventCounts counts all messages that the tables have.
+type EventCounts struct {
+	Outcomes   []OutcomeCount `json:"outcomes"`
+	Duplicates int64          `json:"duplicates"` // messages with the id of an earlier event
+}
+
+// OutcomeCount counts the events with one outcome; rejected events are counted by reason.
+type OutcomeCount struct {
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	Events  int64  `json:"events"`
+}
+
+// Waiting counts the payments whose user is not known yet. Oldest has some of them,
+// the oldest first.
+type Waiting struct {
+	store.Waiting
+	Oldest []store.WaitingPayment `json:"oldest"`
+}
+
+// Counted has the number of all items. Newest has some of them, the newest first.
+type Counted[T any] struct {
+	Count  int64 `json:"count"`
+	Newest []T   `json:"newest"`
+}
+
+// maxShown is the maximum number of items that Status shows of a list.
+const maxShown = 10
+
+//go:embed partitions.sql
+var partitionsSQL string
+
+//go:embed members.sql
+var membersSQL string
+
+// readDatabase reads the status in one transaction. It counts all events: some millions
+// take a second. The error is store.ErrNotPrepared if there are no tables yet.
+func readDatabase(ctx context.Context, database *store.Store) (out Database, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if out, err = ReadDatabase(ctx, tx, database.Schema()); err != nil {
+			return err
+		}
+		out.EventCounts = &EventCounts{}
+		return out.EventCounts.read(ctx, tx)
+	})
+	return out, err
+}
+
+func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) error {
+	err := readList(ctx, tx, &c.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
+	if err != nil {
+		return fmt.Errorf("read the outcomes: %w", err)
+	}
+	if err := tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&c.Duplicates); err != nil {
+		return fmt.Errorf("read the duplicates: %w", err)
+	}
+	return nil
+}
+
+// ReadDatabase reads the status of the schema's tables without EventCounts, so its time does
+// not depend on the number of events. The error is store.ErrNotPrepared if there are no
+// tables.
+func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, err error) {
+	err = out.read(ctx, tx, schema)
+	return out, err
+}
+
+func (out *Database) read(ctx context.Context, tx pgx.Tx, live string) (err error) {
+	if out.Schemas, err = store.SchemasIn(ctx, tx); err != nil {
+		return err
+	}
+	for _, schema := range out.Schemas {
+		if schema.Name == live {
+			out.Live = schema
+		}
+	}
+	if out.Live.Name == "" {
+		return store.ErrNotPrepared
+	}
+	for _, read := range []struct {
+		what string
+		from func() error
+	}{
+		{"the clock", func() error { return tx.QueryRow(ctx, "select now()").Scan(&out.At) }},
+		{"the partitions", func() error { return readList(ctx, tx, &out.Partitions, partitionsSQL) }},
+		{"the members", func() error { return readList(ctx, tx, &out.Members, membersSQL) }},
+		{"the payments that wait for their user", func() error {
+			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown)
+			return err
+		}},
+		{"the out-of-order events", func() error {
+			if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
+				return err
+			}
+			out.OutOfOrder.Newest, err = ReadOutOfOrder(ctx, tx, live, nil, maxShown)
+			return err
+		}},
+		{"the quarantined events", func() error {
+			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Quarantined.Count)
+			if err != nil {
+				return err
+			}
+			out.Quarantined.Newest, err = ReadQuarantined(ctx, tx, out.Live.LogID, nil, maxShown)
+			return err
+		}},
+	} {
+		if err := read.from(); err != nil {
+			return fmt.Errorf("read %s: %w", read.what, err)
+		}
+	}
+	return nil
+}
+
+// readList reads rows whose columns are the fields of T, in order. The list is never nil,
+// so that JSON has [].
+func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+	return err
+}

@@ -1,0 +1,146 @@
+// Package status shows the state of the system: the log, the tables, who works on them, and how far they are behind.
+//
+//	the database at one moment, then the log ──▶ text or one JSON object
+//
+// A part that cannot be reached is missing, and the status says why. The package escapes everything that a terminal could
+// take for a command, in text and in JSON. Times are UTC.
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// logTimeout bounds all queries to the log together.
+const logTimeout = 10 * time.Second
+
+// Status is the state of log and tables. A part that cannot be reached is nil, and its
+// fault says why.
+type Status struct {
+	Log           *Log        `json:"log"`
+	LogFault      string      `json:"log_fault,omitempty"`
+	Database      *Database   `json:"database"`
+	DatabaseFault string      `json:"database_fault,omitempty"`
+	Lag           *Lag        `json:"lag"`            // nil if log or database cannot be reached
+	Pace          *Pace       `json:"pace,omitempty"` // since an earlier status; nil if there is none to compare with
+	Partitions    []Partition `json:"partitions"`
+}
+
+// Log is the state of the log.
+type Log struct {
+	LogID      string `json:"log_id"`
+	Partitions int    `json:"partitions"`
+	First      uint64 `json:"first_seq"`
+	Head       uint64 `json:"head"`
+	Replicas   int    `json:"replicas"`
+	Current    int    `json:"replicas_current"` // of these, that have what the leader has
+	Durability string `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server
+}
+
+// Lag counts the messages of the log that are not in the tables.
+type Lag struct {
+	Events  uint64     `json:"events"`
+	Oldest  *time.Time `json:"oldest_received_at"` // nil if there is no lag
+	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
+}
+
+// Pace says how fast events were applied between two statuses.
+type Pace struct {
+	Seconds         float64  `json:"seconds"` // between the two, by the database's clock
+	EventsPerSecond float64  `json:"events_per_second"`
+	SecondsLeft     *float64 `json:"seconds_left"` // until there is no lag; nil if it does not shrink, or is unknown
+}
+
+// Read reads the state of the tables and of the log. The argument tables calls work with the
+// tables, and returns the error of work, or why there are no tables. Read returns a status in
+// any case. The error says why the database could not be read; it is nil if there are no tables yet.
+func Read(ctx context.Context, log lag.Log, tables func(ctx context.Context, work func(context.Context, *store.Store) error) error) (Status, error) {
+	var database Database
+	fault := tables(ctx, func(ctx context.Context, s *store.Store) (err error) {
+		database, err = readDatabase(ctx, s)
+		return err
+	})
+	status := newStatus(ctx, log, database, fault)
+	if errors.Is(fault, store.ErrNotPrepared) {
+		return status, nil
+	}
+	return status, fault
+}
+
+// WithLog joins the state of the database with the state of the log. It queries the log now, so
+// events that arrive after the database was read count as lag.
+func WithLog(ctx context.Context, log lag.Log, database Database) Status {
+	return newStatus(ctx, log, database, nil)
+}
+
+// newStatus joins the state of the database, or its fault, with the state of the log. It
+// queries the log after the database, so that events that arrive in between count as lag.
+func newStatus(ctx context.Context, log lag.Log, database Database, fault error) Status {
+	out := Status{Partitions: []Partition{}}
+	if fault != nil {
+		out.DatabaseFault = fault.Error()
+	} else {
+		out.Database = &database
+		out.Partitions = append(out.Partitions, database.Partitions...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	info, err := log.Info(ctx)
+	if err == nil {
+		out.Log = &Log{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, info.Current, string(info.Durability)}
+		err = cmp.Or(out.measure(ctx, log, info), info.Unsafe)
+	}
+	if err != nil {
+		out.LogFault = err.Error()
+	}
+	return out
+}
+
+// measure computes the lag of every partition that is behind the head.
+func (s *Status) measure(ctx context.Context, log lag.Log, info eventlog.Info) error {
+	if s.Database == nil {
+		return nil
+	}
+	if s.Log.LogID != s.Database.Live.LogID {
+		return identity.ErrLogLost
+	}
+	positions := map[int]uint64{}
+	for _, p := range s.Partitions {
+		positions[p.Number] = uint64(p.Position)
+	}
+	found, err := lag.Count(ctx, log, info, positions)
+	if err == nil {
+		s.add(found)
+	}
+	return err
+}
+
+func (s *Status) add(found lag.ByPartition) {
+	for i := range s.Partitions {
+		waiting := found[s.Partitions[i].Number]
+		s.Partitions[i].Waiting = &waiting.Count
+		if waiting.Count > 0 {
+			s.Partitions[i].Oldest = &waiting.Oldest.ReceivedAt
+		}
+	}
+	sum := found.Sum()
+	s.Lag = &Lag{Events: sum.Count}
+	if sum.Count > 0 {
+		s.Lag.Oldest = &sum.Oldest.ReceivedAt
+		s.Lag.Seconds = max(s.Database.At.Sub(sum.Oldest.ReceivedAt).Seconds(), 0)
+	}
+}
+
+// Write writes text for people, or one JSON object.
+func (s Status) Write(w io.Writer, asJSON bool) error {
+	return page.Write(w, asJSON, s, s.text)
+}

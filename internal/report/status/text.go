@@ -1,0 +1,198 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/report/logreport"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+func (s Status) text(p *page.Page) {
+	s.logText(p)
+	if s.Database == nil {
+		p.Section("DATABASE")
+		p.Line("  %s", strings.Join(strings.Fields(s.DatabaseFault), " ")) // the driver's message has line breaks
+		return
+	}
+	s.tablesText(p)
+	s.sharesText(p)
+	outcomesText(p, s.Database)
+	waitingText(p, s.Database.Waiting)
+	faultsText(p, s.Database)
+	schemasText(p, s.Database.Schemas)
+}
+
+func (s Status) logText(p *page.Page) {
+	p.Section("LOG")
+	switch {
+	case s.Log == nil:
+		p.Line("  not reached: %s", s.LogFault)
+	case s.LogFault != "":
+		p.Line("  fault: %s", s.LogFault)
+	}
+	if s.Log != nil {
+		p.Fields("head", fmt.Sprint(s.Log.Head), "first seq", fmt.Sprint(s.Log.First),
+			"partitions", fmt.Sprint(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", logreport.Replicas(s.Log.Replicas, s.Log.Current, s.Log.Durability))
+	}
+}
+
+func (s Status) tablesText(p *page.Page) {
+	p.Section("TABLES")
+	lag := "unknown, see LOG"
+	switch {
+	case s.Lag == nil:
+	case s.Lag.Events == 0:
+		lag = "none: every message of the log is applied"
+	default:
+		lag = fmt.Sprintf("%s, the oldest received %s, %s ago", page.Count(int64(s.Lag.Events), "event"), page.Time(*s.Lag.Oldest), page.Seconds(s.Lag.Seconds))
+	}
+	newest := int64(0)
+	for _, partition := range s.Partitions {
+		newest = max(newest, partition.Position)
+	}
+	rate, estimate := s.Pace.text(s.Lag)
+	p.Fields("lag", lag, "rate", rate, "estimate", estimate, "newest position", fmt.Sprint(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", page.Time(s.Database.At))
+}
+
+// text returns the rate, and when a lag will be over; both empty without a pace.
+func (p *Pace) text(lag *Lag) (rate, estimate string) {
+	if p == nil {
+		return "", ""
+	}
+	switch {
+	case lag == nil || lag.Events == 0:
+	case p.SecondsLeft == nil:
+		estimate = "none: the lag does not shrink"
+	default:
+		estimate = fmt.Sprintf("no lag in about %s, if it goes on like this", time.Duration(*p.SecondsLeft*float64(time.Second)).Round(time.Second))
+	}
+	return fmt.Sprintf("%.1f events/s", p.EventsPerSecond), estimate
+}
+
+func (s Status) sharesText(p *page.Page) {
+	p.Section("PROJECTORS")
+	var members [][]string
+	for _, m := range s.Database.Members {
+		members = append(members, []string{page.Name(m.Owner), fmt.Sprint(m.Partitions), page.Seconds(s.Database.At.Sub(m.LastSeen).Seconds()) + " ago"})
+	}
+	if !s.Database.IsWorkedOn() {
+		p.Line("  none is running, so no events are applied: start one, or read in its log what it waits for")
+	}
+	if members != nil {
+		p.Table("projector,partitions,last seen", members)
+	}
+	p.Section("PARTITIONS")
+	var rows [][]string
+	for first := 0; first < len(s.Partitions); {
+		next := first + 1
+		for next < len(s.Partitions) && shareLine(s.Partitions[first], s.Partitions[next]) {
+			next++
+		}
+		rows = append(rows, partitionRow(s.Partitions[first], s.Partitions[next-1].Number))
+		first = next
+	}
+	p.Table("partition,position,waiting,oldest received,owner", rows)
+}
+
+// shareLine says whether two partitions can share a line: they have the same owner and
+// position, and no lag.
+func shareLine(a, b Partition) bool {
+	idle := func(p Partition) bool { return p.Waiting == nil || *p.Waiting == 0 }
+	return a.Owner == b.Owner && a.Position == b.Position && idle(a) && idle(b)
+}
+
+func partitionRow(p Partition, last int) []string {
+	number, waiting, oldest, owner := fmt.Sprint(p.Number), "-", "-", "nobody"
+	if last != p.Number {
+		number = fmt.Sprintf("%d-%d", p.Number, last)
+	}
+	if p.Waiting != nil {
+		waiting = fmt.Sprint(*p.Waiting)
+	}
+	if p.Oldest != nil {
+		oldest = page.Time(*p.Oldest)
+	}
+	if p.Owner != "" {
+		owner = page.Name(p.Owner)
+	}
+	return []string{number, fmt.Sprint(p.Position), waiting, oldest, owner}
+}
+
+func outcomesText(p *page.Page, s *Database) {
+	if s.EventCounts == nil {
+		return
+	}
+	p.Section("EVENTS")
+	var total int64
+	var rows [][]string
+	for _, o := range s.Outcomes {
+		total += o.Events
+		rows = append(rows, []string{o.Outcome, o.Reason, fmt.Sprint(o.Events)})
+	}
+	rows = append(rows, []string{"all events", "", fmt.Sprint(total)}, []string{"duplicates of them", "", fmt.Sprint(s.Duplicates)})
+	p.Table("outcome,reason,count", rows)
+}
+
+func waitingText(p *page.Page, w Waiting) {
+	if w.Payments == 0 {
+		p.Section("WAITING FOR THEIR USER: none")
+		return
+	}
+	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
+	var rows [][]string
+	for _, payment := range w.Oldest {
+		rows = append(rows, []string{page.Name(payment.ProviderPaymentID), payment.Kind, page.Name(payment.SubscriptionID), page.Name(payment.EventID), page.Time(payment.OccurredAt)})
+	}
+	p.Table("payment,kind,subscription,event,provider's time", rows)
+	if left := w.Payments - int64(len(rows)); left > 0 {
+		p.Line("  (the oldest; %d later not shown)", left)
+	}
+}
+
+func faultsText(p *page.Page, s *Database) {
+	if s.OutOfOrder.Count == 0 {
+		p.Section("OUT OF ORDER: none")
+	} else {
+		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", page.Count(s.OutOfOrder.Count, "event"))
+		var rows [][]string
+		for _, d := range s.OutOfOrder.Newest {
+			rows = append(rows, []string{fmt.Sprint(d.StreamSeq), page.Name(d.EventID), fmt.Sprint(d.LaterSeq), page.Name(d.LaterEventID), d.Shared, page.Time(d.NoticedAt)})
+		}
+		p.Table("seq,event,later seq,later event,shared,noticed", rows)
+		more(p, s.OutOfOrder.Count, len(rows))
+		p.Line("  To settle them: projector settle")
+	}
+	if s.Quarantined.Count == 0 {
+		p.Section("QUARANTINED: none")
+	} else {
+		p.Section("QUARANTINED: %s refused by the database", page.Count(s.Quarantined.Count, "event"))
+		var rows [][]string
+		for _, q := range s.Quarantined.Newest {
+			rows = append(rows, []string{fmt.Sprint(q.StreamSeq), page.Name(q.EventID), page.Time(q.FoundAt), q.Error})
+		}
+		p.Table("seq,event,found,error", rows)
+		more(p, s.Quarantined.Count, len(rows))
+	}
+}
+
+func more(p *page.Page, all int64, shown int) {
+	if left := all - int64(shown); left > 0 {
+		p.Line("  (the newest; %d older not shown)", left)
+	}
+}
+
+func schemasText(p *page.Page, schemas []store.Schema) {
+	p.Section("SCHEMAS")
+	var rows [][]string
+	for _, s := range schemas {
+		asOf := "follows the log"
+		if s.UntilSeq != nil {
+			asOf = "as of seq " + fmt.Sprint(*s.UntilSeq)
+		}
+		rows = append(rows, []string{page.Name(s.Name), fmt.Sprint(s.Position), asOf, page.Time(s.CreatedAt), s.FoldID})
+	}
+	p.Table("schema,up to seq,end,created,fold id", rows)
+}
