@@ -13,24 +13,6 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Part has the newest items of a list, in the order of the log.
-type Part[T any] struct {
-	Items   []T
-	Earlier int64 // number of items that are left out
-	More    bool  // there are more left-out items than Earlier; they were not counted
-}
-
-func (p Part[T]) empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
-
-// Lines has the newest lines of a ledger, in the order of the log. EarlierSum is the sum of
-// the lines that are left out.
-type Lines struct {
-	Part[projections.LedgerLine]
-	EarlierSum int64
-	Sum        int64 // of all lines
-	NotSummed  bool  // there are too many lines; then both sums are 0
-}
-
 // Related has the rows that some events refer to.
 type Related struct {
 	Payments      map[string]projections.Payment           // by each of their ids
@@ -97,45 +79,6 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 		return nil
 	})
 	return out, err
-}
-
-// NewestEvents is the order for Newest if an index other than that of stream_seq finds the events.
-// The + 0 keeps Postgres from the index of stream_seq, with which it would read the whole table for
-// a few events.
-const NewestEvents = "stream_seq + 0 desc"
-
-// Newest reads the newest rows of a table that the condition where selects; args are its
-// arguments.
-func Newest[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where, newestFirst string, limit int, args ...any) (out Part[R], err error) {
-	tail := fmt.Sprintf("where %s order by %s limit $%d", where, newestFirst, len(args)+1)
-	if out.Items, err = table.Rows(ctx, tx, tail, append(slices.Clone(args), limit)...); err != nil {
-		return out, err
-	}
-	slices.Reverse(out.Items)
-	if len(out.Items) < limit {
-		return out, nil
-	}
-	if err := tx.QueryRow(ctx, fmt.Sprintf("select count(*) from %s where %s", table.Name, where), args...).Scan(&out.Earlier); err != nil {
-		return out, fmt.Errorf("count %s: %w", table.Name, err)
-	}
-	out.Earlier -= int64(len(out.Items))
-	return out, nil
-}
-
-// newestLines reads the newest lines of the ledger that the condition where selects.
-func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
-	out.Part, err = Newest(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
-	if err != nil {
-		return out, err
-	}
-	if err := tx.QueryRow(ctx, "select coalesce(sum(delta), 0)::bigint from credit_ledger where "+where, args...).Scan(&out.Sum); err != nil {
-		return out, fmt.Errorf("sum the ledger: %w", err)
-	}
-	out.EarlierSum = out.Sum
-	for _, line := range out.Items {
-		out.EarlierSum -= line.Delta
-	}
-	return out, nil
 }
 
 // WithWhy is an event with the sentences that say what it did and why.

@@ -52,13 +52,6 @@ func (r Row[R]) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// part is a bounded list in JSON.
-type part struct {
-	Items   []any `json:"items"`
-	Earlier int64 `json:"earlier"`
-	More    bool  `json:"more,omitempty"`
-}
-
 func rowsOf[R any](list []R) []any {
 	out := make([]any, len(list))
 	for i := range list {
@@ -68,23 +61,4 @@ func rowsOf[R any](list []R) []any {
 		}
 	}
 	return out
-}
-
-func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier, list.More} }
-
-// MarshalJSON implements json.Marshaler.
-func (p Part[T]) MarshalJSON() ([]byte, error) { return page.Marshal(partOf(p)) }
-
-// MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas add up to sum. Both sums
-// are null if they were not computed.
-func (l Lines) MarshalJSON() ([]byte, error) {
-	out := struct {
-		part
-		EarlierSum *int64 `json:"earlier_sum"`
-		Sum        *int64 `json:"sum"`
-	}{part: partOf(l.Part)}
-	if !l.NotSummed {
-		out.EarlierSum, out.Sum = &l.EarlierSum, &l.Sum
-	}
-	return page.Marshal(out)
 }
