@@ -50,6 +50,12 @@ var licenseHistories = map[string][]string{
 		`{"id":"e6","eventType":"subscription.update","created_at":1767340005000,"object":{"id":"s1","metadata":{"kind":"subscription"}}}`,
 		`{"id":"e7","eventType":"subscription.paid","created_at":1767340006000,"object":{"id":"s1","last_transaction_id":"t4"}}`,
 	},
+	"a refunded payment turns out to be no licence": {
+		`{"id":"e1","eventType":"subscription.active","created_at":1767340001000,"object":{"id":"s1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":1767340002000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"credits":100}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"transaction":"t1"}}`,
+		`{"id":"e4","eventType":"subscription.active","created_at":1767340003000,"object":{"id":"s1","metadata":{"kind":"subscription"}}}`,
+	},
 	"an order and a transaction become one payment": {
 		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1767340003000,"object":{"order":"o2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,

@@ -69,6 +69,8 @@ func (s *Cache) complete(ctx context.Context, state *projections.State, batch []
 				return err
 			}
 			s.Take(read)
+			state.Reset()
+			s.load(state, batch) // again, because rows that are here already lead to rows that were read only now
 		}
 		for _, subscription := range resold {
 			s.loadNamed(state, tables.PaymentsOf(subscription))
