@@ -73,7 +73,7 @@ func foldRecorded(ctx context.Context, into *store.Store, batch []events.Event) 
 		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 			return err
 		}
-		state, err := tables.Load(ctx, tx, into.Schema(), batch)
+		state, err := tables.Load(ctx, tx, into.Schema(), defaultRules, batch)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 		*result = Result{}
 		return &pgx.Batch{}, nil
 	}
-	state, err := tables.Load(ctx, tx, s.Schema(), batch)
+	state, err := tables.Load(ctx, tx, s.Schema(), rules, batch)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 					for {
 						advance := store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}
 						err := live.Transact(ctx, s, fixture.AnyMode, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-							state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
+							state, err := tables.Load(ctx, tx, store.LiveSchema, fixture.AnyMode, []events.Event{e})
 							if err != nil {
 								return nil, err
 							}

@@ -57,7 +57,7 @@ func writeTogether(ctx context.Context, t *testing.T, s *store.Store, rules proj
 	apply := func(i int, e events.Event, mayWrite func()) error {
 		advance := store.Advance{LogID: "log-1", From: fixture.From(i+1, 0), To: e.Seq}
 		err := live.Transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-			state, err := tables.Load(ctx, tx, store.LiveSchema, []events.Event{e})
+			state, err := tables.Load(ctx, tx, store.LiveSchema, rules, []events.Event{e})
 			if err != nil {
 				return nil, err
 			}
@@ -99,5 +99,23 @@ func TestAConcurrentPaidEventAndCheckoutGrantTogether(t *testing.T) {
 		require.NotEmpty(t, whole.Ledger.Inserted())
 		writeTogether(ctx, t, s, fixture.Sold, log[first], log[1-first])
 		fixture.RequireRows(ctx, t, s, tables.Credits, whole.Credits.Inserted())
+	}
+}
+
+// The second transaction finds no subscription. Then it waits for the user's credits, which the first one has locked.
+// Then the subscription is there, with a payment.
+func TestASubscriptionThatAppearsWhileItsUserIsWaitedForIsLoadedWithItsPayments(t *testing.T) {
+	t.Parallel()
+	paid := `{"id":"e2","eventType":"subscription.paid","created_at":1767340001000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","credits":10}}}`
+	for _, other := range []string{
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"subscription.active","created_at":1767340002000,"object":{"id":"s1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+	} {
+		ctx, s := fixture.Tables(t)
+		log, whole := fixture.OneFold(t, fixture.AnyMode, []string{fixture.Pack("e1", "t0", "u1", 5), paid, other})
+		_, err := live.Apply(ctx, s, fixture.AnyMode, log[:1], store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
+		require.NoError(t, err)
+		writeTogether(ctx, t, s, fixture.AnyMode, log[1], log[2])
+		fixture.RequireMoneyOf(ctx, t, s, whole)
 	}
 }

@@ -30,7 +30,7 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	reason := r.reject(f, p, c)
 	if !usable || c.tooMuch {
 		r.keepNames(s, f)
-		if unusable == "" && f.PaymentID() != "" {
+		if c.conflict && unusable == "" {
 			r.tellKind(s, f)
 		}
 		return Rejected, rejection(reason)

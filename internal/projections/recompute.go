@@ -73,6 +73,13 @@ func (p *Payment) inherit(s *State) {
 	}
 }
 
+// inheritsAnew reports whether inherit would change the payment.
+func (p *Payment) inheritsAnew(s *State) bool {
+	now := *p
+	now.inherit(s)
+	return now != *p
+}
+
 // updateSubscription applies the payment to the subscription that it pays. A payment that is not
 // complete yet gives only its user, kind and start. If it has neither user nor kind, the subscription
 // still gets a row. Otherwise a checkout that completes the payment at the same moment, in another

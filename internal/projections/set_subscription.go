@@ -2,8 +2,11 @@ package projections
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 // change is what an event or a payment says of a subscription.
@@ -62,9 +65,8 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 	user := state.UserID
 	move(s.ofUser, key, formerUser, user)
 	if found || resold { // a payment may add a subscription; then state is no longer valid
-		changed := s.paymentsIn(key, func(p *Payment) bool { return resold || p.UserID == "" })
-		for i := range changed {
-			r.recompute(s, f, &changed[i])
+		for _, p := range s.paymentsIn(key, func(p *Payment) bool { return p.UserID == "" || resold && p.inheritsAnew(s) }) {
+			r.recompute(s, f, &p)
 		}
 	}
 	if user != "" {
@@ -84,6 +86,28 @@ func (r Rules) tellKind(s *State, f *facts) {
 		return
 	}
 	r.setSubscription(s, f, f.SubscriptionID, &change{at: f.OccurredAt, startedAt: f.OccurredAt, ownerOnly: true, namesKind: true})
+}
+
+// Resold lists the subscriptions of the state all of whose payments the events can change, because an event says
+// something else of them than the row does. If no event of a batch says so alone, all of them together do not.
+// Checkouts that start a subscription are not looked at.
+func (r Rules) Resold(s *State, batch []events.Event) (subscriptions []string) {
+	if r.Catalogue != nil {
+		return nil
+	}
+	for i := range batch {
+		e := &batch[i]
+		if e.Kind == "" || e.SubscriptionID == "" || !HasEffect(e.Type) || IsReversal(e.Type) {
+			continue
+		}
+		if row, known := s.Subscriptions.Get(e.SubscriptionID); known && !slices.Contains(subscriptions, e.SubscriptionID) {
+			before := row.sold()
+			if row.nameKind(e); row.sold() != before {
+				subscriptions = append(subscriptions, e.SubscriptionID)
+			}
+		}
+	}
+	return subscriptions
 }
 
 func (s *SubscriptionState) overwrite(f *facts, c *change) {

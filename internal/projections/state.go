@@ -10,7 +10,7 @@ import (
 //   - events: those with the id of an event to be folded
 //   - payments: those with a name that the events have, and the payments that these are merged
 //     with; the unclaimed payments of every subscription that is touched; all payments of a
-//     subscription that an event starts, or of which an event says something else (see IsResoldBy)
+//     subscription that an event starts, or of which an event says something else (see Resold)
 //   - subscriptions: those that the events or their payments name, and all subscriptions of
 //     every user that is touched
 //   - users: the rows of each user that the event, its payment or its subscription names

@@ -98,15 +98,6 @@ func (s *SubscriptionState) sell(what *Payment) {
 	s.SoldRanks = creditsRank*sold.rank(creditsRank) + productRank*sold.rank(productRank)
 }
 
-// IsResoldBy reports whether the event, which names the subscription, can change what the subscription says of its
-// payments, and so all of them. If no event of a batch does so alone, all of them together do not. Checkouts that start
-// the subscription are not looked at.
-func (s SubscriptionState) IsResoldBy(e *events.Event) bool {
-	before := s.sold()
-	s.nameKind(e)
-	return s.sold() != before
-}
-
 // isChangedBy reports whether nameKind would change the row.
 func (s SubscriptionState) isChangedBy(e *events.Event) bool {
 	before := s

@@ -43,7 +43,7 @@ func (s *Cache) Take(read *projections.State) {
 func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event, seen []string) error {
 	state.Reset()
 	s.load(state, batch)
-	if err := s.complete(ctx, state, batch); err != nil {
+	if err := s.complete(ctx, rules, state, batch); err != nil {
 		return err
 	}
 	for _, id := range seen {
@@ -61,8 +61,8 @@ func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projec
 // complete adds the payments that the fold needs because of the loaded rows, also those that the source may have: all
 // payments of a subscription of which an event says something else than its row, and all pro payments of a user. Read
 // has looked up only what rows of the tables need. Rows that a fold has made may need others.
-func (s *Cache) complete(ctx context.Context, state *projections.State, batch []events.Event) error {
-	if resold := tables.Resold(state, batch).List(); len(resold) > 0 {
+func (s *Cache) complete(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event) error {
+	if resold := rules.Resold(state, batch); len(resold) > 0 {
 		if s.source != nil {
 			read, err := s.source.loadPaymentsOf(ctx, resold)
 			if err != nil {

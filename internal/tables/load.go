@@ -13,19 +13,20 @@ import (
 
 // Load locks all rows that the events can touch, in sorted order, and returns them as a State. A
 // row that does not exist yet is not locked. If two transactions insert it, the second one fails
-// because of its key.
+// because of its key. If a subscription appears while this one waits for a lock, all rows are loaded again.
 //
 // Each statement sees what was committed before it began. Two events that must see each
 // other always share a row. So a transaction that waits here for the lock of another one
 // reads the other's changes in the statements that follow.
-func Load(ctx context.Context, tx pgx.Tx, schema string, batch []events.Event) (*projections.State, error) {
-	l := Loader{Schema: schema, State: projections.NewState()}
+func Load(ctx context.Context, tx pgx.Tx, schema string, rules projections.Rules, batch []events.Event) (*projections.State, error) {
+	l := Loader{Schema: schema, Rules: rules, State: projections.NewState()}
 	return l.State, l.Load(ctx, tx, batch)
 }
 
 // Loader adds to a State the rows that the next events can touch.
 type Loader struct {
 	Schema string
+	Rules  projections.Rules // of the fold; not needed with a Filter
 	State  *projections.State
 	// Filter is for tables that no other process writes. It returns the names by which rows must be
 	// looked up, and the rows are not locked. If it is nil, rows are looked up by all names and
@@ -54,9 +55,11 @@ type BatchSender interface {
 // the order of the log.
 func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
 	wanted := namesIn(batch)
+	var absent []string // subscriptions that did not exist when their payments were looked up
 	for at := range loadSteps {
 		if at == stepAllPayments && l.Filter == nil {
-			for subscription := range Resold(l.State, batch) {
+			absent = l.absent(wanted)
+			for _, subscription := range l.Rules.Resold(l.State, batch) {
 				wanted.add(OfWholeSubscription, subscription)
 			}
 		}
@@ -72,7 +75,22 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 			return err
 		}
 	}
+	if slices.ContainsFunc(absent, l.hasSubscription) {
+		// Another transaction has inserted it, perhaps with payments, while this one waited for its user.
+		l.State.Reset()
+		return l.Load(ctx, from, batch)
+	}
 	return nil
+}
+
+// absent lists the subscriptions that were looked up and do not exist.
+func (l *Loader) absent(wanted wantedNames) []string {
+	return slices.DeleteFunc(wanted[OfSubscription].unsorted(), l.hasSubscription)
+}
+
+func (l *Loader) hasSubscription(id string) bool {
+	_, has := l.State.Subscriptions.Get(id)
+	return has
 }
 
 // LoadPaymentsOf adds all payments of these subscriptions, and the rows that belong to those payments.

@@ -17,9 +17,9 @@ const (
 
 	// The kinds below are used only in lookups. EachName does not pass them to its callback.
 	OfLicensed          // a user all of whose claimed pro payments are needed
+	OfWholeSubscription // a subscription all of whose payments are needed
 	ofTransaction       // a transaction that an event of the batch names
 	ofOrder             // an order that it names
-	OfWholeSubscription // a subscription all of whose payments are needed
 	ofMergeTarget       // the payment that another one was merged into
 	ofPaymentID         // the payment id in reversals and ledger lines
 )
@@ -60,22 +60,6 @@ func eachRowName(e *events.Event, do func(NameKind, string)) {
 	if projections.StartsSubscription(e) {
 		do(OfWholeSubscription, e.SubscriptionID)
 	}
-}
-
-// Resold returns the subscriptions of the state all of whose payments the events can change, because they say
-// something else of them than the state's row. See projections.SubscriptionState.IsResoldBy.
-func Resold(state *projections.State, batch []events.Event) Set {
-	subscriptions := Set{}
-	for i := range batch {
-		e := &batch[i]
-		if e.Kind == "" || !projections.HasEffect(e.Type) || projections.IsReversal(e.Type) {
-			continue
-		}
-		if row, known := state.Subscriptions.Get(e.SubscriptionID); known && row.IsResoldBy(e) {
-			subscriptions.Add(e.SubscriptionID)
-		}
-	}
-	return subscriptions
 }
 
 // InCache returns the name in the row cache of the rows that a name of this kind leads to.
