@@ -55,12 +55,7 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 		state.StartedAt = c.startedAt
 	}
 	state.Kind = shownKind(state.Kind, c.kind)
-	soldBefore := state.sold()
-	state.sell(c.sold)
-	if c.namesKind {
-		state.nameKind(&f.Event)
-	}
-	resold := state.sold() != soldBefore
+	resold := state.resell(f, c)
 	state.Holders += c.holders
 	user := state.UserID
 	move(s.ofUser, key, formerUser, user)
@@ -100,14 +95,32 @@ func (r Rules) Resold(s *State, batch []events.Event) (subscriptions []string) {
 		if e.Kind == "" || e.SubscriptionID == "" || !HasEffect(e.Type) || IsReversal(e.Type) {
 			continue
 		}
-		if row, known := s.Subscriptions.Get(e.SubscriptionID); known && !slices.Contains(subscriptions, e.SubscriptionID) {
-			before := row.sold()
-			if row.nameKind(e); row.sold() != before {
-				subscriptions = append(subscriptions, e.SubscriptionID)
-			}
+		row := s.Subscriptions.find(e.SubscriptionID)
+		if row == nil || !row.isChangedBy(e) {
+			continue
+		}
+		now := *row
+		if now.nameKind(e); now.sold() != row.sold() && !slices.Contains(subscriptions, e.SubscriptionID) {
+			subscriptions = append(subscriptions, e.SubscriptionID)
 		}
 	}
 	return subscriptions
+}
+
+// resell applies what the change says of the subscription's payments. It reports whether that is something else than
+// before.
+func (s *SubscriptionState) resell(f *facts, c *change) bool {
+	if c.sold == nil && !c.namesKind {
+		return false
+	}
+	before := s.sold()
+	if c.sold != nil {
+		s.sell(*c.sold)
+	}
+	if c.namesKind {
+		s.nameKind(&f.Event)
+	}
+	return s.sold() != before
 }
 
 func (s *SubscriptionState) overwrite(f *facts, c *change) {

@@ -71,12 +71,8 @@ func shownKind(a, b Kind) Kind {
 	return ""
 }
 
-// sell merges what a checkout that starts the subscription says of its payments; nil says nothing.
-func (s *SubscriptionState) sell(what *Payment) {
-	if what == nil {
-		return
-	}
-	said := *what
+// sell merges what a checkout that starts the subscription says of its payments.
+func (s *SubscriptionState) sell(said Payment) {
 	if kind := said.statedKind(); kind != "" {
 		s.SoldKind = shownKind(s.SoldKind, kind)
 		if kind != KindPro {
@@ -99,10 +95,10 @@ func (s *SubscriptionState) sell(what *Payment) {
 }
 
 // isChangedBy reports whether nameKind would change the row.
-func (s SubscriptionState) isChangedBy(e *events.Event) bool {
-	before := s
-	s.nameKind(e)
-	return s != before
+func (s *SubscriptionState) isChangedBy(e *events.Event) bool {
+	now := *s
+	now.nameKind(e)
+	return now != *s
 }
 
 // nameKind merges what an event that names the subscription says of all of its payments.
