@@ -279,6 +279,18 @@ func orders(n int) [][]int {
 	return all
 }
 
+// inEveryOrder folds the bodies into empty tables in every order, and calls check with each result.
+func inEveryOrder(t *testing.T, rules Rules, bodies []string, check func(s *State, order []int)) {
+	t.Helper()
+	for _, order := range orders(len(bodies)) {
+		s := NewState()
+		for _, i := range order {
+			foldInto(t, s, rules, bodies[i])
+		}
+		check(s, order)
+	}
+}
+
 // disagreement describes two orders of the set with different results; empty if there are none.
 func (w *world) disagreement(s *State, set []events.Event, orders [][]int) string {
 	first := w.ends(s, set, orders[0])

@@ -173,12 +173,8 @@ func TestACheckoutThatStartsASubscriptionSellsWhateverItsOrderIs(t *testing.T) {
 		at(2, checkout("e2", `"subscription":"s1","order":"o1","product":"tool","metadata":{"user_id":"u1"}`)),
 		at(3, paid("e3", `"id":"s1","last_transaction_id":"t2"`)),
 	}
-	for _, order := range orders(len(log)) {
-		s := NewState()
-		for _, i := range order {
-			foldInto(t, s, catalogueRules(t), log[i])
-		}
+	inEveryOrder(t, catalogueRules(t), log, func(s *State, order []int) {
 		payment, _ := s.Payments.Get("t2")
 		require.Equal(t, []string{KindPro, "u1"}, []string{payment.Kind, payment.UserID}, "%v", order)
-	}
+	})
 }

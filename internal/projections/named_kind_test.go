@@ -13,11 +13,7 @@ import (
 // "t1 of u1: pro, invites ada", and the ledger must have that sum.
 func requirePayments(t *testing.T, rules Rules, sum int64, log []string, want ...string) {
 	t.Helper()
-	for _, order := range orders(len(log)) {
-		s := NewState()
-		for _, i := range order {
-			foldInto(t, s, rules, log[i])
-		}
+	inEveryOrder(t, rules, log, func(s *State, order []int) {
 		var payments []string
 		for _, id := range []string{"t1", "t2", "t3"} {
 			if p, known := s.Payments.Get(id); known {
@@ -34,7 +30,7 @@ func requirePayments(t *testing.T, rules Rules, sum int64, log []string, want ..
 		}
 		require.Equal(t, want, payments, "%v", order)
 		require.Equal(t, sum, credits, "%v", order)
-	}
+	})
 }
 
 const licence = `"metadata":{"kind":"pro","user_id":"u1","github":"ada"}`
@@ -47,14 +43,10 @@ func TestARenewalThatNamesNoKindTakesThatOfItsSubscription(t *testing.T) {
 	refunded := at(3, ofType("refund.created", "e3", `"transaction":"t1"`))
 	log := []string{bought, renewed, refunded}
 	requirePayments(t, anyMode, 0, log, "t1 of u1: pro, invites ada", "t2 of u1: pro, invites ada")
-	for _, order := range orders(len(log)) {
-		s := NewState()
-		for _, i := range order {
-			foldInto(t, s, anyMode, log[i])
-		}
+	inEveryOrder(t, anyMode, log, func(s *State, order []int) {
 		license, _ := s.Licenses.Get("u1")
 		require.Equal(t, []string{"active", "t2", "ada"}, []string{license.Status, license.ProviderPaymentID, license.GitHubUsername}, "%v", order)
-	}
+	})
 }
 
 func TestAStatusEventTellsWhatTheSubscriptionPaysFor(t *testing.T) {
@@ -118,14 +110,9 @@ func TestAnEventWhosePaymentHasAnotherKindStillTellsItsKind(t *testing.T) {
 			paid("e2", `"id":"s1","last_transaction_id":"t1",`+licence), KindPro,
 		},
 	} {
-		log := []string{at(1, c.one), at(2, c.other), renewed}
-		for _, order := range orders(len(log)) {
-			s := NewState()
-			for _, i := range order {
-				foldInto(t, s, anyMode, log[i])
-			}
+		inEveryOrder(t, anyMode, []string{at(1, c.one), at(2, c.other), renewed}, func(s *State, order []int) {
 			payment, _ := s.Payments.Get("t2")
 			require.Equal(t, c.want, payment.Kind, "%s %v", name, order)
-		}
+		})
 	}
 }
