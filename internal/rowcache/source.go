@@ -101,26 +101,25 @@ func (s *Source) load(ctx context.Context, some []events.Event, again bool) (*pr
 // loadPaymentsOf reads all payments of the subscriptions for which the cache does not have them. The caller must take
 // them at once.
 func (s *Source) loadPaymentsOf(ctx context.Context, subscriptions []string) (*projections.State, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	subscriptions = s.taken.fresh(tables.OfWholeSubscription, subscriptions, s.mayHave())
-	if len(subscriptions) == 0 {
-		return projections.NewState(), nil
-	}
-	s.loader.Filter = s.filter(true)
-	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.LoadPaymentsOf(ctx, tx, subscriptions) })
+	return s.loadOnce(ctx, tables.OfWholeSubscription, subscriptions, s.loader.LoadPaymentsOf)
 }
 
 // loadLicenses reads all claimed pro payments of the users for whom the cache does not have them.
 // The caller must take them at once.
 func (s *Source) loadLicenses(ctx context.Context, users []string) (*projections.State, error) {
+	return s.loadOnce(ctx, tables.OfLicensed, users, s.loader.LoadLicenses)
+}
+
+// loadOnce loads the rows of the names that are not taken yet, and notes that they are.
+func (s *Source) loadOnce(ctx context.Context, kind tables.NameKind, names []string, load func(context.Context, tables.BatchSender, []string) error) (*projections.State, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	users = s.taken.fresh(tables.OfLicensed, users, s.mayHave())
-	if len(users) == 0 {
+	names = s.taken.fresh(kind, names, s.mayHave())
+	if len(names) == 0 {
 		return projections.NewState(), nil
 	}
-	return s.read(ctx, func(tx pgx.Tx) error { return s.loader.LoadLicenses(ctx, tx, users) })
+	s.loader.Filter = s.filter(true) // rows that were read for later events are not taken yet
+	return s.read(ctx, func(tx pgx.Tx) error { return load(ctx, tx, names) })
 }
 
 func (s *Source) read(ctx context.Context, load func(pgx.Tx) error) (*projections.State, error) {
