@@ -96,11 +96,11 @@ func (r Rules) Resold(s *State, batch []events.Event) (subscriptions []string) {
 			continue
 		}
 		row := s.Subscriptions.find(e.SubscriptionID)
-		if row == nil || !row.isChangedBy(e) {
+		if row == nil || slices.Contains(subscriptions, e.SubscriptionID) {
 			continue
 		}
 		now := *row
-		if now.nameKind(e); now.sold() != row.sold() && !slices.Contains(subscriptions, e.SubscriptionID) {
+		if now.nameKind(e); now != *row && now.sold() != row.sold() {
 			subscriptions = append(subscriptions, e.SubscriptionID)
 		}
 	}
