@@ -82,9 +82,9 @@ var partitionsSQL string
 //go:embed members.sql
 var membersSQL string
 
-// readDatabase reads the status in one transaction. It counts all events: some millions
+// readWithCounts reads the status in one transaction. It counts all events: some millions
 // take a second. The error is store.ErrNotPrepared if there are no tables yet.
-func readDatabase(ctx context.Context, database *store.Store) (out Database, err error) {
+func readWithCounts(ctx context.Context, database *store.Store) (out Database, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if out, err = ReadDatabase(ctx, tx, database.Schema()); err != nil {
 			return err

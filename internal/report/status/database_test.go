@@ -29,7 +29,7 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
 	require.NoError(t, err)
 
-	status, err := readDatabase(ctx, s)
+	status, err := readWithCounts(ctx, s)
 	require.NoError(t, err)
 	require.Equal(t, []Partition{{Position: 5, Owner: "test"}, {Number: 1, Position: 7}, {Number: 2}, {Number: 3}}, status.Partitions, "an expired lease has no owner")
 	require.Equal(t, []OutcomeCount{
@@ -56,7 +56,7 @@ func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
-		_, err = readDatabase(ctx, s)
+		_, err = readWithCounts(ctx, s)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 	}
 }

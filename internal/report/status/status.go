@@ -66,7 +66,7 @@ type Pace struct {
 func Read(ctx context.Context, log lag.Log, tables func(ctx context.Context, work func(context.Context, *store.Store) error) error) (Status, error) {
 	var database Database
 	fault := tables(ctx, func(ctx context.Context, s *store.Store) (err error) {
-		database, err = readDatabase(ctx, s)
+		database, err = readWithCounts(ctx, s)
 		return err
 	})
 	status := newStatus(ctx, log, database, fault)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 // readWithFixedTimes reads the status and replaces its times by fixed ones.
 func readWithFixedTimes(ctx context.Context, t *testing.T, s fixture.Folded) Database {
 	t.Helper()
-	status, err := readDatabase(ctx, s.Tables)
+	status, err := readWithCounts(ctx, s.Tables)
 	require.NoError(t, err)
 	status.At = fixture.Received.Add(time.Hour)
 	status.Live.CreatedAt, status.Schemas[0].CreatedAt = fixture.Received, fixture.Received
@@ -77,7 +77,7 @@ func TestStatusSaysThatNoneRunsAfterTheLastProjectorWasKilled(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 2, fixture.Month()[:2]...)
 	said := func() string {
-		status, err := readDatabase(ctx, shop.Tables)
+		status, err := readWithCounts(ctx, shop.Tables)
 		require.NoError(t, err)
 		require.Len(t, status.Members, 1)
 		var text bytes.Buffer
