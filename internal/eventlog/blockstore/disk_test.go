@@ -34,9 +34,16 @@ func TestTheDiskIsMeasuredAtEachScrape(t *testing.T) {
 	before, size := measure()
 	require.Less(t, before, size)
 	const written = 64 << 20
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "1.blk"), bytes.Repeat([]byte("x"), written), 0o600))
-	wait.Until(t, func() bool { // other programs write and remove files, too
+	wait.Until(t, func() bool { // other programs write and remove files, too, so each try measures before and after
+		before, _ := measure()
+		file, err := os.Create(filepath.Join(folder, "1.blk"))
+		require.NoError(t, err)
+		_, err = file.Write(bytes.Repeat([]byte("x"), written))
+		require.NoError(t, err)
+		require.NoError(t, file.Sync())
+		require.NoError(t, file.Close())
 		free, now := measure()
+		require.NoError(t, os.Remove(file.Name()))
 		return now == size && free < before-written/2
 	}, "what was written is not free any more")
 }
