@@ -35,6 +35,7 @@ products:
   plan: {kind: subscription, credits: 30, drip: monthly, months: 3, valid_months: 2}
   pack: {kind: one_time, credits: 200}
   tool: {kind: pro}
+  plain: {kind: subscription}
 `
 
 func worlds(t require.TestingT, payments int) []world {
@@ -57,6 +58,11 @@ func worlds(t require.TestingT, payments int) []world {
 		}
 		all = append(all, plain, mixed, sold)
 	}
+	products := world{name: "several products of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, ending: moneyAndStatuses, has: map[string]bool{}}
+	for payment := 1; payment <= payments; payment++ {
+		products.products(payment)
+	}
+	all = append(all, products)
 	slices.SortFunc(all, func(a, b world) int { return strings.Compare(a.name, b.name) })
 	return all
 }
@@ -95,6 +101,26 @@ func (w *world) renewals(payment int) {
 		}
 		w.add("refund.created", taking(payment, names, ""))
 	}
+}
+
+// products adds claims of several products, which the provider or only the metadata names.
+func (w *world) products(payment int) {
+	for _, product := range []string{"plan", "pack", "tool", "plain", "nothing", ""} {
+		for _, sale := range []string{`"product":"` + product + `","metadata":{"user_id":"u1","github":"ada"}`, `"metadata":{"user_id":"u1","key":"` + product + `"}`, `"metadata":{"kind":"pro","key":"` + product + `"}`} {
+			for _, names := range []string{"t", "o", "to"} {
+				object := joined(named(payment, names, ""), sale)
+				w.add("checkout.completed", object)
+				w.add("checkout.completed", `"subscription":"s1",`+object)
+				w.add("subscription.paid", `"id":"s1",`+object)
+				w.add("subscription.paid", object)
+			}
+		}
+	}
+	for _, names := range []string{"t", "o", "to"} {
+		w.add("refund.created", taking(payment, names, ""))
+		w.add("subscription.update", joined(`"id":"s1"`, named(payment, names, "")))
+	}
+	w.add("subscription.canceled", `"id":"s1"`)
 }
 
 // others adds the lifecycle events and the reversals.
@@ -231,8 +257,8 @@ func licenseText(s *State, row ProLicense) string {
 	return fmt.Sprintf("licence %s %s of %s for %s since %s", row.Status, nameOf(p), row.ProductKey, row.GitHubUsername, shown(row.ActivatedAt))
 }
 
-// ending returns the money, the statuses and all licences.
-func ending(s *State) string {
+// moneyAndStatuses leaves out the licences that are revoked. They tell what a payment was before more was known of it.
+func moneyAndStatuses(s *State) string {
 	out := []string{money(s)}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, row := range s.Subscriptions.Rows() {
@@ -254,9 +280,16 @@ func ending(s *State) string {
 			say("shown %s %s", row.SubscriptionID, row.Status)
 		}
 	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+// ending returns the money, the statuses and all licences.
+func ending(s *State) string {
+	out := []string{moneyAndStatuses(s)}
 	for _, row := range s.Licenses.Rows() {
 		if !row.active() {
-			say("%s", licenseText(s, row))
+			out = append(out, licenseText(s, row))
 		}
 	}
 	slices.Sort(out)

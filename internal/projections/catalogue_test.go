@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -156,13 +157,38 @@ func TestARenewalGrantsTheCreditsOfItsOwnProduct(t *testing.T) {
 	}
 }
 
-func TestADuplicatePaymentAddsNoCreditsOfAnotherKind(t *testing.T) {
+// Events of one payment, or of its subscription, name products of different kinds. Kind, product and credits are those
+// of one of them, in any order of arrival.
+func TestAnOfferCountsAsAWhole(t *testing.T) {
 	t.Parallel()
-	s := foldInto(t, NewState(), catalogueRules(t),
-		checkout("e1", `"provider_payment_id":"t1","subscription":"s1","product":"plain","metadata":{"user_id":"u1","kind":"subscription"}`),
-		paid("e2", `"id":"s1","last_transaction_id":"t1","product":"pack_200","metadata":{"user_id":"u1"}`))
-	require.Equal(t, "duplicate_payment", outcomes(s)["e2"])
-	require.Empty(t, s.Ledger.Inserted())
+	renewal := paid("e1", `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","key":"pack_200","github":"ada"}`)
+	again := func(product string) string {
+		return checkout("e2", `"provider_payment_id":"t1","product":"`+product+`","metadata":{"user_id":"u1"}`)
+	}
+	starting := func(id, more string) string {
+		return checkout(id, `"subscription":"s1","order":"o_`+id+`",`+more)
+	}
+	for name, c := range map[string]struct {
+		log  []string
+		want string // kind, product, credits of t1
+	}{
+		"what the provider names goes before what the metadata names": {[]string{renewal, again("tool")}, "pro tool 0"},
+		"also without credits":                      {[]string{renewal, again("plain")}, "subscription plain 0"},
+		"of two of one rank, more credits":          {[]string{renewal, again("plain"), strings.Replace(again("pro_monthly"), "e2", "e3", 1)}, "subscription pro_monthly 120"},
+		"a licence of the subscription":             {[]string{renewal, starting("e2", `"product":"tool"`)}, "pro tool 0"},
+		"a plan of the subscription":                {[]string{renewal, starting("e2", `"product":"pro_monthly"`)}, "subscription pro_monthly 120"},
+		"two products of the subscription":          {[]string{paid("e1", `"id":"s1","last_transaction_id":"t1"`), starting("e2", `"metadata":{"user_id":"u1","key":"pro_monthly"}`), starting("e3", `"product":"pack_200"`)}, "one_time pack_200 200"},
+		"the payment's own before the subscription": {[]string{strings.Replace(renewal, `"metadata"`, `"product":"pack_200","metadata"`, 1), starting("e2", `"product":"pro_monthly"`)}, "one_time pack_200 200"},
+		"a kind of metadata is no conflict":         {[]string{again("plain"), paid("e1", `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","kind":"pro"}`)}, "subscription plain 0"},
+	} {
+		inEveryOrder(t, catalogueRules(t), c.log, func(s *State, order []int) {
+			p, _ := s.Payments.Get("t1")
+			require.Equal(t, c.want, fmt.Sprintf("%s %s %d", p.Kind, p.ProductKey, p.creditsOrZero()), "%s %v", name, order)
+			require.Equal(t, p.creditsOrZero(), leftOf(s)["u1 "+p.Kind], "%s %v", name, order)
+			license, _ := s.Licenses.Get("u1")
+			require.Equal(t, p.Kind == KindPro, license.active(), "%s %v", name, order)
+		})
+	}
 }
 
 // The order of that checkout may be known as a payment of another kind.

@@ -16,10 +16,10 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	if StartsSubscription(&f.Event) {
 		return r.startSubscription(s, f)
 	}
-	offer := r.offer(f)
+	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	said, unusable := r.statement(f, offer)
 	p := &f.payment
-	c := claimCheck{offer: offer, unusable: unusable, conflict: s.conflicts(f)}
+	c := claimCheck{offer: offer, unusable: unusable, conflict: r.conflicts(s, f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
 		merged := s.add(f, &said)
@@ -50,15 +50,6 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	return Applied, nil
 }
 
-// offer returns the catalogue's offer for the event's product; nil if there is none.
-func (r Rules) offer(f *facts) *catalogue.Offer {
-	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
-	if p := &f.payment; offer != nil && f.Kind == "" && p.UserID != "" && p.rank(kindRank) == kindSaid && p.Kind != offer.Kind {
-		return nil // the payment is claimed as another kind; the offer adds nothing to it
-	}
-	return offer
-}
-
 // keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and
 // this is true whatever else the event says.
 func (r Rules) keepNames(s *State, f *facts) {
@@ -72,8 +63,9 @@ func (r Rules) keepNames(s *State, f *facts) {
 func (s *State) add(f *facts, said *Payment) Payment {
 	p := s.named(f)
 	claimed := p.UserID != ""
-	if !claimed && p.rank(kindRank) == said.rank(kindRank) {
-		p.setRank(kindRank, 0) // until the payment is claimed, the latest event decides the kind
+	if !claimed && !p.offered() && p.rank(kindRank) == said.rank(kindRank) { // until the payment is claimed, the latest event decides the kind
+		p.setRank(kindRank, 0)
+		p.setRank(statedRank, 0)
 	}
 	p.merge(said)
 	if !claimed {
@@ -105,7 +97,7 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 		return UnknownProduct
 	case c.unusable == KindMismatch:
 		return c.unusable
-	case f.kind == KindOneTime && p.Credits == nil && c.offer == nil && !f.Credits.Present && !c.conflict:
+	case f.kind == KindOneTime && p.Credits == nil && r.Catalogue == nil && !f.Credits.Present && !c.conflict:
 		return MissingCredits
 	case c.unusable != "" || c.tooMuch:
 		return OutOfRange
@@ -117,7 +109,7 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 
 func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
 	f.payment, f.known, f.same = Payment{}, false, Payment{}
-	said, unusable := r.statement(f, r.offer(f))
+	said, unusable := r.statement(f, r.Catalogue.Offer(f.ProductKey, f.OccurredAt))
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)
 	if unusable != "" {
@@ -143,10 +135,9 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 	said.nameGitHubUser(f.GitHubUser, f.OccurredAt, githubOfPayment)
 	switch {
 	case offer != nil:
-		said.Kind = offer.Kind
-		said.setRank(kindRank, kindSaid)
+		said.stateKind(offer.Kind)
 	case f.Kind != "" && r.Catalogue == nil:
-		said.setRank(kindRank, kindSaid)
+		said.stateKind(f.Kind)
 	case f.Kind != "":
 		said.setRank(kindRank, kindNotSold)
 	case f.isOfSubscription():
@@ -194,14 +185,15 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 }
 
 // conflicts reports whether the event's payment is claimed for another user or as another kind. A payment that has
-// granted credits stays with their user, even if it is no longer complete.
-func (s *State) conflicts(f *facts) bool {
+// granted credits stays with their user, even if it is no longer complete. Under a catalogue, no two kinds are in
+// conflict, because the payment's offers decide its kind.
+func (r Rules) conflicts(s *State, f *facts) bool {
 	p := &f.payment
 	claimed := p.UserID != ""
 	if f.UserID != "" && f.UserID != p.user() && (claimed || s.Ledger.has(p)) {
 		return true
 	}
-	return claimed && f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
+	return r.Catalogue == nil && claimed && f.Kind != "" && f.Kind != p.Kind && p.rank(kindRank) == kindSaid
 }
 
 // grantable returns the credits that the event's payment grants in all; nil for none. A licence

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/catalogue"
@@ -56,6 +57,7 @@ const (
 	productRank int64 = 0x100
 	kindRank    int64 = 0x1000
 	githubRank  int64 = 0x10000
+	statedRank  int64 = 0x100000 // not a rank: the number of statedKind in shownKinds
 
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
@@ -87,23 +89,31 @@ func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of 
 // merge adds what another row, an event or a subscription says of the same payment. The value of higher rank wins;
 // between equal ranks, a fixed order of the values decides. So amount, credits, product, times and GitHub user do not
 // depend on the order of merges. The first user and the first subscription stay, and the first of two kinds with equal
-// rank. The last of two periods with the same time wins.
+// rank. The last of two periods with the same time wins. An offer of the catalogue wins as a whole: the kind and the
+// product are those of the credits.
 func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)
-	if q.rank(kindRank) > p.rank(kindRank) {
+	productOrder := cmp.Or(cmp.Compare(q.rank(productRank), p.rank(productRank)), cmp.Compare(p.ProductKey, q.ProductKey))
+	kindWins := q.rank(kindRank) > p.rank(kindRank)
+	productWins := q.ProductKey != "" && (p.ProductKey == "" || productOrder > 0)
+	creditsWin, offered := q.sellsMore(p), p.offered() || q.offered()
+	if offered {
+		kindWins, productWins = creditsWin, creditsWin
+	}
+	if kindWins {
 		p.Kind = q.Kind
 		p.setRank(kindRank, q.rank(kindRank))
 	}
-	productOrder := cmp.Or(cmp.Compare(q.rank(productRank), p.rank(productRank)), cmp.Compare(p.ProductKey, q.ProductKey))
-	if q.ProductKey != "" && (p.ProductKey == "" || productOrder > 0) {
+	if productWins {
 		p.ProductKey = q.ProductKey
 		p.setRank(productRank, q.rank(productRank))
 	}
-	if q.sellsMore(p) {
+	if creditsWin {
 		p.Credits, p.GrantLines, p.ValidMonths = q.Credits, q.GrantLines, q.ValidMonths
 		p.setRank(creditsRank, q.rank(creditsRank))
 	}
+	p.setRank(statedRank, max(p.rank(statedRank), q.rank(statedRank)))
 	p.mergeAmount(q)
 	if !q.FirstAt.IsZero() && (p.FirstAt.IsZero() || q.FirstAt.Before(p.FirstAt)) {
 		p.FirstAt = q.FirstAt
@@ -116,10 +126,13 @@ func (p *Payment) merge(q *Payment) {
 		p.LastAt = q.LastAt
 	}
 	p.nameGitHubUser(q.GitHubUsername, q.GitHubNamedAt, q.rank(githubRank))
-	if p.rank(kindRank) == kindSaid && p.Kind != KindPro {
+	if !offered && p.rank(kindRank) == kindSaid && p.Kind != KindPro {
 		p.forgetGitHubUser()
 	}
 }
+
+// offered reports whether what was sold comes from an offer of the catalogue.
+func (p *Payment) offered() bool { return p.rank(creditsRank) > soldByTransaction }
 
 func (p *Payment) mergeAmount(q *Payment) {
 	if q.Amount == nil {
@@ -134,7 +147,8 @@ func (p *Payment) mergeAmount(q *Payment) {
 }
 
 // sellsMore compares what was sold: first by rank, then by amount. Without a catalogue, any credits
-// win over none, whatever their ranks. With a catalogue, an offer without credits grants none.
+// win over none, whatever their ranks. With a catalogue, an offer without credits grants none; of two
+// offers that grant the same, the kind and the product decide.
 func (p *Payment) sellsMore(than *Payment) bool {
 	rank, others := p.rank(creditsRank), than.rank(creditsRank)
 	if rank == 0 {
@@ -145,7 +159,8 @@ func (p *Payment) sellsMore(than *Payment) bool {
 		order = cmp.Or(some, order)
 	}
 	return cmp.Or(order, cmp.Compare(p.creditsOrZero(), than.creditsOrZero()),
-		cmp.Compare(p.GrantLines, than.GrantLines), cmp.Compare(p.ValidMonths, than.ValidMonths)) > 0
+		cmp.Compare(p.GrantLines, than.GrantLines), cmp.Compare(p.ValidMonths, than.ValidMonths),
+		cmp.Compare(p.Kind, than.Kind), cmp.Compare(than.ProductKey, p.ProductKey)) > 0
 }
 
 func (p *Payment) creditsOrZero() int64 {
@@ -220,12 +235,15 @@ func (p *Payment) ids() []string {
 	return []string{p.ProviderPaymentID, p.MergedID}
 }
 
-// statedKind returns the kind if an event or the catalogue says it; empty if it is implied.
-func (p *Payment) statedKind() Kind {
-	if p.rank(kindRank) == kindSaid {
-		return p.Kind
-	}
-	return ""
+// statedKind returns the kind that the payment's own events or their offers say; empty if none does. If offers say
+// several, it is that which shownKind prefers, and the payment's Kind can be another one.
+func (p *Payment) statedKind() Kind { return shownKinds[p.rank(statedRank)] }
+
+// stateKind sets the kind that an event or its offer says.
+func (p *Payment) stateKind(kind Kind) {
+	p.Kind = kind
+	p.setRank(kindRank, kindSaid)
+	p.setRank(statedRank, int64(max(0, slices.Index(shownKinds, kind))))
 }
 
 // Kind is what was bought.

@@ -41,7 +41,7 @@ func mergeRows(byTransaction, byOrder *Payment) Payment {
 func (p *Payment) agreesWith(other *Payment) bool {
 	mine, others := p.user(), other.user()
 	return (mine == "" || others == "" || mine == others) &&
-		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank))
+		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank) || p.offered() || other.offered())
 }
 
 // decidesBefore orders two rows of one payment: a claimed row first, then one that is complete,

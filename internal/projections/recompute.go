@@ -49,7 +49,7 @@ func (p *Payment) inherit(s *State) {
 	if p.SubscriptionID == "" {
 		return
 	}
-	if p.rank(kindRank) == kindOfSubscription {
+	if p.rank(kindRank) == kindOfSubscription && !p.offered() {
 		p.Kind = ""
 		p.setRank(kindRank, 0)
 	}

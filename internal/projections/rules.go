@@ -8,7 +8,7 @@ import (
 )
 
 // RulesVersion changes whenever a fold of the same log can give other rows.
-const RulesVersion = "7"
+const RulesVersion = "8"
 
 // Rules are the settings of the fold.
 type Rules struct {

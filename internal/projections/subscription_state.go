@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
@@ -61,23 +62,20 @@ const (
 // merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
 func (s *SubscriptionState) merged() bool { return s.implicit() && s.Holders <= 0 }
 
-// shownKind merges two kinds. If one event says that it is a subscription, it is one.
+// shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event says
+// that it is a subscription, it is one.
+var shownKinds = []Kind{"", KindOneTime, KindPro, KindSubscription}
+
+// shownKind merges two kinds.
 func shownKind(a, b Kind) Kind {
-	for _, kind := range []Kind{KindSubscription, KindPro, KindOneTime} {
-		if a == kind || b == kind {
-			return kind
-		}
-	}
-	return ""
+	return shownKinds[max(0, slices.Index(shownKinds, a), slices.Index(shownKinds, b))]
 }
 
 // sell merges what a checkout that starts the subscription says of its payments.
 func (s *SubscriptionState) sell(said Payment) {
-	if kind := said.statedKind(); kind != "" {
-		s.SoldKind = shownKind(s.SoldKind, kind)
-		if kind != KindPro {
-			said.forgetGitHubUser()
-		}
+	kind := said.statedKind()
+	if kind != "" && kind != KindPro {
+		said.forgetGitHubUser()
 	}
 	said.setRank(kindRank, 0)
 	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is about all payments
@@ -90,6 +88,10 @@ func (s *SubscriptionState) sell(said Payment) {
 	said.forgetGitHubUser()
 	sold := s.sold()
 	sold.merge(&said)
+	s.SoldKind = shownKind(s.SoldKind, kind)
+	if sold.offered() {
+		s.SoldKind = sold.Kind
+	}
 	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
 	s.SoldRanks = creditsRank*sold.rank(creditsRank) + productRank*sold.rank(productRank)
 }
