@@ -45,6 +45,7 @@ func worlds(t require.TestingT, payments int) []world {
 	for kind, product := range map[Kind]string{KindSubscription: "plan", KindOneTime: "pack", KindPro: "tool"} {
 		plain := world{name: kind, rules: anyMode, kind: kind, ending: ending, has: map[string]bool{}}
 		mixed := world{name: kind + " of a subscription that names another kind, too", rules: anyMode, kind: kind, ending: money, has: map[string]bool{}}
+		foreign := world{name: kind + " of a subscription of another user", rules: anyMode, kind: kind, ending: money, has: map[string]bool{}}
 		sold := world{name: kind + " of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, kind: kind, ending: ending, has: map[string]bool{}}
 		for _, other := range []Kind{KindSubscription, KindOneTime, KindPro} {
 			mixed.add("subscription.update", `"id":"s1","metadata":{"kind":"`+other+`"}`)
@@ -55,8 +56,9 @@ func worlds(t require.TestingT, payments int) []world {
 			mixed.renewals(payment)
 			sold.claims(payment, `"key":"`+product+`","github":"ada"`, `"key":"nothing"`)
 			sold.others(payment)
+			foreign.ofAnotherUser(payment)
 		}
-		all = append(all, plain, mixed, sold)
+		all = append(all, plain, mixed, sold, foreign)
 	}
 	products := world{name: "several products of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, ending: moneyAndStatuses, has: map[string]bool{}}
 	for payment := 1; payment <= payments; payment++ {
@@ -121,6 +123,23 @@ func (w *world) products(payment int) {
 		w.add("subscription.update", joined(`"id":"s1"`, named(payment, names, "")))
 	}
 	w.add("subscription.canceled", `"id":"s1"`)
+}
+
+// ofAnotherUser adds claims of one user, and status events of their subscription that name another user.
+func (w *world) ofAnotherUser(payment int) {
+	for _, names := range []string{"t", "o", "to"} {
+		for _, sale := range []string{`"kind":"` + w.kind + `","credits":200`, `"credits":200`, `"kind":"` + w.kind + `"`, ``} {
+			object := joined(named(payment, names, ""), `"metadata":{`+joined(`"user_id":"u1"`, sale)+`}`)
+			w.add("checkout.completed", object)
+			w.add("checkout.completed", `"subscription":"s1",`+object)
+			w.add("subscription.paid", `"id":"s1",`+object)
+		}
+		for _, user := range []string{`"metadata":{"user_id":"u2"}`, ``} {
+			w.add("subscription.active", joined(`"id":"s1"`, named(payment, names, ""), user))
+		}
+		w.add("refund.created", taking(payment, names, ""))
+	}
+	w.add("subscription.active", `"id":"s1","metadata":{"user_id":"u2"}`)
 }
 
 // others adds the lifecycle events and the reversals.

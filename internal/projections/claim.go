@@ -129,10 +129,11 @@ func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
 // unusable says why.
 func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusable Reason) {
 	said = Payment{
-		SubscriptionID: f.SubscriptionID, Buyer: f.UserID, ProductKey: f.ProductKey, Kind: f.Kind,
+		SubscriptionID: f.SubscriptionID, ProductKey: f.ProductKey, Kind: f.Kind,
 		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
 	}
-	said.nameGitHubUser(f.GitHubUser, f.OccurredAt, githubOfPayment)
+	said.nameBuyer(f.UserID, ofPayment)
+	said.nameGitHubUser(f.GitHubUser, f.OccurredAt, ofPayment)
 	switch {
 	case offer != nil:
 		said.stateKind(offer.Kind)

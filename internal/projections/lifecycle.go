@@ -53,9 +53,7 @@ func (r Rules) bind(s *State, f *facts) {
 		return
 	}
 	p := s.named(f)
-	if f.UserID == "" || p.UserID == "" || f.UserID == p.UserID {
-		p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
-	}
+	p.SubscriptionID = cmp.Or(p.SubscriptionID, f.SubscriptionID)
 	r.link(s, f, &p)
 }
 

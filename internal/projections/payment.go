@@ -57,7 +57,8 @@ const (
 	productRank int64 = 0x100
 	kindRank    int64 = 0x1000
 	githubRank  int64 = 0x10000
-	statedRank  int64 = 0x100000 // not a rank: the number of statedKind in shownKinds
+	buyerRank   int64 = 0x100000
+	statedRank  int64 = 0x1000000 // not a rank: the number of statedKind in shownKinds
 
 	amountOfOrder       int64 = 1
 	amountOfTransaction int64 = 2
@@ -78,8 +79,9 @@ const (
 	kindOfSubscription int64 = 3 // see SubscriptionState.sold
 	kindSaid           int64 = 4 // the payment's own event or the catalogue says the kind
 
-	githubOfSubscription int64 = 1
-	githubOfPayment      int64 = 2 // the payment's own event says the name
+	// The ranks of the GitHub user and of the buyer.
+	ofSubscription int64 = 1
+	ofPayment      int64 = 2 // the payment's own event names the user
 )
 
 func (p *Payment) rank(of int64) int64 { return p.Ranks / of % 0x10 }
@@ -93,7 +95,8 @@ func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of 
 // product are those of the credits.
 func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
-	p.UserID, p.Buyer = cmp.Or(p.UserID, q.UserID), cmp.Or(p.Buyer, q.Buyer)
+	p.UserID = cmp.Or(p.UserID, q.UserID)
+	p.nameBuyer(q.Buyer, q.rank(buyerRank))
 	productOrder := cmp.Or(cmp.Compare(q.rank(productRank), p.rank(productRank)), cmp.Compare(p.ProductKey, q.ProductKey))
 	kindWins := q.rank(kindRank) > p.rank(kindRank)
 	productWins := q.ProductKey != "" && (p.ProductKey == "" || productOrder > 0)
@@ -128,6 +131,14 @@ func (p *Payment) merge(q *Payment) {
 	p.nameGitHubUser(q.GitHubUsername, q.GitHubNamedAt, q.rank(githubRank))
 	if !offered && p.rank(kindRank) == kindSaid && p.Kind != KindPro {
 		p.forgetGitHubUser()
+	}
+}
+
+// nameBuyer keeps the user of higher rank; of two of equal rank, the first.
+func (p *Payment) nameBuyer(user string, rank int64) {
+	if user != "" && (p.user() == "" || rank > p.rank(buyerRank)) {
+		p.Buyer = user
+		p.setRank(buyerRank, rank)
 	}
 }
 

@@ -39,9 +39,17 @@ func mergeRows(byTransaction, byOrder *Payment) Payment {
 }
 
 func (p *Payment) agreesWith(other *Payment) bool {
-	mine, others := p.user(), other.user()
+	mine, others := p.ownUser(), other.ownUser()
 	return (mine == "" || others == "" || mine == others) &&
 		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank) || p.offered() || other.offered())
+}
+
+// ownUser returns the user for whom the payment is claimed, or whom its own events name.
+func (p *Payment) ownUser() string {
+	if p.UserID == "" && p.rank(buyerRank) < ofPayment {
+		return ""
+	}
+	return p.user()
 }
 
 // decidesBefore orders two rows of one payment: a claimed row first, then one that is complete,

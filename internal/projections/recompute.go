@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"cmp"
 	"time"
 )
 
@@ -53,22 +52,20 @@ func (p *Payment) inherit(s *State) {
 		p.Kind = ""
 		p.setRank(kindRank, 0)
 	}
-	if p.rank(githubRank) == githubOfSubscription {
+	if p.rank(githubRank) == ofSubscription {
 		p.forgetGitHubUser()
 	}
 	var sold Payment
 	if state := s.Subscriptions.find(p.SubscriptionID); state != nil {
 		sold = state.sold()
-		if p.UserID == "" {
-			p.Buyer = cmp.Or(p.Buyer, state.UserID)
-		}
+		p.nameBuyer(state.UserID, ofSubscription)
 	}
 	p.merge(&sold)
 	if p.rank(kindRank) == 0 && !p.FirstAt.IsZero() {
 		p.Kind = KindSubscription
 		p.setRank(kindRank, kindImplied)
 	}
-	if p.Kind != KindPro && p.rank(githubRank) == githubOfSubscription {
+	if p.Kind != KindPro && p.rank(githubRank) == ofSubscription {
 		p.forgetGitHubUser()
 	}
 }

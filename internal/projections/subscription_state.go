@@ -113,7 +113,7 @@ func (s *SubscriptionState) nameKind(e *events.Event) {
 
 func (s *SubscriptionState) nameGitHubUser(name string, at time.Time) {
 	sold := s.sold()
-	sold.nameGitHubUser(name, at, githubOfSubscription)
+	sold.nameGitHubUser(name, at, ofSubscription)
 	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
 }
 
@@ -130,6 +130,6 @@ func (s *SubscriptionState) sold() Payment {
 	if p.Kind != "" {
 		p.setRank(kindRank, kindOfSubscription)
 	}
-	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt, githubOfSubscription)
+	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt, ofSubscription)
 	return p
 }
