@@ -13,13 +13,13 @@ import (
 // duplicate payment. An event that cannot be used yet is rejected and claims nothing, but what it
 // says is kept.
 func (r Rules) claim(s *State, f *facts) (Outcome, error) {
+	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	if StartsSubscription(&f.Event) {
 		return r.startSubscription(s, f)
 	}
-	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
-	said, unusable := r.statement(f, offer)
+	said, unusable := r.statement(f)
 	p := &f.payment
-	c := claimCheck{offer: offer, unusable: unusable, conflict: r.conflicts(s, f)}
+	c := claimCheck{unusable: unusable, conflict: r.conflicts(s, f)}
 	claimed, usable := f.payment.UserID != "", unusable == "" && f.PaymentID() != "" && !c.conflict
 	if usable {
 		merged := s.add(f, &said)
@@ -77,7 +77,6 @@ func (s *State) add(f *facts, said *Payment) Payment {
 
 // claimCheck is what claim finds out before it rejects or claims.
 type claimCheck struct {
-	offer    *catalogue.Offer
 	unusable Reason // why the event can never be used; empty if there is no such reason
 	conflict bool   // see conflicts
 	tooMuch  bool   // the balance would overflow
@@ -93,7 +92,7 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 		return MissingUser
 	case f.PaymentID() == "":
 		return MissingPaymentID
-	case r.Catalogue != nil && c.offer == nil && p.rank(creditsRank) == 0:
+	case r.Catalogue != nil && f.offer == nil && p.rank(creditsRank) == 0:
 		return UnknownProduct
 	case c.unusable == KindMismatch:
 		return c.unusable
@@ -109,7 +108,7 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 
 func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
 	f.payment, f.known, f.same = Payment{}, false, Payment{}
-	said, unusable := r.statement(f, r.Catalogue.Offer(f.ProductKey, f.OccurredAt))
+	said, unusable := r.statement(f)
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)
 	if unusable != "" {
@@ -127,7 +126,7 @@ func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
 
 // statement returns what the event says of its payment. If the event can never be used,
 // unusable says why.
-func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusable Reason) {
+func (r Rules) statement(f *facts) (said Payment, unusable Reason) {
 	said = Payment{
 		SubscriptionID: f.SubscriptionID, ProductKey: f.ProductKey, Kind: f.Kind,
 		FirstAt: f.OccurredAt, LastAt: f.OccurredAt, PeriodStart: f.PeriodStart, PeriodEnd: f.PeriodEnd,
@@ -135,8 +134,8 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 	said.nameBuyer(f.UserID, ofPayment)
 	said.nameGitHubUser(f.GitHubUser, f.OccurredAt, ofPayment)
 	switch {
-	case offer != nil:
-		said.stateKind(offer.Kind)
+	case f.offer != nil:
+		said.stateKind(f.offer.Kind)
 	case f.Kind != "" && r.Catalogue == nil:
 		said.stateKind(f.Kind)
 	case f.Kind != "":
@@ -148,10 +147,10 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 	switch {
 	case f.Kind != "" && !isKind(f.Kind):
 		return said, UnknownKind
-	case offer != nil && f.Kind != "" && f.Kind != offer.Kind:
+	case f.offer != nil && f.Kind != "" && f.Kind != f.offer.Kind:
 		return said, KindMismatch
 	}
-	credits, err := r.grantable(f, said.Kind, offer)
+	credits, err := r.grantable(f, said.Kind)
 	if err != nil {
 		return said, OutOfRange
 	}
@@ -163,7 +162,7 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		}
 	}
 	said.setRank(productRank, productUnsold)
-	if offer == nil && r.Catalogue != nil {
+	if f.offer == nil && r.Catalogue != nil {
 		return said, ""
 	}
 	rank := soldByOrder
@@ -171,16 +170,16 @@ func (r Rules) statement(f *facts, offer *catalogue.Offer) (said Payment, unusab
 		rank = soldByTransaction
 	}
 	switch {
-	case offer != nil && f.ProductKey == f.Product: // the provider's product ranks higher, because a buyer can write the metadata
+	case f.offer != nil && f.ProductKey == f.Product: // the provider's product ranks higher, because a buyer can write the metadata
 		rank += offeredByProvider
-	case offer != nil:
+	case f.offer != nil:
 		rank += offeredByMetadata
 	}
 	said.setRank(creditsRank, rank)
 	said.setRank(productRank, rank+1)
 	said.Credits, said.GrantLines, said.ValidMonths = credits, 1, 0
-	if offer != nil {
-		said.GrantLines, said.ValidMonths = offer.Months, offer.ValidMonths
+	if f.offer != nil {
+		said.GrantLines, said.ValidMonths = f.offer.Months, f.offer.ValidMonths
 	}
 	return said, ""
 }
@@ -199,7 +198,7 @@ func (r Rules) conflicts(s *State, f *facts) bool {
 
 // grantable returns the credits that the event's payment grants in all; nil for none. A licence
 // grants none. If there is a catalogue, the credits come only from its offer.
-func (r Rules) grantable(f *facts, kind Kind, offer *catalogue.Offer) (*int64, error) {
+func (r Rules) grantable(f *facts, kind Kind) (*int64, error) {
 	if f.Amount.Bad || f.Amount.Value < 0 {
 		return nil, rejection(OutOfRange)
 	}
@@ -207,8 +206,8 @@ func (r Rules) grantable(f *facts, kind Kind, offer *catalogue.Offer) (*int64, e
 	if r.Catalogue != nil {
 		credits = events.Number{}
 	}
-	if offer != nil {
-		credits, lines = events.Number{Value: offer.Credits, Present: offer.Credits != 0}, offer.Months
+	if f.offer != nil {
+		credits, lines = events.Number{Value: f.offer.Credits, Present: f.offer.Credits != 0}, f.offer.Months
 	}
 	if kind == KindPro || !credits.Present {
 		return nil, nil

@@ -3,6 +3,7 @@ package projections
 import (
 	"strings"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -17,7 +18,8 @@ type facts struct {
 	known   bool    // payment is in the table
 	same    Payment // another row for the same payment; see findPayment
 
-	claimed bool // the event claimed at least one payment
+	offer   *catalogue.Offer // of a claim's product; nil if the catalogue has none
+	claimed bool             // the event claimed at least one payment
 }
 
 // isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
