@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/payfold/payfold/internal/sdnotify"
 )
 
 // Exit statuses of every command.
@@ -25,8 +27,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Main parses args, runs the chosen command and returns the exit status. A
-// command is a struct of flags with a method
+// Main parses args, runs the chosen command and returns the exit status. Standard error
+// and systemd get the error. A command is a struct of flags with a method
 //
 //	Run(ctx context.Context, streams cli.Streams) error
 func Main(ctx context.Context, grammar any, name, description string, args []string, streams Streams) int {
@@ -36,6 +38,7 @@ func Main(ctx context.Context, grammar any, name, description string, args []str
 		return 0
 	case err != nil:
 		fmt.Fprintln(streams.Err, err)
+		sdnotify.Failed(err)
 		return ExitUsage
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
@@ -48,6 +51,7 @@ func Main(ctx context.Context, grammar any, name, description string, args []str
 		return int(status)
 	default:
 		fmt.Fprintf(streams.Err, "%s: %v\n", name, err)
+		sdnotify.Failed(err)
 		return ExitFailed
 	}
 }

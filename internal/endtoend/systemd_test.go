@@ -36,12 +36,23 @@ func TestSystemdSeesHowFarIngestHasCheckedTheLog(t *testing.T) {
 	require.NoError(t, pipe.Close())
 	require.Equal(t, 1, ingest.Exit(t), "an empty block is damage")
 	require.NotContains(t, systemd.Await(t, "STOPPING=1"), systemdReady)
+	require.Contains(t, systemd.Next(t), "STATUS=the log is not opened, and nothing in it was changed: "+w.block(2))
 
 	require.NoError(t, os.Rename(filepath.Join(w.dir, "1.blk"), w.block(1)))
 	w.startIngest(t, socket)
 	systemd.Await(t, systemdReady)
 	stop(t, w.ingest)
 	require.Equal(t, "STOPPING=1", systemd.Next(t))
+}
+
+func TestSystemdSeesWhatIsWrongWithTheConfiguration(t *testing.T) {
+	t.Parallel()
+	for program, variable := range map[string]string{"ingest": "LISTEN_ADDR", "projector": "ADMIN_ADDR"} {
+		systemd, socket := underSystemd(t)
+		ended := testenv.Start(t, program, []string{socket, variable + "=nonsense", "PROVIDER_WEBHOOK_SECRET=" + secret})
+		require.Equal(t, 2, ended.Exit(t))
+		require.Equal(t, "STATUS="+variable+`: "nonsense" is not host:port`, systemd.Next(t))
+	}
 }
 
 func TestSystemdSeesWhatAProjectorWaitsFor(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package sdnotify tells systemd how the start of a program goes, when the program is ready and
-// when it stops, as sd_notify(3) says. For each change it sends one datagram of lines NAME=value to
+// Package sdnotify tells systemd how the start of a program goes, when the program is ready, when
+// it stops and why it failed, as sd_notify(3) says. For each change it sends one datagram of lines NAME=value to
 // the socket that the variable NOTIFY_SOCKET names. This takes one net.Dial, so the package uses no
 // library.
 package sdnotify
@@ -37,6 +37,15 @@ func Run(ctx context.Context, ready func(context.Context) error, logger *slog.Lo
 	}
 	if err := follow(ctx, socket, ready); err != nil {
 		logger.WarnContext(ctx, "cannot tell systemd the state of the program", "error", err)
+	}
+}
+
+// Failed makes the error with which the program ends the status that systemctl shows. systemctl shows
+// no log of a start that failed while the next one waits. The caller has printed the error, so Failed
+// ignores that systemd does not listen. Without NOTIFY_SOCKET it does nothing.
+func Failed(err error) {
+	if socket := os.Getenv("NOTIFY_SOCKET"); socket != "" {
+		_ = send(socket, "STATUS="+oneLine(err.Error()))
 	}
 }
 
@@ -84,7 +93,11 @@ func ask(ctx context.Context, ready func(context.Context) error) error {
 
 // oneLine returns text as the value of one line.
 func oneLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }), "; ")
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r < ' ' })
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	text = strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 	return strings.ToValidUTF8(text[:min(len(text), maxStatus)], "")
 }
 

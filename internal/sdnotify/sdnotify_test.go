@@ -93,6 +93,14 @@ func TestAReasonIsOneShortLine(t *testing.T) {
 	require.Equal(t, 1, strings.Count(told, "\n"))
 }
 
+func TestTheErrorThatEndsAProgramIsItsStatus(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	systemd := supervisor.Listen(t, socket)
+	t.Setenv("NOTIFY_SOCKET", socket)
+	sdnotify.Failed(errors.New("two are wrong:\n  LISTEN_ADDR\n  LOG_KEEP\n"))
+	require.Equal(t, "STATUS=two are wrong: LISTEN_ADDR; LOG_KEEP", systemd.Next(t))
+}
+
 func TestWithoutASocketNothingIsAsked(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	sdnotify.Run(t.Context(), func(context.Context) error {
