@@ -3,7 +3,7 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -59,6 +59,9 @@ test-units: ## systemd-analyze rates the exposure of each systemd unit below 2.0
 		rating="$$(systemd-analyze security --offline=true --no-pager --threshold=19 "$$unit")" || { echo "$$rating"; exit 1; }; \
 		echo "$$rating" | tail -n 1; \
 	done
+
+test-install: ## docs/install.md, command by command, on a Debian with its own systemd; as root, on Debian
+	deploy/packages/test/run.sh
 
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 release: ## dist/: archives and packages of the commit for TARGETS (linux and darwin, amd64 and arm64), with SBOMs, the chart for Kubernetes and SHA256SUMS
