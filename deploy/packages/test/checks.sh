@@ -6,9 +6,9 @@ fail() {
 }
 main_pid() { systemctl show --property MainPID --value "payfold-$1"; }
 
-# soon tries a command for 30 s.
+# soon tries a command for two minutes.
 soon() {
-	for _ in $(seq 150); do
+	for _ in $(seq 600); do
 		"$@" && return
 		sleep 0.2
 	done
