@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	frozenAfter := cmp.Or(c.FrozenAfter, c.LeaseTime)
 	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(frozenAfter > 0))
-	for name, value := range map[string]string{
+	settings := map[string]string{
 		"application_name":                    ApplicationName + c.Owner,
 		"search_path":                         Quoted(c.Schema),
 		"timezone":                            "UTC",
@@ -90,9 +91,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// A batch looks for a thousand keys in pages that are mostly in memory. With the
 		// default, which is for magnetic disks, Postgres would read whole tables.
 		"random_page_cost": "1.1",
-	} {
-		config.ConnConfig.RuntimeParams[name] = value
 	}
+	maps.Copy(config.ConnConfig.RuntimeParams, settings)
+	config.ConnConfig.AfterConnect = checkSettings(settings)
 	needed := cmp.Or(c.Connections, poolSize)
 	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < needed || c.Connections > 0 {
 		config.MaxConns = needed
@@ -167,4 +168,4 @@ func (s *Store) LeaseTime() time.Duration { return s.leaseTime }
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Ping returns an error if the database does not answer.
-func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
+func (s *Store) Ping(ctx context.Context) error { return poolerOr(s.pool.Ping(ctx)) }

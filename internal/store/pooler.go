@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/payfold/payfold/internal/sqlstate"
+)
+
+// ErrPooler means that the address is that of a connection pooler, which does not give each client a session with the
+// settings that it asks for.
+var ErrPooler = errors.New("the database is behind a connection pooler; DATABASE_URL must name Postgres itself")
+
+// lostSettings lists the settings that the session has not got from its client.
+const lostSettings = "select string_agg(name, ', ' order by name) from pg_settings where name = any($1) and source not in ('client', 'session')"
+
+// checkSettings returns ErrPooler if a new session lacks one of the settings. A pooler drops those in its
+// ignore_startup_parameters. Without search_path a candidate would be written into the live tables, and verify would
+// compare the live tables with themselves.
+func checkSettings(settings map[string]string) pgconn.AfterConnectFunc {
+	names := slices.Sorted(maps.Keys(settings))
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		array := []byte("{" + strings.Join(names, ",") + "}")
+		answer := conn.ExecParams(ctx, lostSettings, [][]byte{array}, []uint32{pgtype.TextArrayOID}, nil, nil).Read()
+		if answer.Err != nil {
+			return fmt.Errorf("read the settings of the session: %w", answer.Err)
+		}
+		if lost := answer.Rows[0][0]; lost != nil {
+			return fmt.Errorf("%w (the session lacks these settings: %s)", ErrPooler, lost)
+		}
+		return nil
+	}
+}
+
+// poolerOr returns ErrPooler if that explains an error of a connect, otherwise err. A pooler answers a startup parameter
+// that it does not know with a protocol violation. Postgres does not.
+func poolerOr(err error) error {
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) && sqlstate.Of(err) == "08P01" { // protocol_violation
+		return fmt.Errorf("%w: %w", ErrPooler, err)
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv"
+)
+
+// A pooler with ignore_startup_parameters drops settings, and says nothing.
+func TestAPoolerThatDropsASettingIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"search_path", "lock_timeout"} {
+		pooled := pooler(t, testenv.Database(t), func(_ net.Conn, m *pgproto3.StartupMessage) bool {
+			delete(m.Parameters, setting)
+			return true
+		})
+		s, err := Open(t.Context(), Config{DSN: pooled, Schema: "portal_next"})
+		require.NoError(t, err)
+		defer s.Close()
+		err = s.Ping(t.Context())
+		require.ErrorIs(t, err, ErrPooler)
+		require.ErrorContains(t, err, "DATABASE_URL must name Postgres itself (the session lacks these settings: "+setting+")")
+	}
+}
+
+func TestAPoolerThatRefusesASettingIsNamed(t *testing.T) {
+	t.Parallel()
+	pooled := pooler(t, testenv.Database(t), func(client net.Conn, _ *pgproto3.StartupMessage) bool {
+		refusal := &pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: search_path"}
+		answer, err := refusal.Encode(nil)
+		require.NoError(t, err)
+		_, _ = client.Write(answer)
+		return false
+	})
+	s, err := Open(t.Context(), Config{DSN: pooled})
+	require.NoError(t, err)
+	defer s.Close()
+	require.ErrorIs(t, s.Ping(t.Context()), ErrPooler)
+	err = s.Migrate(t.Context())
+	require.ErrorIs(t, err, ErrPooler)
+	require.ErrorContains(t, err, "unsupported startup parameter: search_path")
+}
+
+// pooler returns the connection string of a server that passes connections on to the database if begin returns true.
+// begin may change the client's first message, or answer it.
+func pooler(t *testing.T, dsn string, begin func(net.Conn, *pgproto3.StartupMessage) bool) string {
+	database, err := pgx.ParseConfig(dsn)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serve(t, client, database, begin)
+		}
+	}()
+	return fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable user=%s password=%s dbname=%s",
+		listener.Addr().(*net.TCPAddr).Port, database.User, database.Password, database.Database)
+}
+
+func serve(t *testing.T, client net.Conn, database *pgx.ConnConfig, begin func(net.Conn, *pgproto3.StartupMessage) bool) {
+	defer client.Close()
+	first, err := pgproto3.NewBackend(client, client).ReceiveStartupMessage()
+	if err != nil || !begin(client, first.(*pgproto3.StartupMessage)) {
+		return
+	}
+	network, address := pgconn.NetworkAddress(database.Host, database.Port)
+	server, err := net.Dial(network, address)
+	if !assert.NoError(t, err) {
+		return
+	}
+	defer server.Close()
+	message, err := first.(*pgproto3.StartupMessage).Encode(nil)
+	if assert.NoError(t, err) {
+		_, _ = server.Write(message)
+		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+		_, _ = io.Copy(client, server)
+	}
+}
