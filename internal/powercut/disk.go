@@ -48,11 +48,12 @@ func (d *Disk) Limit(free int64) {
 	d.free = free
 }
 
-// FailSyncs makes every fsync from now on fail. It makes nothing durable.
-func (d *Disk) FailSyncs() {
+// FailSyncs makes every fsync fail from now on, or no longer. A failed fsync makes nothing durable. As on Linux, the
+// writes that it should have made durable can still be read, and a later fsync does not make them durable, either.
+func (d *Disk) FailSyncs(fail bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.failSyncs = true
+	d.failSyncs = fail
 }
 
 // IgnoreSyncs makes each fsync of a file whose name has the suffix succeed without making
@@ -107,6 +108,7 @@ func (d *Disk) write(i *inode, w write) syscall.Errno {
 
 func (d *Disk) sync(i *inode, name string) syscall.Errno {
 	if d.failSyncs {
+		i.writes = nil
 		return syscall.EIO
 	}
 	if d.ignored != "" && strings.HasSuffix(name, d.ignored) {

@@ -47,14 +47,34 @@ func requireEndOnFailure(t *testing.T, fail func(m *machine), repair func(m *mac
 
 // After a failed fsync, a second one may succeed although the data is lost.
 func TestAfterAFailedFsyncNothingIsConfirmedAndIngestEnds(t *testing.T) {
-	requireEndOnFailure(t, func(m *machine) {
-		m.disk.FailSyncs()
-		// No event that is sent from now on may be confirmed. The last good fsync may cover
-		// events that are under way.
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.syncsFail = true
-	}, func(m *machine) { m.restoreDisk(&counts{}) })
+	requireEndOnFailure(t, (*machine).failSyncs, func(m *machine) { m.restoreDisk(&counts{}) })
+}
+
+// What a failed fsync should have written can still be read, until it is evicted from the page cache or the power is
+// cut. The next start takes it for a part of the log.
+func TestWhatAFailedFsyncHasNotWrittenIsWrittenByTheNextStart(t *testing.T) {
+	requireEndOnFailure(t, (*machine).failSyncs, func(m *machine) {
+		m.disk.FailSyncs(false)
+		m.syncsFail = false
+		require.NoError(t, m.start(nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		load := make(chan error, 1)
+		go func() { load <- m.load(ctx) }()
+		before := m.confirmations()
+		wait.Until(t, func() bool { return m.confirmations() > before+100 })
+		cancel()
+		require.NoError(t, <-load)
+		m.restoreDisk(&counts{})
+	})
+}
+
+func (m *machine) failSyncs() {
+	m.disk.FailSyncs(true)
+	// No event that is sent from now on may be confirmed. The last good fsync may cover
+	// events that are under way.
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.syncsFail = true
 }
 
 func TestAFullDiskConfirmsNothingItHasNotStored(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 // Recover checks the log, prepares its files for the server, and makes them durable. The
 // error is a *DamagedError if the log must not be opened; then nothing is changed.
 //
+// Before the check, Recover writes again what no flush may have written; see writeAgain.
+//
 // A kill can interrupt a trim, and a power cut can bring removed blocks back. So Recover removes
 // the blocks before the watermark's FirstBlock.
 //
@@ -26,6 +28,9 @@ import (
 func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
 	expected, err := s.expect(false)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.writeAgain(expected); err != nil {
 		return nil, err
 	}
 	report, scans, err := s.check(ctx, expected, progress)
