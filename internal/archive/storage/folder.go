@@ -65,9 +65,16 @@ const temporaryPrefix = ".new-"
 const temporaryAge = time.Hour
 
 // Create implements Place. A hard link gives the whole file its name, and fails if the name is
-// taken.
+// taken. An error names the object, not the temporary file, whose name is new each time: a fault that lasts is logged
+// once, as long as its text is the same.
 func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
 	path := f.path(name)
+	defer func() {
+		var fault *fs.PathError
+		if errors.As(err, &fault) && strings.HasPrefix(filepath.Base(fault.Path), temporaryPrefix) {
+			fault.Path = path
+		}
+	}()
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		return ErrExists
@@ -109,8 +116,8 @@ func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) er
 	}
 	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
 		return ErrExists
-	} else if err != nil {
-		return fmt.Errorf("the archive's file system must have hard links: %w", err)
+	} else if link := new(os.LinkError); errors.As(err, &link) {
+		return fmt.Errorf("the archive's file system must have hard links: link %s: %w", path, link.Err)
 	}
 	if err := step("sync folder"); err != nil {
 		return err

@@ -3,6 +3,8 @@ package storage_test
 import (
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,4 +65,21 @@ func TestAnObjectThatIsNotThereCannotBeMadeDurable(t *testing.T) {
 	require.NoError(t, place.Sync(t.Context(), "log"))
 	require.NoError(t, place.Sync(t.Context(), "log", "one"))
 	require.ErrorIs(t, place.Sync(t.Context(), "log", "one", "two"), fs.ErrNotExist)
+}
+
+// An archiver logs a fault again when its text changes.
+func TestAFaultOfAFolderHasTheSameTextEachTime(t *testing.T) {
+	place := &storage.Folder{Root: t.TempDir()}
+	place.Step = func(change string) error {
+		if change == "create" { // of the temporary file, for which there is no folder now
+			return os.Remove(filepath.Join(place.Root, "log"))
+		}
+		return nil
+	}
+	create := func() error {
+		return place.Create(t.Context(), "log/one", func(io.Writer) error { return nil })
+	}
+	first := create()
+	require.ErrorIs(t, first, fs.ErrNotExist)
+	require.EqualError(t, create(), first.Error())
 }
