@@ -83,6 +83,9 @@ var followPurchases string
 //go:embed withdraw_unsent.sql
 var withdrawUnsent string
 
+//go:embed end_future_waits.sql
+var endFutureWaits string
+
 // errOlderTables means that the live tables have no column for the GitHub user of a purchase.
 var errOlderTables = errors.New("invitations wait: older rules made the live tables, without the GitHub user of each purchase; run: projector rebuild --promote")
 
@@ -102,7 +105,7 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
-		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
+		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent, endFutureWaits} {
 			steps.Queue(step, repository, now, users)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
