@@ -108,7 +108,7 @@ func (w *world) renewals(payment int) {
 // products adds claims of several products, which the provider or only the metadata names.
 func (w *world) products(payment int) {
 	for _, product := range []string{"plan", "pack", "tool", "plain", "nothing", ""} {
-		for _, sale := range []string{`"product":"` + product + `","metadata":{"user_id":"u1","github":"ada"}`, `"metadata":{"user_id":"u1","key":"` + product + `"}`, `"metadata":{"kind":"pro","key":"` + product + `"}`} {
+		for _, sale := range []string{`"product":"` + product + `","metadata":{"user_id":"u1","github":"ada"}`, `"metadata":{"user_id":"u1","key":"` + product + `"}`, `"metadata":{"kind":"pro","key":"` + product + `"}`, `"metadata":{"kind":"one_time","key":"` + product + `"}`} {
 			for _, names := range []string{"t", "o", "to"} {
 				object := joined(named(payment, names, ""), sale)
 				w.add("checkout.completed", object)

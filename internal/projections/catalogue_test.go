@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +204,25 @@ func TestACheckoutThatStartsASubscriptionSellsWhateverItsOrderIs(t *testing.T) {
 		payment, _ := s.Payments.Get("t2")
 		require.Equal(t, []string{KindPro, "u1"}, []string{payment.Kind, payment.UserID}, "%v", order)
 	})
+}
+
+// The metadata of two events says two kinds, and neither event has a product of the catalogue. Their payment is sold by
+// a third event, or by none.
+func TestKindsOfMetadataAreNoConflictUnderACatalogue(t *testing.T) {
+	t.Parallel()
+	unsold := []string{
+		at(1, checkout("e1", `"provider_payment_id":"t1","metadata":{"kind":"pro"}`)),
+		at(2, checkout("e2", `"order":{"id":"o1","amount_paid":1000},"metadata":{"kind":"one_time","user_id":"u1"}`)),
+	}
+	for name, c := range map[string]struct{ third, want string }{
+		"sold":     {checkout("e3", `"order":{"id":"o1","transaction":"t1"},"product":"pack_200"`), "u1 one_time pack_200 1000 200"},
+		"not sold": {checkout("e3", `"order":{"id":"o1","transaction":"t1"}`), " pro  1000 0"},
+	} {
+		inEveryOrder(t, catalogueRules(t), append(slices.Clone(unsold), at(3, c.third)), func(s *State, order []int) {
+			p := s.paymentNamed("t1", s.byTransaction)
+			require.Equal(t, c.want, fmt.Sprintf("%s %s %s %d %d", p.UserID, p.Kind, p.ProductKey, amountOf(p.Amount), p.creditsOrZero()), "%s %v", name, order)
+			require.Empty(t, p.OtherUserID, "%s %v", name, order)
+			require.Equal(t, p.creditsOrZero(), leftOf(s)["u1 one_time"], "%s %v", name, order)
+		})
+	}
 }

@@ -63,7 +63,7 @@ func (r Rules) keepNames(s *State, f *facts) {
 func (s *State) add(f *facts, said *Payment) Payment {
 	p := s.named(f)
 	claimed := p.UserID != ""
-	if !claimed && !p.offered() && p.rank(kindRank) == said.rank(kindRank) { // until the payment is claimed, the latest event decides the kind
+	if !claimed && !p.offered() && p.rank(kindRank) == kindSaid && said.rank(kindRank) == kindSaid { // until the payment is claimed, the latest event decides the kind
 		p.setRank(kindRank, 0)
 		p.setRank(statedRank, 0)
 	}

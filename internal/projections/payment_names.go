@@ -41,7 +41,7 @@ func mergeRows(byTransaction, byOrder *Payment) Payment {
 func (p *Payment) agreesWith(other *Payment) bool {
 	mine, others := p.ownUser(), other.ownUser()
 	return (mine == "" || others == "" || mine == others) &&
-		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank) || p.offered() || other.offered())
+		(p.Kind == other.Kind || p.rank(kindRank) != other.rank(kindRank) || p.rank(kindRank) == kindNotSold || p.offered() || other.offered())
 }
 
 // ownUser returns the user for whom the payment is claimed, or whom its own events name.
