@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -225,4 +226,63 @@ func TestKindsOfMetadataAreNoConflictUnderACatalogue(t *testing.T) {
 			require.Equal(t, p.creditsOrZero(), leftOf(s)["u1 one_time"], "%s %v", name, order)
 		})
 	}
+}
+
+// A user can spend the same credits in the same months, in any order of arrival. All events are of one month.
+func TestMonthsAreThoseOfTheOfferThatCounts(t *testing.T) {
+	t.Parallel()
+	catalogue, err := catalogue.Parse([]byte(`
+version: 1
+products:
+  months: {kind: subscription, credits: 100, drip: monthly, months: 3, valid_months: 1}
+  once: {kind: subscription, credits: 300}
+  more: {kind: subscription, credits: 400, valid_months: 2}
+  fewer: {kind: subscription, credits: 10, drip: monthly, months: 3, valid_months: 1}
+`))
+	require.NoError(t, err)
+	charged := at(1, paid("e1", `"id":"s1","last_transaction":{"id":"t1"},"metadata":{"user_id":"u1","key":"months"}`))
+	again := func(more string) string {
+		return at(2, checkout("e2", `"subscription":"s1","provider_payment_id":"t1",`+more))
+	}
+	ordered := at(2, checkout("e2", `"order":"o1","metadata":{"user_id":"u1","key":"months"}`))
+	half := at(3, refund("e3", `"refund_amount":500,"transaction":{"id":"t1","order":"o1","amount_paid":1000}`))
+	halfOfUnknown := at(3, refund("e3", `"refund_amount":500,"transaction":{"id":"t1"}`))
+	const whole, halved = "2026-01 until 2026-02: 100, 2026-02 until 2026-03: 100, 2026-03 until 2026-04: 100", "2026-01 until 2026-02: 100, 2026-02 until 2026-03: 50"
+	for name, c := range map[string]struct {
+		log  []string
+		want string
+	}{
+		"one offer":                            {[]string{charged, again(`"metadata":{"key":"months"}`)}, whole},
+		"at once, of the same credits":         {[]string{charged, again(`"product":"once"`)}, "2026-01: 300"},
+		"more, with another end":               {[]string{charged, again(`"metadata":{"key":"more"}`)}, "2026-01 until 2026-03: 400"},
+		"fewer":                                {[]string{charged, again(`"product":"fewer"`)}, strings.ReplaceAll(whole, "100", "10")},
+		"more units":                           {[]string{charged, again(`"units":2,"metadata":{"key":"months"}`)}, strings.ReplaceAll(whole, "100", "200")},
+		"a transaction and an order are one":   {[]string{charged, ordered, half}, halved},
+		"more units after a refund of all":     {[]string{charged, again(`"amount":1000,"units":2,"metadata":{"key":"months"}`), halfOfUnknown}, strings.NewReplacer("100", "200", "50", "100").Replace(halved)},
+		"a refund of an amount that was known": {[]string{charged, half}, halved},
+		"a refund of an amount that was not":   {[]string{charged, again(`"amount":1000,"metadata":{"key":"months"}`), halfOfUnknown}, halved},
+	} {
+		inEveryOrder(t, Rules{Mode: ModeAny, Catalogue: catalogue}, c.log, func(s *State, order []int) {
+			require.Equal(t, c.want, monthsOf(s), "%s %v", name, order)
+		})
+	}
+}
+
+// monthsOf returns the credits that are left, by the months from which and until which they can be spent.
+func monthsOf(s *State) string {
+	left := map[string]int64{}
+	for _, line := range s.Ledger.Lines() {
+		months := line.AvailableAt.Format("2006-01")
+		if !line.ExpiresAt.IsZero() {
+			months += line.ExpiresAt.Format(" until 2006-01")
+		}
+		left[months] += line.Delta
+	}
+	var out []string
+	for _, months := range slices.Sorted(maps.Keys(left)) {
+		if left[months] != 0 {
+			out = append(out, fmt.Sprintf("%s: %d", months, left[months]))
+		}
+	}
+	return strings.Join(out, ", ")
 }

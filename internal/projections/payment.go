@@ -214,6 +214,13 @@ func (p *Payment) creditsDue() int64 {
 	return p.creditsOrZero()
 }
 
+// inOtherMonths reports whether the payment is claimed like the other one, for the same user and as the same kind, but
+// its credits become available or expire in other months.
+func (p *Payment) inOtherMonths(than *Payment) bool {
+	return p.UserID != "" && p.UserID == than.UserID && p.Kind == than.Kind &&
+		(max(p.GrantLines, 1) != max(than.GrantLines, 1) || p.ValidMonths != than.ValidMonths)
+}
+
 // subscription returns the key of the subscription that the payment pays; empty if none.
 func (p *Payment) subscription() string {
 	switch {

@@ -12,9 +12,12 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	p.inherit(s)
 	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)}
-	now := by
-	if before.UserID == "" && !(own && f.effect == claims) {
-		by = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
+	now, again := by, by
+	if !(own && f.effect == claims) {
+		again = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
+	}
+	if before.UserID == "" {
+		by = again
 	}
 	switch {
 	case p.UserID == "" && p.Buyer != "" && p.complete() && s.canGrant(p):
@@ -29,13 +32,14 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	if key := p.subscription(); key != "" && key == p.SubscriptionID { // the subscription takes these over below
 		p.LastAt, p.PeriodStart, p.PeriodEnd = time.Time{}, time.Time{}, time.Time{}
 	}
+	otherMonths := p.inOtherMonths(&before) || own && p.inOtherMonths(&f.same)
 	mergedUser := "" // the user of the row that from now on is only a name of this payment
 	if own && p.MergedID == f.same.ProviderPaymentID {
 		mergedUser = f.same.licensed()
 		s.keepNameOnly(f)
 	}
 	s.putPayment(p)
-	s.writeLedger(p, by, now)
+	s.writeLedger(p, by, again, now, otherMonths)
 	s.releaseImplicit(&before, p.subscription())
 	p.LastAt, p.PeriodStart, p.PeriodEnd = lastAt, start, end
 	r.updateSubscription(s, f, &before, p)

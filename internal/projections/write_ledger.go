@@ -1,10 +1,14 @@
 package projections
 
+import "slices"
+
 // writeLedger writes the ledger lines that are missing, and stores in the payment what its
 // reversals take back. The credits that the ledger must show depend only on the payment and its
 // reversals. Grants are written under the event by, corrections under the event now, and each
-// reversal under its own event, in the order of the log.
-func (s *State) writeLedger(p *Payment, by, now ledgerEvent) {
+// reversal under its own event, in the order of the log. If the lines have other months than those of
+// the payment's offer, or the credits of a drip change, all are taken back and granted anew under the
+// event again. Otherwise some months would have too much, and others nothing.
+func (s *State) writeLedger(p *Payment, by, again, now ledgerEvent, otherMonths bool) {
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
 	if len(reversals) > 0 {
@@ -14,6 +18,10 @@ func (s *State) writeLedger(p *Payment, by, now ledgerEvent) {
 	s.undoFormerGrants(p, now)
 	due := p.creditsDue()
 	granted, reversed := s.Ledger.sums(p)
+	if granted > 0 && (otherMonths || granted != due && p.GrantLines > 1) {
+		s.takeBack(p, now)
+		granted, reversed, by = 0, 0, again
+	}
 	if excess := reversed - all.of(due); excess > 0 {
 		s.take(p, -excess, entryCorrection, now)
 		reversed -= excess
@@ -47,11 +55,16 @@ func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
 			}
 			was := *p
 			was.UserID, was.Kind = user, kind
-			granted, reversed := s.Ledger.sums(&was)
-			s.take(&was, -reversed, entryCorrection, now)
-			s.take(&was, granted, entryCorrection, now)
+			s.takeBack(&was, now)
 		}
 	}
+}
+
+// takeBack takes back all credits that were granted to the payment's user under its kind.
+func (s *State) takeBack(p *Payment, now ledgerEvent) {
+	granted, reversed := s.Ledger.sums(p)
+	s.take(p, -reversed, entryCorrection, now)
+	s.take(p, granted, entryCorrection, now)
 }
 
 // grant writes the ledger lines of credits that a payment grants. The credits of a credit pack are
@@ -76,12 +89,17 @@ func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
 }
 
 // take writes lines that take back that many credits of the payment's grants, the latest
-// available first. If credits is below zero, the lines give back what was reversed.
+// available first. If credits is below zero, the lines give back what was reversed, the earliest
+// available first. So a refund that turns out to be smaller leaves the same months as the smaller one.
 func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
 	if credits == 0 {
 		return
 	}
-	for _, grant := range s.Ledger.remaining(p) {
+	grants := s.Ledger.remaining(p)
+	if credits < 0 {
+		slices.Reverse(grants)
+	}
+	for _, grant := range grants {
 		part := min(credits, grant.left)
 		if credits < 0 {
 			part = -min(-credits, grant.reversed)
