@@ -119,3 +119,22 @@ func TestASubscriptionThatAppearsWhileItsUserIsWaitedForIsLoadedWithItsPayments(
 		fixture.RequireMoneyOf(ctx, t, s, whole)
 	}
 }
+
+// The second transaction finds no payment t1. Then it waits for the subscription, which the first one has locked. Then
+// the first one has made t1 a licence of the user, and a refund has taken it back.
+func TestAPaymentThatAppearsWhileItsSubscriptionIsWaitedForIsLoadedWithItsReversals(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Reset(ctx, t, s, fixture.Sold)
+	log, whole := fixture.OneFold(t, fixture.Sold, []string{
+		`{"id":"e1","eventType":"refund.created","created_at":1767340000000,"object":{"order":"o1"}}`,
+		`{"id":"e2","eventType":"subscription.active","created_at":1767340001000,"object":{"id":"s1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"subscription.paid","created_at":1767340002000,"object":{"id":"s1","order":{"id":"o1","transaction":"t1"},"product":"licence"}}`,
+		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"subscription":"s1","last_transaction":{"id":"t1"},"product":"pack"}}`,
+	})
+	require.Zero(t, whole.Credits.Inserted()[0].Balance)
+	_, err := live.Apply(ctx, s, fixture.Sold, log[:2], store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
+	require.NoError(t, err)
+	writeTogether(ctx, t, s, fixture.Sold, log[2], log[3])
+	fixture.RequireMoneyOf(ctx, t, s, whole)
+}

@@ -82,6 +82,12 @@ func (s *State) paymentNamed(name string, index map[string]string) *Payment {
 	return p
 }
 
+// HasTransaction reports whether a payment has this transaction.
+func (s *State) HasTransaction(name string) bool { return s.paymentNamed(name, s.byTransaction) != nil }
+
+// HasOrder reports whether a payment is meant by an event that names only this order.
+func (s *State) HasOrder(name string) bool { return s.paymentNamed(name, s.byOrder) != nil }
+
 // named returns the event's payment, known or new, with the names that the event adds.
 func (s *State) named(f *facts) (p Payment) {
 	if f.known {

@@ -13,7 +13,8 @@ import (
 
 // Load locks all rows that the events can touch, in sorted order, and returns them as a State. A
 // row that does not exist yet is not locked. If two transactions insert it, the second one fails
-// because of its key. If a subscription appears while this one waits for a lock, all rows are loaded again.
+// because of its key. If a subscription or a payment appears while this one waits for a lock, all
+// rows are loaded again.
 //
 // Each statement sees what was committed before it began. Two events that must see each
 // other always share a row. So a transaction that waits here for the lock of another one
@@ -55,8 +56,13 @@ type BatchSender interface {
 // the order of the log.
 func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
 	wanted := namesIn(batch)
-	var absent []string // subscriptions that did not exist when their payments were looked up
+	var absent []string                 // subscriptions that did not exist when their payments were looked up
+	var noTransaction, noOrder []string // names that no payment had
 	for at := range loadSteps {
+		if at == stepSubscriptions && l.Filter == nil {
+			noTransaction = slices.DeleteFunc(wanted[ofTransaction].unsorted(), l.State.HasTransaction)
+			noOrder = slices.DeleteFunc(wanted[ofOrder].unsorted(), l.State.HasOrder)
+		}
 		if at == stepAllPayments && l.Filter == nil {
 			absent = l.absent(wanted)
 			for _, subscription := range l.Rules.Resold(l.State, batch) {
@@ -75,8 +81,9 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 			return err
 		}
 	}
-	if slices.ContainsFunc(absent, l.hasSubscription) {
-		// Another transaction has inserted it, perhaps with payments, while this one waited for its user.
+	if slices.ContainsFunc(absent, l.hasSubscription) || slices.ContainsFunc(noTransaction, l.State.HasTransaction) || slices.ContainsFunc(noOrder, l.State.HasOrder) {
+		// While this transaction waited for a lock, another one has inserted the subscription, perhaps with payments. Or it
+		// has made the payment a licence of the user. Then the payment was loaded without its reversals and ledger lines.
 		l.State.Reset()
 		return l.Load(ctx, from, batch)
 	}
