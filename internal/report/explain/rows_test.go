@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
@@ -177,4 +178,15 @@ func manyRows(ctx context.Context, t *testing.T, database *store.Store, count in
 		_, err := database.Pool().Exec(ctx, sql, count)
 		require.NoError(t, err)
 	}
+}
+
+func TestASubscriptionOfAnotherKindSaysWhyItIsNotShown(t *testing.T) {
+	t.Parallel()
+	ctx, shop := fixture.NewFolded(t, unbounded,
+		`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
+	rows, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, User{rows}.Write(&text, false))
+	require.Regexp(t, `shown +no: it is of kind pro\n`, text.String())
 }

@@ -82,16 +82,26 @@ func subscriptionName(id string) string {
 
 func subscriptionText(p *page.Page, s projections.SubscriptionState, shown *projections.Subscription) {
 	p.Section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
-	is := "no: its user is not known yet"
-	switch {
-	case shown != nil && shown.EventID == s.EventID:
-		is = "yes"
-	case shown != nil:
-		is = "no: the user has " + page.Name(shown.SubscriptionID) + ", " + shown.Status
-	}
 	p.Fields("status", s.Status, "user", page.Name(s.UserID), "product", page.Name(s.ProductKey),
 		"period", period(s), "canceled at", at(s.CanceledAt), "started", at(s.StartedAt),
-		"payment", page.Name(s.ProviderPaymentID), "set by", page.Name(s.EventID)+" of "+at(s.OccurredAt), "shown", is)
+		"payment", page.Name(s.ProviderPaymentID), "set by", page.Name(s.EventID)+" of "+at(s.OccurredAt), "shown", isShown(s, shown))
+}
+
+// isShown says whether the portal shows a subscription to its user, and why not.
+func isShown(s projections.SubscriptionState, shown *projections.Subscription) string {
+	switch {
+	case s.UserID == "":
+		return "no: its user is not known yet"
+	case shown != nil && shown.EventID == s.EventID && shown.Status == s.Status:
+		return "yes"
+	case s.Kind != "" && s.Kind != projections.KindSubscription:
+		return "no: it is of kind " + page.Name(s.Kind)
+	case shown == nil:
+		return "no: no event has given its status yet"
+	case shown.SubscriptionID == "":
+		return "no: the user has one to which the provider gives no id, " + shown.Status
+	}
+	return "no: the user has " + page.Name(shown.SubscriptionID) + ", " + shown.Status
 }
 
 func period(s projections.SubscriptionState) string {
