@@ -13,8 +13,7 @@ import (
 func Why(e projections.ProcessedEvent, related Related) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
-		_, named := related.Payments[e.ProviderPaymentID]
-		text := rejection(e.Reason, named && projections.IsClaim(e.EventType))
+		text := rejected(e, related)
 		if p, known := related.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
 			text += fmt.Sprintf(" (%s claimed it for user %s, as %s.)", page.Name(p.EventID), page.Name(p.UserID), p.Kind)
 		}
@@ -29,6 +28,21 @@ func Why(e projections.ProcessedEvent, related Related) string {
 		return applied(e, related)
 	}
 	return ""
+}
+
+// rejected explains a rejection. A rejected event can still say that two names belong to one payment, and so change what
+// the payment grants.
+func rejected(e projections.ProcessedEvent, related Related) string {
+	_, named := related.Payments[e.ProviderPaymentID]
+	wrote := granted(e, related)
+	notAKind := e.Reason == string(projections.UnknownKind) && e.Kind != ""
+	switch {
+	case wrote != "":
+		return Meaning(e.Reason) + " But what it says of the names of its payment counts." + wrote
+	case notAKind:
+		return fmt.Sprintf("Its metadata says that the kind is %s, but the kinds are subscription, one_time and pro. It claimed and granted nothing.", page.Name(e.Kind))
+	}
+	return rejection(e.Reason, named && projections.IsClaim(e.EventType))
 }
 
 func ignored(e projections.ProcessedEvent, related Related) string {
@@ -89,17 +103,19 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	case projections.IsReversal(e.EventType):
 		return reversed(e, p, related)
 	case !projections.IsClaim(e.EventType):
-		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
+		return lifecycle(e, related) + granted(e, related)
 	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
 		return merged(p) + granted(e, related)
+	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
+		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
-		const follows = "claimed no payment; the subscription.paid event that follows it does."
+		const claims = "the subscription.paid event of its payment is the claim."
 		if e.Kind != projections.KindSubscription {
-			return "It " + follows
+			return "It claimed no payment itself; " + claims
 		}
-		return "It set the subscription's state and " + follows
+		return "It set the subscription's state and claimed no payment itself; " + claims
 	case p.UserID == "":
 		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
 	}
@@ -108,13 +124,48 @@ func applied(e projections.ProcessedEvent, related Related) string {
 		text = fmt.Sprintf("Its user was not known then. A later event of the subscription claimed payment %s for user %s.",
 			page.Name(p.ProviderPaymentID), page.Name(p.UserID))
 	}
-	switch e.Kind {
-	case projections.KindSubscription:
-		text += " It set the subscription to active."
-	case projections.KindPro:
-		text += " It gave a licence."
+	if e.Kind == p.Kind { // otherwise another event of the payment decided the kind
+		text += gave(e, related)
 	}
 	return text + granted(e, related)
+}
+
+// gave says what a claim did, apart from credits.
+func gave(e projections.ProcessedEvent, related Related) string {
+	switch e.Kind {
+	case projections.KindSubscription:
+		if kept := statusKept(e, related); kept != "" {
+			return " " + kept
+		}
+		return " It set the subscription to active."
+	case projections.KindPro:
+		return " It gave a licence."
+	}
+	return ""
+}
+
+// lifecycle explains an event that set the status of a subscription, or claimed payments that had waited.
+func lifecycle(e projections.ProcessedEvent, related Related) string {
+	const claimed = "It brought what a payment of its subscription had waited for, so the payment was claimed."
+	kept := statusKept(e, related)
+	switch {
+	case e.Subscription() == "":
+		return "It brought what a payment had waited for, so the payment was claimed."
+	case kept == "":
+		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
+	case e.EventType == "subscription.update": // it may have named no status
+		return kept
+	}
+	return claimed + " " + kept
+}
+
+// statusKept says that an event left the status of its subscription as it was; empty if the rows do not prove that.
+func statusKept(e projections.ProcessedEvent, related Related) string {
+	s, known := related.Subscriptions[e.Subscription()]
+	if !known || s.EventID == e.EventID || s.StreamSeq > e.StreamSeq {
+		return ""
+	}
+	return fmt.Sprintf("The status of the subscription stayed as %s (seq %d) had set it.", page.Name(s.EventID), s.StreamSeq)
 }
 
 // startsSubscription reports whether the event is a checkout that claims nothing: it names the order of the payment and
@@ -169,6 +220,9 @@ func reversed(e projections.ProcessedEvent, p projections.Payment, related Relat
 		return what + " The payment does not give a licence any more."
 	case p.Kind == projections.KindPro:
 		return what + " The licence stays, because a part of the payment is kept."
+	}
+	if r.Amount != nil {
+		return what + " It took back no credits: there were none, they had been taken back already, or its share is less than one credit."
 	}
 	return what + " It took back no credits: there were none, or they had been taken back already."
 }

@@ -41,7 +41,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 		e       projections.ProcessedEvent
 		related Related
 	}{
-		"It set the subscription's state and claimed no payment; the subscription.paid event that follows it does.": {
+		"It set the subscription's state and claimed no payment itself; the subscription.paid event of its payment is the claim.": {
 			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Related{},
 		},
 		"It set the subscription's state. Its payment is not claimed until an event names the user of the subscription.": {
@@ -60,7 +60,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			payment(projections.Payment{EventID: "e2", MergedID: "o1", OrderID: "o1"}),
 		},
 		"It set the subscription to the status that it named.": {
-			projections.ProcessedEvent{EventType: "subscription.update", Outcome: "applied"}, Related{},
+			projections.ProcessedEvent{EventType: "subscription.update", SubscriptionID: "s1", Outcome: "applied"}, Related{},
 		},
 		"e2 (seq 2) had claimed its payment before. It filled in what the payment lacked. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "duplicate_payment"},
@@ -77,7 +77,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			projections.ProcessedEvent{EventType: "dispute.created", Outcome: "applied"},
 			reversal(claimed, projections.Reversal{Cause: "chargeback", Amount: &amount, Cumulative: true}, -1),
 		},
-		"The refund takes back 100. It took back no credits: there were none, or they had been taken back already.": {
+		"The refund takes back 100. It took back no credits: there were none, they had been taken back already, or its share is less than one credit.": {
 			projections.ProcessedEvent{EventType: "refund.created", Outcome: "applied"},
 			reversal(projections.Payment{UserID: "u1", Kind: projections.KindOneTime}, projections.Reversal{Cause: "refund", Amount: &amount}, 0),
 		},

@@ -1,0 +1,120 @@
+package explain
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// sentences returns the sentences about each event of a history.
+func sentences(t *testing.T, bodies ...string) (all []string) {
+	t.Helper()
+	ctx, shop := fixture.NewFolded(t, unbounded, bodies...)
+	for i := range bodies {
+		rows, err := readMessage(ctx, shop.Tables, uint64(i+1), unbounded)
+		require.NoError(t, err)
+		all = append(all, Why(rows.Event, rows.Related))
+	}
+	return all
+}
+
+func TestAPaymentThatComesAfterTheCancellationDoesNotSetTheSubscriptionToActive(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{
+		"It set the subscription to canceled.",
+		"It claimed payment t1 for user u1. The status of the subscription stayed as e1 (seq 1) had set it. It granted 5 credits.",
+	}, sentences(t,
+		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"subscription","user_id":"u1","credits":5}}}`,
+	))
+}
+
+func TestAnOlderEventThatBringsTheUserDoesNotSetTheStatus(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{
+		"Its user was not known then. A later event of the subscription claimed payment t1 for user u1. It set the subscription to active. It granted 5 credits.",
+		"It brought what a payment of its subscription had waited for, so the payment was claimed. The status of the subscription stayed as e1 (seq 1) had set it.",
+	}, sentences(t,
+		`{"id":"e1","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"subscription","credits":5}}}`,
+		`{"id":"e2","eventType":"subscription.trialing","created_at":1614600001000,"object":{"subscription":"s1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+	))
+}
+
+func TestACheckoutThatComesAfterThePaymentPromisesNoFurtherEvent(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "It set the subscription's state and claimed no payment itself; the subscription.paid event of its payment is the claim.", sentences(t,
+		`{"id":"e1","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"subscription","credits":5}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1614600006000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+	)[1])
+}
+
+// The checkout makes the payment a pack without credits, which nobody has claimed.
+func TestAPaymentThatIsClaimedASecondTimeHadAKnownUser(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "It set the subscription's state. Its payment is claimed by e3 (seq 3).", sentences(t,
+		`{"id":"e1","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1614600001000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"one_time","user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u1","credits":9}}}`,
+	)[0])
+}
+
+func TestARefundOfLessThanOneCreditSaysWhyItTakesNothing(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "The refund takes back 50 of 1000 paid. It took back no credits: there were none, they had been taken back already, or its share is less than one credit.", sentences(t,
+		fixture.Pack("e1", "t1", "u1", 10),
+		`{"id":"e2","eventType":"refund.created","object":{"refund_amount":50,"transaction":{"id":"t1","amount_paid":1000}}}`,
+	)[1])
+}
+
+func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		says   string
+		bodies []string
+	}{
+		"both had granted": {"It showed that earlier events had granted too much, so a correction took back 100 credits.", []string{
+			fixture.Pack("e1", "t1", "u1", 100),
+			`{"id":"e2","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
+		}},
+		"neither had granted": {"It granted 100 credits.", []string{
+			`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"user_id":"u1"}}}`,
+			`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"one_time","credits":100}}}`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := sentences(t, append(want.bodies,
+				`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":"many"}}}`)...)[2]
+			require.Contains(t, said, "But what it says of the names of its payment counts. "+want.says)
+			require.NotContains(t, said, "changed nothing")
+		})
+	}
+}
+
+func TestAnUnknownKindIsNamed(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Its metadata says that the kind is credits, but the kinds are subscription, one_time and pro. It claimed and granted nothing.", sentences(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"credits","user_id":"u1","credits":7}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u2","credits":100}}}`,
+	)[0])
+}
+
+// The provider's product ranks higher than that of the metadata, also if it came with an event that was rejected.
+func TestAClaimOfAnotherKindThanThePaymentGaveNoLicence(t *testing.T) {
+	t.Parallel()
+	_, state := fixture.OneFold(t, fixture.Sold, []string{
+		`{"id":"e1","eventType":"checkout.completed","object":{"product":"pack","transaction":"t1"}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"key":"licence","user_id":"u1"}}}`,
+	})
+	claim := state.Events.Inserted()[1]
+	require.Equal(t, projections.KindPro, claim.Kind)
+	payment, _ := state.Payments.Get("t1")
+	require.Equal(t, projections.KindOneTime, payment.Kind)
+	_, licensed := state.Licenses.Get("u1")
+	require.False(t, licensed)
+	related := Related{Payments: map[string]projections.Payment{"t1": payment}, Wrote: map[string]int64{"e2": 25}}
+	require.Equal(t, "It claimed payment t1 for user u1. It granted 25 credits.", Why(claim, related))
+}
