@@ -51,7 +51,7 @@ func (r records) endPause(ctx context.Context, repository, cause string) error {
 // endWaits makes the invitations due that wait after a fault of GitHub.
 func (r records) endWaits(ctx context.Context, repository string, now time.Time) error {
 	_, err := r.tables.Pool().Exec(ctx, `update payfold.invitation set due_at = $2
-		where repository = $1 and status = 'pending' and faults > 0 and due_at > $2`, repository, now)
+		where repository = $1 and status <> 'withdrawn' and faults > 0 and due_at > $2`, repository, now)
 	if err != nil {
 		return fmt.Errorf("end the waits after faults: %w", err)
 	}

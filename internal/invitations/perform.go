@@ -99,7 +99,7 @@ func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invi
 		return result{err: err}
 	}
 	if err := r.gitHub.Cancel(ctx, pending.id); err != nil {
-		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
+		return r.notTakenBack(attempt, asProblem(err))
 	}
 	known, err := r.gitHub.Look(ctx, pending.user, attempt.InvitationID)
 	if err != nil {
@@ -120,9 +120,16 @@ func (r *Reconciler) remove(ctx context.Context, attempt *Attempt, user string) 
 		return result{err: err}
 	}
 	if err := r.gitHub.Remove(ctx, user); err != nil {
-		return r.retryLater(attempt, asProblem(err), OutcomeNotSent)
+		return r.notTakenBack(attempt, asProblem(err))
 	}
 	return r.tookBack(attempt, "the access was taken back")
+}
+
+func (r *Reconciler) notTakenBack(attempt *Attempt, failure *problem) result {
+	if failure.kind == denied {
+		return r.forbidden(attempt, failure)
+	}
+	return r.retryLater(attempt, failure, OutcomeNotSent)
 }
 
 func (r *Reconciler) tookBack(attempt *Attempt, reason string) result {

@@ -1,6 +1,7 @@
 package invitations
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -51,4 +52,58 @@ func TestARefusedInvitationOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 	w.clock.Advance(2 * time.Hour)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
+}
+
+// refusesWithdrawals is a GitHub that refuses to end the access of one user.
+type refusesWithdrawals struct {
+	gitHub
+	of string
+}
+
+func (g refusesWithdrawals) Remove(ctx context.Context, user string) error {
+	if user == g.of {
+		return &problem{kind: denied, message: "403 Forbidden"}
+	}
+	return g.gitHub.Remove(ctx, user)
+}
+
+func TestARefusedWithdrawalOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	r := w.inviter(t)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
+	w.refund(t, "pay1")
+	for hour := range 24 {
+		reconcile(t, r)
+		payment := fmt.Sprint("pay_", hour)
+		w.buy(t, "u3", payment, fmt.Sprint("mona", hour))
+		for range 30 {
+			w.clock.Advance(time.Minute)
+			reconcile(t, r)
+		}
+		w.requireStatus(t, "u3", payment, Invited)
+		w.clock.Advance(30 * time.Minute)
+	}
+}
+
+// The credentials may have lacked the right to take access back.
+func TestARestartTriesARefusedWithdrawalAtOnce(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	r := w.inviter(t)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
+	w.refund(t, "pay1")
+	reconcile(t, r)
+	require.True(t, w.github.HasAccess("octo"))
+	running(t, w.inviter(t))
+	w.awaitStatus(t, "u1", Withdrawn)
+	require.False(t, w.github.HasAccess("octo"))
 }
