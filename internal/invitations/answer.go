@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 		return tokenProblem(token.Response, now)
 	}
 	if response == nil || response.Response == nil {
-		return &problem{kind: unclear, message: storable(err.Error())}
+		return &problem{kind: unclear, message: storable(withoutAddress(err))}
 	}
 	status, header, message := response.StatusCode, response.Header, messageOf(response.StatusCode, err)
 	switch {
@@ -58,6 +59,14 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 	default:
 		return &problem{kind: unclear, message: message, until: retryTime(header, now)}
 	}
+}
+
+// withoutAddress is the text of an error without the address of the request, which has the name of a GitHub user.
+func withoutAddress(err error) string {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return strings.ToUpper(failed.Op) + ": " + failed.Err.Error()
+	}
+	return err.Error()
 }
 
 // tokenProblem classifies a request that was never sent, because GitHub gave no installation

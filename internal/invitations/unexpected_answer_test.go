@@ -67,3 +67,12 @@ func TestAMessageIsMadeStorable(t *testing.T) {
 	require.True(t, utf8.ValidString(found.message))
 	require.Less(t, len(found.message), 2*maxMessage)
 }
+
+// The message is stored, and shown where names are masked.
+func TestAnErrorOfTheNetworkDoesNotNameTheUser(t *testing.T) {
+	t.Parallel()
+	g := answering(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, err := g.Invite(t.Context(), "octo")
+	require.ErrorContains(t, err, "PUT: ")
+	require.NotContains(t, err.Error(), "octo")
+}
