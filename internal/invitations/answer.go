@@ -18,7 +18,7 @@ import (
 type kind int
 
 const (
-	unclear   kind = iota // nobody knows whether GitHub acted: 5xx, timeout, lost connection
+	unclear   kind = iota // nobody knows whether GitHub acted: 5xx, 408, timeout, lost connection
 	permanent             // this request fails whenever it is repeated: 404, 422
 	limited               // too many requests; GitHub did not act
 	denied                // wrong credentials or repository: every request fails; GitHub did not act
@@ -54,7 +54,7 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 	case status >= 300 && status < 400:
 		// No redirect is followed: the credentials are for one host, and a PUT may become a GET.
 		return &problem{kind: denied, message: message + " to " + storable(header.Get("Location")) + "; was the repository renamed?"}
-	case status >= 400 && status < 500:
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout:
 		return &problem{kind: permanent, message: message}
 	default:
 		return &problem{kind: unclear, message: message, until: retryTime(header, now)}

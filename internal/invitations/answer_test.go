@@ -278,6 +278,7 @@ func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 		"503 with Retry-After":      {Status: 503, Header: map[string]string{"Retry-After": "1"}},
 		"500":                       {Status: 500},
 		"202":                       {Status: 202, Body: "{}"},
+		"408 of a proxy":            {Status: 408},
 		"a lost connection":         {Drops: true},
 		"a 201 that is cut off":     {Status: 201, Body: `{"id":`},
 		"a 201 without a body":      {Status: 201, Body: ``},
