@@ -262,6 +262,26 @@ func TestNamesAndBodiesAreMasked(t *testing.T) {
 	}
 }
 
+// GitHub's words can repeat the name.
+func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
+	for _, personal := range []bool{false, true} {
+		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
+		var user, payment, name string
+		require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id, github_username from portal.payment where github_username is not null and user_id is not null and kind = 'pro' limit 1").
+			Scan(&user, &payment, &name))
+		_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
+			values ($1, 'acme/tool', $2, $3, 'failed', '422 Validation Failed ' || upper($3) || ' is blocked', now(), now(), now())`, user, payment, name)
+		require.NoError(t, err)
+		for _, path := range []string{"/invitations", "/users/" + url.PathEscape(user), "/payments/" + url.PathEscape(payment)} {
+			for _, accept := range []string{"text/html", "application/json"} {
+				_, text := get(t, server, path, "Accept", accept)
+				require.Contains(t, text, "422 Validation Failed "+strings.ToUpper(name[:1]), path)
+				require.Equal(t, personal, strings.Contains(text, strings.ToUpper(name)), path+" "+accept)
+			}
+		}
+	}
+}
+
 // What Postgres says of rows that it refuses repeats them.
 func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
 	const said = "invalid value for Petra Personal"

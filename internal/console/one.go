@@ -21,6 +21,7 @@ func (c *Console) payment(r *http.Request, asked query) (view, error) {
 	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.PaymentAnswer, error) {
 		return browse.Payment(r.Context(), tables, id, limit)
 	})
+	c.hideNames(found.Invitations)
 	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, object{found}, nil}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
@@ -121,6 +122,28 @@ func (c *Console) hidePersonalData(refused []status.Quarantined) {
 	for i := range refused {
 		refused[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
 	}
+}
+
+// gitHubName matches every text that can be the name of a GitHub user.
+var gitHubName = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+
+// hideNames masks the name of an invitation's GitHub user in the invitation's reason, which has GitHub's words.
+func (c *Console) hideNames(list []invitations.Invitation) {
+	for i := range list {
+		c.hideName(&list[i])
+	}
+}
+
+func (c *Console) hideName(one *invitations.Invitation) {
+	if one.Reason != nil && one.GitHubUser != nil {
+		one.Reason = new(c.withoutName(*one.Reason, *one.GitHubUser))
+	}
+}
+
+func (c *Console) withoutName(text, name string) string {
+	return gitHubName.ReplaceAllStringFunc(text, func(word string) string {
+		return mask(c.ShowPersonalData || !strings.EqualFold(word, name), word)
+	})
 }
 
 // balanceLine is a ledger line with the sum of all lines up to it.

@@ -29,6 +29,7 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if !ok {
 		return view{}, errNoPage
 	}
+	c.hideNames(user.Invitations)
 	shown := userPage{User: user, Before: before}
 	if user.Next != nil {
 		shown.Older = strconv.FormatInt(*user.Next, 10)
