@@ -82,6 +82,6 @@ func (a *SubscriptionAnswer) readState(ctx context.Context, tx pgx.Tx) error {
 	if shown == "" {
 		shown = projections.ImplicitSubscription(current.UserID)
 	}
-	a.Shown = shown == a.ID
+	a.Shown = shown == a.ID && current.Status == state.Status // otherwise it is of another kind now
 	return nil
 }

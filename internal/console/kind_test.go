@@ -1,0 +1,26 @@
+package console_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/console"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// Its kind became known after it was shown. Then the portal has the status unknown.
+func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
+	_, shop := fixture.NewFolded(t, 2,
+		`{"id":"e1","eventType":"subscription.active","object":{"subscription":"s1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
+	var status string
+	require.NoError(t, shop.Tables.Pool().QueryRow(t.Context(), "select status from portal.subscription").Scan(&status))
+	require.Equal(t, "unknown", status)
+	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	_, text := get(t, server, "/subscriptions/s1")
+	require.Contains(t, text, "The portal does not show this subscription.")
+	_, text = get(t, server, "/users/u1")
+	require.NotContains(t, text, "The portal shows this one")
+}
