@@ -4,7 +4,8 @@ import "github.com/payfold/payfold/internal/projections"
 
 const (
 	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's id, and kind, credits and" +
-		" user_id of the purchase in its metadata: ingest send FILE. Sending the same event again changes nothing."
+		" user_id of the purchase in its metadata; with a catalogue also the product, and with PROVIDER_MODE the mode: ingest send FILE." +
+		" Sending the same event again changes nothing."
 	thenRebuild = ", then: projector rebuild --promote. The old events count then."
 )
 

@@ -1,0 +1,34 @@
+package browse
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+// What a rejected event of invalid text says is lost, so the operator's own event has to say all of it.
+func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
+	t.Parallel()
+	rules := fixture.Sold
+	rules.Mode = projections.ModeLive
+	sent := func(object, metadata string) string {
+		_, state := fixture.OneFold(t, rules, []string{
+			`{"id":"e1","eventType":"checkout.completed","object":{"mode":"prod","transaction":"t1","product":"pack","metadata":{"user_id":"u1\u0000"}}}`,
+			fmt.Sprintf(`{"id":"manual_1","eventType":"checkout.completed","object":{%s"provider_payment_id":"t1","metadata":{%s"kind":"one_time","user_id":"u1","credits":25}}}`, object, metadata),
+		})
+		all := state.Events.Inserted()
+		require.Equal(t, string(projections.InvalidText), all[0].Reason)
+		return all[1].Outcome + all[1].Reason
+	}
+	const mode, product = `"mode":"prod",`, `"product_key":"pack",`
+	require.Equal(t, "rejectedwrong_mode", sent("", product))
+	require.Equal(t, "rejectedunknown_product", sent(mode, ""))
+	require.Equal(t, "applied", sent(mode, product))
+	for _, word := range []string{"mode", "product"} {
+		require.Contains(t, sendWhatIsMissing, word)
+	}
+}
