@@ -326,6 +326,26 @@ func TestAPurchaseThatIsNoLicenceAnyMoreEndsItsInvitation(t *testing.T) {
 	require.Nil(t, w.github.Invitation("octo"))
 }
 
+// Its kind is that of the checkout, and a pack needs credits.
+func TestAPurchaseThatLacksSomethingForItsNewKindEndsItsInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.deliver(t,
+		w.event("subscription.active", `"subscription":"s1","metadata":{"kind":"pro","user_id":"u1","github_username":"octo"}`),
+		w.event("subscription.paid", `"subscription":"s1","transaction":"t1","metadata":{"user_id":"u1"}`))
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	w.deliver(t, w.event("checkout.completed", `"subscription":"s1","order":"o1","metadata":{"kind":"one_time","user_id":"u1"}`))
+	var license string
+	require.NoError(t, w.db.QueryRow(t.Context(), "select status from portal.pro_license").Scan(&license))
+	require.Equal(t, "revoked", license)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "t1", Withdrawn)
+	require.False(t, w.github.HasAccess("octo"))
+}
+
 func TestWithTablesOfOlderRulesTheInviterWaitsAndLogsOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
