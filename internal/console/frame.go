@@ -35,6 +35,9 @@ func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data,
 		Session: c.Guard.HasSession(r.Context()), query: asked.Values,
 	}
+	if out.Schema == c.Tables.Schema() {
+		out.Schema = ""
+	}
 	for _, item := range []menuItem{
 		{Path: "/", Name: "Overview"},
 		{Path: "/events", Name: "Events"},
