@@ -118,3 +118,16 @@ func TestAClaimOfAnotherKindThanThePaymentGaveNoLicence(t *testing.T) {
 	related := Related{Payments: map[string]projections.Payment{"t1": payment}, Wrote: map[string]int64{"e2": 25}}
 	require.Equal(t, "It claimed payment t1 for user u1. It granted 25 credits.", Why(claim, related))
 }
+
+func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
+	t.Parallel()
+	ctx, shop := fixture.NewFolded(t, unbounded,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"transaction":"t1","amount_paid":700},"metadata":{"kind":"one_time","credits":"many"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+	)
+	rows, err := readMessage(ctx, shop.Tables, 1, unbounded)
+	require.NoError(t, err)
+	require.Equal(t, "missing_user", rows.Event.Reason)
+	require.Nil(t, rows.Payment.Amount)
+	require.Contains(t, Why(rows.Event, rows.Related), "what this event says of it counts, unless a number in it is out of range.")
+}

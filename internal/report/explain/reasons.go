@@ -36,7 +36,7 @@ func rejection(reason string, namesPayment bool) string {
 	text := Meaning(reason)
 	switch {
 	case namesPayment && countsStill[projections.Reason(reason)]:
-		return text + " It claimed and granted nothing. When a later event completes the payment, what this event says of it counts."
+		return text + " It claimed and granted nothing. When a later event completes the payment, what this event says of it counts, unless a number in it is out of range."
 	}
 	return text + " It changed nothing."
 }
