@@ -88,7 +88,7 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 			t.Parallel()
 			said := sentences(t, append(want.bodies,
 				`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":"many"}}}`)...)[2]
-			require.Contains(t, said, "But what it says of the names of its payment counts. "+want.says)
+			require.Contains(t, said, "But what it says of the names of its payment, and of its subscription, counts. "+want.says)
 			require.NotContains(t, said, "changed nothing")
 		})
 	}
@@ -130,4 +130,24 @@ func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
 	require.Equal(t, "missing_user", rows.Event.Reason)
 	require.Nil(t, rows.Payment.Amount)
 	require.Contains(t, Why(rows.Event, rows.Related), "what this event says of it counts, unless a number in it is out of range.")
+}
+
+func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *testing.T) {
+	t.Parallel()
+	for credits, want := range map[string]string{
+		`,"credits":5`: "counts. It showed that earlier events had granted too much, so a correction took back 5 credits.",
+		"":             "The first claim stays. It claimed and granted nothing.",
+	} {
+		ctx, shop := fixture.NewFolded(t, unbounded,
+			`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
+			`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t2","metadata":{"user_id":"u1"`+credits+`}}}`,
+			`{"id":"e3","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
+		rows, err := readMessage(ctx, shop.Tables, 3, unbounded)
+		require.NoError(t, err)
+		require.Equal(t, "payment_conflict", rows.Event.Reason)
+		require.Contains(t, Why(rows.Event, rows.Related), want)
+		user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+		require.NoError(t, err)
+		require.Equal(t, "t2", user.License.ProviderPaymentID)
+	}
 }

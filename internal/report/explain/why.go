@@ -30,17 +30,19 @@ func Why(e projections.ProcessedEvent, related Related) string {
 	return ""
 }
 
-// rejected explains a rejection. A rejected event can still say that two names belong to one payment, and so change what
-// the payment grants.
+// rejected explains a rejection. A rejected event can still say that two names belong to one payment, or of which kind the
+// payments of its subscription are, and so change what payments grant.
 func rejected(e projections.ProcessedEvent, related Related) string {
 	_, named := related.Payments[e.ProviderPaymentID]
 	wrote := granted(e, related)
 	notAKind := e.Reason == string(projections.UnknownKind) && e.Kind != ""
 	switch {
 	case wrote != "":
-		return Meaning(e.Reason) + " But what it says of the names of its payment counts." + wrote
+		return Meaning(e.Reason) + " But what it says of the names of its payment, and of its subscription, counts." + wrote
 	case notAKind:
 		return fmt.Sprintf("Its metadata says that the kind is %s, but the kinds are subscription, one_time and pro. It claimed and granted nothing.", page.Name(e.Kind))
+	case e.Reason == string(projections.PaymentConflict) && e.SubscriptionID != "":
+		return Meaning(e.Reason) + " It claimed and granted nothing."
 	}
 	return rejection(e.Reason, named && projections.IsClaim(e.EventType))
 }
