@@ -1,5 +1,6 @@
 -- updates invitations after changes of their purchases. A purchase may be refunded, get another
--- kind (for which it may lack something, so that nobody has claimed it any more), or be kept after all. Its GitHub user may become known, or change before GitHub was asked.
+-- kind, or be kept after all. If it lacks something for its new kind, it is unclaimed. Its GitHub
+-- user may become known, or change before GitHub was asked.
 -- If a purchase is kept after all, a withdrawal may have ended the access. So the invitation is
 -- pending again, and the next attempt looks.
 update payfold.invitation i
