@@ -2,8 +2,10 @@ package verify
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -90,14 +92,18 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 // refold removes the customers' rows and writes those of a fold of their events.
 func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, theirs []events.Event) error {
 	state := projections.NewState()
-	writes, removed := &pgx.Batch{}, int64(0)
+	writes, removed, others := &pgx.Batch{}, int64(0), int64(0)
 	tables.QueueQuarantined(writes, s.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
 	customers.remove(writes, s.Schema(), &removed)
+	customers.countOthers(writes, &others)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("remove the rows: %w", err)
 	}
 	if removed != int64(len(theirs)) {
 		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", errNotSettled, removed, len(theirs))
+	}
+	if others > 0 {
+		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have", errNotSettled, others)
 	}
 	for _, event := range theirs {
 		if err := store.Fold(rules, state, event); err != nil {
@@ -111,6 +117,17 @@ func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Ru
 		return fmt.Errorf("%w: write the rows: %w", errNotSettled, err)
 	}
 	return nil
+}
+
+//go:embed events_of_customers.sql
+var eventsOfCustomers string
+
+// countOthers queues a query for the events of the customers that remain in the tables after remove. The log does not
+// have them, so a fold would take back what they gave: a restored log has marks in their place (events.Lost).
+func (c *customers) countOthers(batch *pgx.Batch, others *int64) {
+	reversals := slices.DeleteFunc(slices.Clone(projections.TypesWithEffect), func(eventType string) bool { return !projections.IsReversal(eventType) })
+	batch.Queue(eventsOfCustomers, c.named(tables.OfPayment), c.named(tables.OfUser), c.named(tables.OfSubscription), projections.TypesWithEffect, reversals).
+		QueryRow(func(row pgx.Row) error { return row.Scan(others) })
 }
 
 // remove queues the removal of every row that an event of the customers may have written.

@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/world"
 	"github.com/payfold/payfold/internal/verify"
 )
 
@@ -114,4 +115,35 @@ func (v *verified) execute(ctx context.Context, t *testing.T, sql string) {
 	t.Helper()
 	_, err := v.DB.Exec(ctx, sql)
 	require.NoError(t, err)
+}
+
+// The fold of the customers would lack what the lost message has granted.
+func TestCustomersOfALostMessageAreNotSettled(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 20)
+	ofPartition := map[int]string{}
+	pack := func(id string, partition int) string {
+		for n := 0; ofPartition[partition] == ""; n++ {
+			customer := fmt.Sprint("c", n)
+			body := fmt.Sprintf(`{"id":%[1]q,"eventType":"checkout.completed","object":{"order":{"id":%[1]q,"transaction":%[1]q},"customer":%[2]q}}`, id, customer)
+			ofPartition[fixture.Event(t, 1, body).Partition(8)] = customer
+		}
+		return fmt.Sprintf(`{"id":%[1]q,"eventType":"checkout.completed","object":{"order":{"id":%[1]q,"transaction":%[1]q},"customer":%[2]q,"metadata":{"user_id":"u1","kind":"one_time","credits":10}}}`,
+			id, ofPartition[partition])
+	}
+	v.World.Log.Deliver(t, pack("first", 7), pack("second", 0), pack("third", 7))
+	v.applyOutOfOrder(ctx, t)
+	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.disorder"))
+	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+
+	lossy := world.LossyLog{Log: v.log, Lost: v.Head(ctx, t) - 2}
+	_, err := (&verify.Settle{Log: lossy, Tables: v.tables, Rules: fixture.AnyMode}).Run(ctx)
+	require.ErrorContains(t, err, "not settled")
+	require.ErrorContains(t, err, "the tables have 1 events of these customers that the log does not have")
+	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
+
+	settled, err := v.settle(ctx)
+	require.NoError(t, err)
+	require.Equal(t, verify.Settled{OutOfOrder: 1, Events: 3, Users: 1}, settled)
+	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
 }
