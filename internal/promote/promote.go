@@ -74,6 +74,9 @@ func (p *Promotion) Run(ctx context.Context) error {
 			if err := p.Store.Analyze(ctx); err != nil {
 				return err
 			}
+			if err := p.checkMarks(ctx); err != nil {
+				return err
+			}
 		}
 		if time.Since(begin) < quickRound {
 			break
@@ -109,4 +112,12 @@ func (p *Promotion) checkLive(ctx context.Context, info eventlog.Info) error {
 		return fmt.Errorf("%w: of the live tables: %w; projector promote --accept-log-loss gives up what the log has lost", ErrNotPromoted, err)
 	}
 	return err
+}
+
+// checkMarks makes sure that the candidate has the events of the live tables for which a restored log has marks.
+func (p *Promotion) checkMarks(ctx context.Context) error {
+	if p.AcceptLogLoss {
+		return nil
+	}
+	return checkMarks(ctx, p.Store)
 }

@@ -62,6 +62,35 @@ func TestALogThatIsNotTheLiveTablesIsNotPromotedSilently(t *testing.T) {
 	require.EqualValues(t, w.Head(ctx, t), w.Number(ctx, t, "select max(position) from portal.checkpoint"))
 }
 
+// A restored log has a mark in the place of a message that the live tables have. The candidate lacks its event, unless
+// the provider has sent it again.
+func TestACandidateOfARestoredLogThatLacksAnEventIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Deliver(t, fixture.Pack("lost", "lost", "u_lost", 200))
+	stop := w.Project(ctx, t, 20)
+	require.NoError(t, stop())
+	promoteFrom := func(log world.LossyLog, schema string, accept bool) error {
+		promotion := promote.Promotion{Rebuild: w.Rebuild(t, w.Open(ctx, t, schema), 0), Live: w.Open(ctx, t, store.LiveSchema), AcceptLogLoss: accept}
+		promotion.Log = log
+		return promotion.Run(ctx)
+	}
+	const balance = "select coalesce(sum(balance), 0) from portal.credits where user_id = 'u_lost'"
+	restored := world.LossyLog{Log: w.Log.Reader(t), Lost: 1}
+	err := promoteFrom(restored, "portal_next", false)
+	require.ErrorIs(t, err, promote.ErrNotPromoted)
+	require.ErrorContains(t, err, "lacks 1 events of the live tables, the first at seq 1")
+	require.ErrorContains(t, err, "--accept-log-loss")
+	require.EqualValues(t, 200, w.Number(ctx, t, balance))
+
+	repaired := restored
+	repaired.Again = w.Head(ctx, t) - 1
+	require.NoError(t, promoteFrom(repaired, "portal_repaired", false))
+	require.EqualValues(t, 200, w.Number(ctx, t, balance))
+	require.NoError(t, promoteFrom(restored, "portal_next", true))
+	require.Zero(t, w.Number(ctx, t, balance))
+}
+
 // Where a round of folding took long, many events have come: they are folded
 // before anybody waits.
 func TestNobodyWaitsForALongRound(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -101,6 +102,27 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	if events > 0 {
 		return fmt.Errorf("%w: events were quarantined or released after %s had folded them, the first of %d at seq %d; run: projector drop %[2]s, then projector rebuild --promote",
 			ErrNotPromoted, s.Schema(), events, first)
+	}
+	return nil
+}
+
+// lostEvents selects the events of the live tables that the candidate lacks, because the log has marks of the type $1
+// in their place (events.Lost) and the provider has not sent them again. It reads the candidate's whole table.
+const lostEvents = `select live.stream_seq from %[1]s mark join %[2]s live using (stream_seq)
+	where mark.event_type = $1 and live.event_type is distinct from $1 and not exists (select from %[1]s again where again.event_id = live.event_id)`
+
+// checkMarks refuses a candidate that lacks events of the live tables because a restored log has marks in their place.
+// No later event can be in the place of a mark, so it need not be repeated while batches wait.
+func checkMarks(ctx context.Context, s *store.Store) error {
+	var lacking, first int64
+	sql := fmt.Sprintf("select count(*), coalesce(min(stream_seq), 0) from ("+lostEvents+") lost",
+		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event"))
+	if err := s.Pool().QueryRow(ctx, sql, events.LostType).Scan(&lacking, &first); err != nil {
+		return fmt.Errorf("look for lost events: %w", err)
+	}
+	if lacking > 0 {
+		return fmt.Errorf("%w: the log lacks %d events of the live tables, the first at seq %d; have the provider send them again; projector promote --accept-log-loss gives these up",
+			ErrNotPromoted, lacking, first)
 	}
 	return nil
 }
