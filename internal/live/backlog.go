@@ -50,10 +50,8 @@ var errStale = errors.New("the tables were replaced since their rows were loaded
 // partitions.
 func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*backlog, error) {
 	source := rowcache.NewSource(s.Pool(), tables.Loader{Schema: s.Schema()}, nil)
-	b := &backlog{store: s, rules: rules, cache: rowcache.New(0, source), state: projections.NewState(), result: make(chan error, 1)}
-	first := &pgx.Batch{}
-	b.rows.Queue(first, s.Schema())
-	return b, s.Pool().SendBatch(ctx, first).Close()
+	rows, err := store.ReadRowsID(ctx, s.Pool(), s.Schema())
+	return &backlog{store: s, rules: rules, rows: rows, cache: rowcache.New(0, source), state: projections.NewState(), result: make(chan error, 1)}, err
 }
 
 // full reports whether the rows in memory have reached their limit. Then they are dropped, and the rows of returning

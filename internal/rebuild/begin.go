@@ -98,6 +98,9 @@ func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
 	if err = store.LockPositions(ctx, c.tx, b.logID, b.positions); err != nil {
 		return nil, err
 	}
+	if err = b.checkTables(ctx, c.tx); err != nil {
+		return nil, err
+	}
 	if c.fresh {
 		err = emptyTables(ctx, c.tx)
 	} else {
@@ -115,6 +118,17 @@ func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// checkTables returns store.ErrFenced if the schema has other tables than when the Bulk was made, which were dropped
+// meanwhile. Two rebuilds of one log often stand at the same positions. The transaction has locked the checkpoints, so
+// nobody can drop the tables before it ends.
+func (b *Bulk) checkTables(ctx context.Context, tx pgx.Tx) error {
+	now, err := store.ReadRowsID(ctx, tx, b.schema)
+	if err == nil && now != b.of {
+		return store.ErrFenced
+	}
+	return err
 }
 
 // Requarantine loads the events that were quarantined through other tables since the chunk began.

@@ -258,6 +258,19 @@ func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 	require.InDelta(t, 16<<20/2000, long, 16<<20/2000/2)
 }
 
+// Somebody has ended the session that kept other commands away, and has dropped the tables and begun new ones.
+func TestAChunkIsNotWrittenIntoOtherTablesOfTheSameName(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Candidate(ctx, t, live, 0)
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, s.Drop(ctx))
+	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, projections.Rules{Mode: projections.ModeLive}))
+	require.ErrorIs(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), store.ErrFenced)
+}
+
 // Ctrl-C in the middle of a chunk is an error, never a loss or a panic.
 func TestAChunkThatIsCancelledSavesNothing(t *testing.T) {
 	t.Parallel()
