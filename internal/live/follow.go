@@ -30,6 +30,7 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 		<-ctx.Done()
 		return nil
 	}
+	p.quarantine.Forget() // what an earlier try could not commit; the database may accept these events now
 	f := newFollower(p, logID, share, at)
 	from := f.delivered + 1
 	group, working := errgroup.WithContext(ctx)
