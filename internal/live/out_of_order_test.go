@@ -59,3 +59,21 @@ func TestNoEventIsOutOfOrderInTheOrderOfTheLog(t *testing.T) {
 		require.Zero(t, result.OutOfOrder)
 	}
 }
+
+// The tables were lost and made again. The record of the lost ones must not hide that of the new ones.
+func TestAnOutOfOrderEventIsRecordedForEachTables(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	for range 2 {
+		for partition, event := range []events.Event{fixture.Event(t, 9, fixture.Pack("e9", "p9", "u1", 1)), fixture.Event(t, 5, fixture.Pack("e5", "p5", "u1", 1))} {
+			_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{event}, store.Advance{LogID: "log-1", From: fixture.From(partition, 0), To: event.Seq})
+			require.NoError(t, err)
+		}
+		recorded, err := store.OutOfOrder(ctx, s.Pool(), s.Schema())
+		require.NoError(t, err)
+		require.Equal(t, []store.OutOfOrderEvent{{Seq: 5, Later: 9}}, recorded)
+		_, err = s.Pool().Exec(ctx, "drop schema portal cascade")
+		require.NoError(t, err)
+		require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	}
+}

@@ -22,4 +22,8 @@ cross join lateral (
 ) later
 where state.schema_name = $1
   and n.seq < (select max(stream_seq) from processed_event)
-on conflict do nothing
+on conflict (log_id, stream_seq) do update -- a record of tables that are gone
+set later_seq = excluded.later_seq, shared = excluded.shared, noticed_at = excluded.noticed_at, schema_created_at = excluded.schema_created_at
+where not exists (
+  select from payfold.schema_state s
+  where s.log_id = payfold.disorder.log_id and s.created_at = payfold.disorder.schema_created_at)
