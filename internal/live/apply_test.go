@@ -264,6 +264,22 @@ func TestTheEventsOfAFirstPaymentMayBeAppliedConcurrently(t *testing.T) {
 	require.EqualValues(t, 75, fixture.Number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
 
+// Postgres cannot commit a notification while its queue is full, because a listening session of any database does not end
+// its transaction. Then it could commit the rejection, which notifies nobody.
+func TestANotificationThatPostgresCannotCommitRefusesNoEvent(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, `create function public.full_queue() returns trigger language plpgsql as
+		$$ begin raise exception 'too many notifications in the NOTIFY queue' using errcode = 'program_limit_exceeded'; end $$;
+		create constraint trigger full_queue after insert on payment deferrable initially deferred for each row execute function public.full_queue()`)
+	require.NoError(t, err)
+	batch := []events.Event{fixture.Event(t, 1, fixture.Pro("e1", "p1", "u1", "octocat"))}
+	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
+	require.ErrorContains(t, err, "too many notifications in the NOTIFY queue")
+	require.False(t, errors.As(err, new(*store.RefusedError)), "the event is not the cause")
+	require.Zero(t, fixture.Number(ctx, t, s, "select position from checkpoint where partition = 0"))
+}
+
 // The record of a refused event is written in the transaction of its rejection.
 func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	t.Parallel()

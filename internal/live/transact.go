@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
@@ -48,7 +47,7 @@ func transact(ctx context.Context, s *store.Store, rules projections.Rules, adva
 	if err != nil {
 		return err
 	}
-	last.Queue("commit").Exec(committed)
+	last.Queue("commit").Fn = commit
 	if err := tx.SendBatch(ctx, last).Close(); err != nil {
 		return fmt.Errorf("write the rows: %w", err)
 	}
@@ -69,8 +68,13 @@ func checkpointsFirst(schema string, advance store.Advance, rows *store.RowsID, 
 	return first
 }
 
-func committed(answer pgconn.CommandTag) error {
-	if answer.String() != "COMMIT" {
+// commit reads the answer to "commit".
+func commit(answers pgx.BatchResults) error {
+	answer, err := answers.Exec()
+	switch {
+	case err != nil:
+		return &store.CommitError{Cause: err}
+	case answer.String() != "COMMIT":
 		return fmt.Errorf("%w: Postgres answered %q", pgx.ErrTxCommitRollback, answer)
 	}
 	return nil

@@ -21,6 +21,14 @@ func (e *RefusedError) Error() string { return "refused: " + e.Cause.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.Cause }
 
+// CommitError means that Postgres did not commit, although it had accepted every row. If the connection was lost, it may
+// have committed.
+type CommitError struct{ Cause error }
+
+func (e *CommitError) Error() string { return "commit: " + e.Cause.Error() }
+
+func (e *CommitError) Unwrap() error { return e.Cause }
+
 // QuarantinedEvents are the causes for which the database has refused events, by the
 // events' sequences. The batch that has them rejects the events and records them in
 // payfold.poison, in the same transaction. From then on every fold of the log rejects them.

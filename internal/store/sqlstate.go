@@ -39,9 +39,10 @@ func isRefused(err error) bool {
 	}
 	switch code[:2] {
 	case "22", // data exception: a text, number or time the type cannot hold
-		"23", // integrity constraint violation
-		"54": // program limit exceeded, such as the size of an index row
+		"23": // integrity constraint violation, also of a deferred constraint
 		return true
+	case "54": // program limit exceeded, such as the size of an index row; at the commit, the queue of notifications
+		return !errors.As(err, new(*CommitError))
 	}
 	return code == "P0001" // raise_exception, by a trigger that an operator added
 }
