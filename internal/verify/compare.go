@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -170,6 +171,9 @@ func (c *comparison) walk(ctx context.Context, table string, columns []tables.Co
 	defer right.Close()
 	hasLeft, hasRight := left.Next(), right.Next()
 	for hasLeft || hasRight {
+		if err := cmp.Or(left.Err(), right.Err()); err != nil { // otherwise the rest of the other side would be differences
+			return err
+		}
 		is, should := values(left, hasLeft), values(right, hasRight)
 		switch order := compareKeys(columns, is, should); {
 		case order < 0:
@@ -185,10 +189,7 @@ func (c *comparison) walk(ctx context.Context, table string, columns []tables.Co
 			hasLeft, hasRight = left.Next(), right.Next()
 		}
 	}
-	if err := left.Err(); err != nil {
-		return err
-	}
-	return right.Err()
+	return cmp.Or(left.Err(), right.Err())
 }
 
 func difference(table string, columns []tables.Column, row [][]byte, fault string, changed []ColumnDifference) Difference {

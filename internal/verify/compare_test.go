@@ -39,6 +39,29 @@ func TestASnapshotOfReplacedTablesReturnsAnError(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrReplaced)
 }
 
+// The rows that one side does not send any more are not missing.
+func TestAConnectionThatEndsDuringTheComparisonIsNoDifference(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	next := fixture.Candidate(ctx, t, s, 0)
+	for _, schema := range []string{"portal", "portal_next"} {
+		_, err := s.Pool().Exec(ctx, "insert into "+schema+".credits select 'u' || i, 0, 0, 0, case when i = 100000 then length('"+schema+"') else 1 end from generate_series(100000, 150000) i")
+		require.NoError(t, err)
+	}
+	frozen, err := freeze(ctx, s)
+	require.NoError(t, err)
+	defer frozen.Close()
+	found := 0
+	err = frozen.Compare(ctx, next, fixture.AnyMode, func(Difference) {
+		if found++; found == 1 {
+			_, err := s.Pool().Exec(ctx, "select pg_terminate_backend($1)", frozen.tx.Conn().PgConn().PID())
+			require.NoError(t, err)
+		}
+	})
+	require.True(t, store.ConnectionLost(err), err)
+	require.Equal(t, 1, found)
+}
+
 // A change breaks one rule, and its reversal restores the rule.
 func TestEveryBrokenSumIsFound(t *testing.T) {
 	t.Parallel()
