@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
@@ -85,13 +87,18 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 // rebuild repeats at most these: about ten seconds of work for a million.
 func (r *Rebuild) chunkSize() uint64 { return cmp.Or(r.Chunk, uint64(chunkMemory()/eventMemory)) }
 
-// decode leaves out the messages that the tables have, and those after UpTo.
-func (r *Rebuild) decode(at identity.Positions) pipeline.Decoder {
+// decode leaves out the messages that the tables have, and those after UpTo. ahead has the sequences of the messages
+// that the tables have after their lowest position. The mark of one of these (events.Lost) can be in a partition whose
+// position is before it.
+func (r *Rebuild) decode(at identity.Positions, ahead map[uint64]bool) pipeline.Decoder {
 	return func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(at) {
 			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
 		}
 		if m.Seq <= at[m.Partition] || r.UpTo != nil && m.Seq > r.UpTo[m.Partition] {
+			return to, nil
+		}
+		if ahead[m.Seq] && m.Lost() {
 			return to, nil
 		}
 		event := events.Decode(m)
@@ -121,12 +128,16 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
+	ahead, err := r.ahead(ctx, at)
+	if err != nil {
+		return 0, err
+	}
 	begun := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
 	s := folded{bulk: bulk, begin: begun, end: begun}
 	work, stop := WithGrace(ctx, r.Grace)
 	defer stop()
 	fold := func(until uint64) error {
-		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, MaxMessages: size, Decode: r.decode(at)})
+		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, MaxMessages: size, Decode: r.decode(at, ahead)})
 	}
 	if err = fold(until); err == nil && r.More != nil {
 		err = r.foldMore(ctx, bulk, fold)
@@ -138,6 +149,28 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		err = bulk.Finish(ctx, r.Stage)
 	}
 	return s.begin, err
+}
+
+// ahead reads the sequences of the messages that the tables have after their lowest position.
+func (r *Rebuild) ahead(ctx context.Context, at identity.Positions) (map[uint64]bool, error) {
+	if at.Lowest() == at.Highest() {
+		return nil, nil
+	}
+	rows, err := r.Store.Pool().Query(ctx, `select stream_seq from processed_event where stream_seq > $1
+		union all select stream_seq from duplicate_event where stream_seq > $1`, int64(at.Lowest()))
+	if err != nil {
+		return nil, fmt.Errorf("read what the tables have: %w", err)
+	}
+	ahead := map[uint64]bool{}
+	var seq int64
+	_, err = pgx.ForEachRow(rows, []any{&seq}, func() error {
+		ahead[uint64(seq)] = true
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the tables have: %w", err)
+	}
+	return ahead, nil
 }
 
 // foldMore folds the messages up to the positions that More returns.

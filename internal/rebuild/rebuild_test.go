@@ -218,6 +218,34 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.Zero(t, w.Number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.Head(ctx, t))))
 }
 
+// A restored log has a mark in the place of a message that these tables have, in a partition whose position is before it.
+func TestAMarkOfAMessageThatTheTablesHaveIsPassedOver(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Project(ctx, t, 60)
+	require.NoError(t, stop())
+	half := w.Open(ctx, t, "half")
+	first := w.Rebuild(t, half, 0)
+	require.NoError(t, first.Run(ctx, 20))
+	head := w.Head(ctx, t)
+	w.ApplyOdd(ctx, t, half, 20, head)
+	log := world.LossyLog{Log: w.Log.Reader(t)}
+	for log.Lost = head; ; log.Lost-- {
+		m, err := log.Log.Message(ctx, log.Lost)
+		require.NoError(t, err)
+		mark, err := log.Message(ctx, log.Lost)
+		require.NoError(t, err)
+		if m.Partition%2 == 1 && mark.Partition%2 == 0 {
+			break
+		}
+	}
+	then := w.Rebuild(t, half, 0)
+	then.Log = log
+	require.NoError(t, then.Run(ctx, head))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	w.RequireSame(ctx, t, "portal", "half")
+}
+
 // What is folded further is part of the last transaction, after any others. It needs no indexes,
 // which tables that are folded in several transactions have.
 func TestWhatIsFoldedFurtherIsPartOfTheLastTransaction(t *testing.T) {
