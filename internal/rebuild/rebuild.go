@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
@@ -87,10 +85,9 @@ func (r *Rebuild) Run(ctx context.Context, until uint64) error {
 // rebuild repeats at most these: about ten seconds of work for a million.
 func (r *Rebuild) chunkSize() uint64 { return cmp.Or(r.Chunk, uint64(chunkMemory()/eventMemory)) }
 
-// decode leaves out the messages that the tables have, and those after UpTo. ahead has the sequences of the messages
-// that the tables have after their lowest position. The mark of one of these (events.Lost) can be in a partition whose
-// position is before it.
-func (r *Rebuild) decode(at identity.Positions, ahead map[uint64]bool) pipeline.Decoder {
+// decode leaves out the messages that the tables have, and those after UpTo. The mark of a message that the tables have
+// (events.Lost) can be in a partition whose position is before it.
+func (r *Rebuild) decode(ctx context.Context, at identity.Positions) pipeline.Decoder {
 	return func(to []events.Event, m events.Message) ([]events.Event, error) {
 		if m.Partition < 0 || m.Partition >= len(at) {
 			return nil, fmt.Errorf("the message at seq %d is in partition %d of %d", m.Seq, m.Partition, len(at))
@@ -98,8 +95,10 @@ func (r *Rebuild) decode(at identity.Positions, ahead map[uint64]bool) pipeline.
 		if m.Seq <= at[m.Partition] || r.UpTo != nil && m.Seq > r.UpTo[m.Partition] {
 			return to, nil
 		}
-		if ahead[m.Seq] && m.Lost() {
-			return to, nil
+		if m.Seq <= at.Highest() && m.Lost() {
+			if has, err := r.hasMessage(ctx, m.Seq); has || err != nil {
+				return to, err
+			}
 		}
 		event := events.Decode(m)
 		if r.Look != nil {
@@ -128,16 +127,12 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	if !bulk.StandAt(at) {
 		return 0, store.ErrFenced
 	}
-	ahead, err := r.ahead(ctx, at)
-	if err != nil {
-		return 0, err
-	}
 	begun := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
 	s := folded{bulk: bulk, begin: begun, end: begun}
 	work, stop := WithGrace(ctx, r.Grace)
 	defer stop()
 	fold := func(until uint64) error {
-		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, MaxMessages: size, Decode: r.decode(at, ahead)})
+		return r.foldUntil(ctx, work, &s, pipeline.Pipeline{Log: r.Log, From: s.end + 1, Until: until, MaxMessages: size, Decode: r.decode(ctx, at)})
 	}
 	if err = fold(until); err == nil && r.More != nil {
 		err = r.foldMore(ctx, bulk, fold)
@@ -151,26 +146,14 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 	return s.begin, err
 }
 
-// ahead reads the sequences of the messages that the tables have after their lowest position.
-func (r *Rebuild) ahead(ctx context.Context, at identity.Positions) (map[uint64]bool, error) {
-	if at.Lowest() == at.Highest() {
-		return nil, nil
-	}
-	rows, err := r.Store.Pool().Query(ctx, `select stream_seq from processed_event where stream_seq > $1
-		union all select stream_seq from duplicate_event where stream_seq > $1`, int64(at.Lowest()))
+// hasMessage reports whether the tables have the message at seq.
+func (r *Rebuild) hasMessage(ctx context.Context, seq uint64) (has bool, err error) {
+	err = r.Store.Pool().QueryRow(ctx, `select exists (select from processed_event where stream_seq = $1)
+		or exists (select from duplicate_event where stream_seq = $1)`, int64(seq)).Scan(&has)
 	if err != nil {
-		return nil, fmt.Errorf("read what the tables have: %w", err)
+		return false, fmt.Errorf("look for the message at seq %d in the tables: %w", seq, err)
 	}
-	ahead := map[uint64]bool{}
-	var seq int64
-	_, err = pgx.ForEachRow(rows, []any{&seq}, func() error {
-		ahead[uint64(seq)] = true
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read what the tables have: %w", err)
-	}
-	return ahead, nil
+	return has, nil
 }
 
 // foldMore folds the messages up to the positions that More returns.
