@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/payfold/payfold/internal/durable"
 )
 
 // Recover checks the log, prepares its files for the server, and makes them durable. The
@@ -43,13 +45,14 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.Of(ProbeStream).Remove(); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
-	if err := s.prepare(report, scans); err != nil {
+	indexed, err := s.prepare(report, scans)
+	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(syncTree(s.root), syncPath(s.root)); err != nil {
 		return nil, fmt.Errorf("make the log durable: %w", err)
 	}
-	blocks, err := s.blocks()
+	blocks, empty, err := s.emptyEnd()
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +64,11 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err != nil {
 		return nil, err
 	}
+	if indexed {
+		if err := s.removeEmpty(empty); err != nil {
+			return nil, fmt.Errorf("remove an empty block: %w", err)
+		}
+	}
 	if err := os.Remove(s.legacyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the file of an older build: %w", err)
 	}
@@ -68,37 +76,35 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 }
 
 // prepare removes what the server must not see, and writes the index of what it will see.
-func (s *Store) prepare(report *Report, scans []blockScan) error {
+// indexed is false if the server's own index stays.
+func (s *Store) prepare(report *Report, scans []blockScan) (indexed bool, err error) {
 	if report.LogID == "" { // the creation of the stream was interrupted, and it has no message
-		return s.Remove()
+		return true, s.Remove()
 	}
 	removed, err := s.removeTrimmed(report.firstBlock)
 	if err != nil {
-		return fmt.Errorf("remove a trimmed block: %w", err)
+		return false, fmt.Errorf("remove a trimmed block: %w", err)
 	}
 	if tail := report.TornTail; tail != nil {
 		for _, block := range tail.newer {
 			if err := os.Rename(s.block(block), s.unconfirmed(block)); err != nil {
-				return fmt.Errorf("set aside an unconfirmed block: %w", err)
+				return false, fmt.Errorf("set aside an unconfirmed block: %w", err)
 			}
 		}
 		if err := s.cut(tail); err != nil {
-			return fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
+			return false, fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
 		if scans, err = s.withoutTail(scans, tail); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if report.Closed && !removed { // the server's index describes the same state
-		return nil
-	}
-	if err := s.removeEmpty(); err != nil {
-		return fmt.Errorf("remove an empty block: %w", err)
+		return false, nil
 	}
 	for len(scans) > 0 && scans[len(scans)-1].size == 0 {
 		scans = scans[:len(scans)-1]
 	}
-	return s.writeIndex(scans)
+	return true, s.writeIndex(scans)
 }
 
 // withoutTail returns the scans of the remaining blocks. It reads again the block that was cut.
@@ -145,16 +151,29 @@ func (s *Store) unconfirmed(block int) string {
 	return filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%d%s", time.Now().UnixNano(), block, blockSuffix))
 }
 
-// removeEmpty removes empty blocks at the end of the log. The server would do so itself when
-// it reads all blocks. Removing them here lets a later check treat a missing block as lost.
-func (s *Store) removeEmpty() error {
-	blocks, err := s.blocks()
+// emptyEnd returns the log's blocks without the empty ones at its end, and these.
+func (s *Store) emptyEnd() (blocks, empty []int, err error) {
+	blocks, err = s.blocks()
 	for n := len(blocks) - 1; n >= 0 && err == nil; n-- {
 		info, statErr := os.Stat(s.block(blocks[n]))
 		if statErr != nil || info.Size() > 0 {
-			return statErr
+			return blocks[:n+1], blocks[n+1:], statErr
 		}
-		err = os.Remove(s.block(blocks[n]))
 	}
-	return err
+	return nil, blocks, err
+}
+
+// removeEmpty removes empty blocks at the end of the log. The server would do so itself when
+// it reads all blocks. Removing them here lets a later check treat a missing block as lost. So the
+// watermark must name an older block first: a flush may have covered an empty one.
+func (s *Store) removeEmpty(blocks []int) error {
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, block := range blocks {
+		if err := os.Remove(s.block(block)); err != nil {
+			return err
+		}
+	}
+	return durable.Sync(s.dir)
 }

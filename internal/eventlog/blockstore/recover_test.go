@@ -3,6 +3,7 @@ package blockstore
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,4 +21,35 @@ func TestATornEndThatCannotBeSetAsideLeavesNoFile(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// A flush can cover a block before the first message is in it, and a full disk can leave that block
+// empty, or with a torn message. Then a start that is interrupted must not make the next one believe
+// that a block is lost.
+func TestAStartThatIsInterruptedDoesNotMissAnEmptyBlock(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]string{"empty": "", "torn": "a part"} {
+		w := build(t, 5, 0)
+		w.write(w.block(2), []byte(content))
+		w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 5, Block: 2})
+		inTheWay := filepath.Join(w.dir, indexFile)
+		require.NoError(t, os.MkdirAll(filepath.Join(inTheWay, "file"), 0o700))
+		_, err := New(w.root, w.account, w.stream).Recover(t.Context(), nil)
+		require.ErrorContains(t, err, "the log's index", name)
+		require.NoError(t, os.RemoveAll(inTheWay))
+		w.starts(5, name)
+		require.NoFileExists(t, w.block(2), name)
+	}
+}
+
+// After an orderly stop the server itself may remove an empty block when it opens the log.
+func TestAnEmptyBlockThatTheServerRemovesIsNotMissed(t *testing.T) {
+	t.Parallel()
+	w := build(t, 5, 0).markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 5, Block: 2, Closed: true})
+	s := New(w.root, w.account, w.stream)
+	_, err := s.Recover(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(w.block(2)))
+	require.NoError(t, s.Close(false)) // killed
+	w.starts(5)
 }
