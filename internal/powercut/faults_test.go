@@ -4,7 +4,9 @@ package powercut_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"time"
 
@@ -75,6 +77,31 @@ func (m *machine) failSyncs() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.syncsFail = true
+}
+
+// After a failed fsync Linux keeps the bytes in memory and takes them for written. The next start reads
+// them, the provider delivers again, and the log already has the event.
+func TestWhatAFailedFsyncHasDroppedIsDurableBeforeItIsConfirmed(t *testing.T) {
+	var total counts
+	m := newMachine(t, rand.New(rand.NewPCG(1, 0)))
+	m.createLog()
+	require.NoError(t, m.start(nil))
+	body := m.body("e_1", 0, m.random)
+	m.sent["e_1"] = sha256.Sum256([]byte(body))
+	m.disk.DropWrites(".blk")
+	status, _, err := m.provider.Deliver(t.Context(), body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, 1, m.ingest.Exit(t))
+
+	require.NoError(t, m.start(nil))
+	status, answer, err := m.provider.Deliver(t.Context(), body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, string(answer), "duplicate")
+	m.confirmed["e_1"] = true
+	m.restoreDisk(&total)
+	require.NoError(t, m.restartAndCheck(&total))
 }
 
 func TestAFullDiskConfirmsNothingItHasNotStored(t *testing.T) {
