@@ -3,6 +3,7 @@ package connection
 import (
 	"errors"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +47,8 @@ func (d dialer) SkipTLSHandshake() bool {
 }
 
 // idleConn is a connection whose Read fails after silence without a byte, or at an earlier deadline. nats.go sets a
-// deadline for its reads while it connects, and reads nothing else meanwhile.
+// deadline for its reads while it connects, and reads nothing else meanwhile. After silence the connection is closed, so
+// that a write ends, too: nats.go holds its lock while it writes, and every delivery would wait for that lock.
 type idleConn struct {
 	net.Conn
 	silence  time.Duration
@@ -57,7 +59,17 @@ func (c *idleConn) Read(p []byte) (int, error) {
 	if err := c.limitRead(); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.deadlinePassed() {
+		_ = c.Close() // the error of Read says why
+	}
+	return n, err
+}
+
+// deadlinePassed reports whether a deadline that was set has ended.
+func (c *idleConn) deadlinePassed() bool {
+	at := c.deadline.Load()
+	return at != nil && !at.IsZero() && !at.After(time.Now())
 }
 
 // SetDeadline also applies to a Read in progress.

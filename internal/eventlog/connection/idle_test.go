@@ -1,6 +1,8 @@
 package connection_test
 
 import (
+	"bufio"
+	"log/slog"
 	"net"
 	"os"
 	"testing"
@@ -54,4 +56,47 @@ func TestAConnectionEndsAfterTheSilenceThatWasGiven(t *testing.T) {
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
+}
+
+// nats.go holds its lock while it writes. If a write hung for longer than the silence, every delivery
+// would wait for it, whatever its own time is.
+func TestAWriteToAServerThatReadsNothingEndsAfterTheSilence(t *testing.T) {
+	t.Parallel()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		conn, err := server.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = conn.Write([]byte(`INFO {"server_id":"frozen","max_payload":1048576}` + "\r\n"))
+		hello := bufio.NewReader(conn)
+		for line := ""; line != "PING\r\n" && err == nil; {
+			line, err = hello.ReadString('\n')
+		}
+		_, _ = conn.Write([]byte("PONG\r\n"))
+		accepted <- conn // from now on it reads nothing
+	}()
+	conn, err := connection.Open("nats://"+server.Addr().String(), func() {}, slog.New(slog.DiscardHandler),
+		connection.Dial(&net.Dialer{}, 200*time.Millisecond))
+	require.NoError(t, err)
+	defer conn.Close()
+	defer (<-accepted).Close()
+
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if err := conn.Publish("payments.0", make([]byte, 1<<20)); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("a write still waits for the server")
+	}
 }
