@@ -18,10 +18,14 @@ type Remains struct {
 
 var frameHead = appendSkippable(nil, frameMagic, entryLength)
 
+// maxRemains is more than any segment has: 64 MB of records, the longest record and the footer. A damaged
+// file system can give a file any length.
+const maxRemains = 160 << 20
+
 // ReadRemains finds the frames of a segment without its footer. It needs memory for all of its
-// bytes.
+// bytes, and reads at most maxRemains of them.
 func ReadRemains(name string, object storage.Object) (*Remains, error) {
-	data := make([]byte, object.Size())
+	data := make([]byte, min(object.Size(), maxRemains))
 	if err := readAt(object, data, 0); err != nil {
 		return nil, fmt.Errorf("segment %s: %w", name, err)
 	}
@@ -54,6 +58,7 @@ func ReadRemains(name string, object storage.Object) (*Remains, error) {
 	if !isFooter(data, accounted) {
 		r.skip(data, accounted, len(data))
 	}
+	r.Unclear = r.Unclear || int64(len(data)) < object.Size()
 	return r, nil
 }
 

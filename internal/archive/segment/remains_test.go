@@ -3,6 +3,8 @@ package segment
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
+	"io"
 	"slices"
 	"testing"
 
@@ -60,5 +62,33 @@ func TestAnEndThatIsMissingLeavesNothingUnclear(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// endless is a segment to which a damaged file system gives another length.
+type endless struct {
+	memory
+	size int64
+}
+
+func (e endless) Size() int64 { return e.size }
+
+func (e endless) ReadAt(to []byte, at int64) (int, error) {
+	clear(to)
+	if n, err := e.memory.ReadAt(to, at); !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	return len(to), nil
+}
+
+// ingest reads what remains of a damaged segment, and must not end because of it.
+func TestADamagedLengthTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	data, info := written(t, 200, ordinary(100, 12))
+	for _, size := range []int64{maxRemains + 1, 1 << 60} {
+		r, err := ReadRemains(PartName(100), endless{memory{bytes.NewReader(data)}, size})
+		require.NoError(t, err)
+		require.Equal(t, info.Last, r.Last)
+		require.True(t, r.Unclear, "nobody has read its end")
 	}
 }
