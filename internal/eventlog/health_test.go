@@ -11,8 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // While a write to the log's disk hangs, the server does not answer questions about its
@@ -75,6 +78,24 @@ func TestAServerIsAskedForItsHealthAgainAfterItsAnswer(t *testing.T) {
 		require.Equal(t, context.DeadlineExceeded, l.timedOut(context.DeadlineExceeded))
 		require.EqualValues(t, 5, questions.Load())
 	})
+}
+
+// The server does so when it may not write into its folders. It does not begin again when it may, and it
+// answers no question about the stream.
+func TestAServerThatHasStoppedStoringByItselfEndsIngest(t *testing.T) {
+	t.Parallel()
+	s, l := embedded(t, t.TempDir())
+	add(t, l, "before", 10)
+	require.NoError(t, s.nats.ShutdownJetStream())
+	ended := make(chan error, 1)
+	go func() { ended <- NewWatch(l, slog.New(slog.DiscardHandler), prometheus.NewRegistry()).Run(t.Context()) }()
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "the log cannot store any more: JetStream not enabled")
+	case <-time.After(wait.Timeout):
+		t.Fatal("ingest goes on, and refuses every delivery for ever")
+	}
+	stop(t, s, l)
 }
 
 var errDiskFull = errors.New("no space left on device")

@@ -99,6 +99,8 @@ func (w *Watch) check(ctx context.Context) {
 		w.bytes.Set(float64(info.Bytes))
 		w.setDurability(info.Durability)
 		w.faults.Set(0)
+	} else if w.log.health != nil {
+		err = w.log.timedOut(err)
 	}
 	switch {
 	case unsafe != nil:
