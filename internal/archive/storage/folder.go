@@ -51,12 +51,15 @@ func (f *Folder) names(folder string, folders bool) (out []string, err error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if entry.IsDir() == folders && !strings.HasPrefix(entry.Name(), ".") {
+		if entry.IsDir() == folders && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != lostAndFound {
 			out = append(out, entry.Name())
 		}
 	}
 	return out, nil
 }
+
+// lostAndFound is in the root of many file systems. Only root may read it.
+const lostAndFound = "lost+found"
 
 // The names of temporary files begin with temporaryPrefix.
 const temporaryPrefix = ".new-"
