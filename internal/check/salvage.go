@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 
+	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/eventlog"
 )
 
@@ -31,5 +33,8 @@ func salvage(ctx context.Context, files *eventlog.Files, path string) (saved int
 	if err := out.Flush(); err != nil {
 		return saved, err
 	}
-	return saved, file.Sync()
+	if err := file.Sync(); err != nil {
+		return saved, err
+	}
+	return saved, durable.Sync(filepath.Dir(path))
 }

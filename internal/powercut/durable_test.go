@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // on mounts a disk at dir while work is done.
@@ -70,4 +72,22 @@ func TestAnObjectInNewFoldersSurvivesAPowerCut(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "text", string(content))
 	})
+}
+
+func TestSalvagedEventsSurviveAPowerCut(t *testing.T) {
+	log := testenv.NewLog(t, 4)
+	log.Deliver(t, testenv.Customers(1).Event(0))
+	log.Stop(t)
+	dir, disk := t.TempDir(), powercut.New()
+	on(t, disk, dir, func() {
+		_, err := check.Files(t.Context(), check.Config{Stream: testenv.Stream, Salvage: filepath.Join(dir, "salvaged")}, log.Dir)
+		require.NoError(t, err)
+	})
+	for seed := range uint64(20) { // what is left of the changes without an fsync
+		on(t, disk.Survivor(rand.New(rand.NewPCG(seed, 0))), dir, func() {
+			content, err := os.ReadFile(filepath.Join(dir, "salvaged"))
+			require.NoError(t, err)
+			require.Contains(t, string(content), `"seq":1`)
+		})
+	}
 }
