@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Sync makes the bytes of a file, or the names in a folder, durable.
@@ -20,6 +21,18 @@ func Sync(path string) error {
 	}
 	defer file.Close() // nothing was written to it
 	return file.Sync()
+}
+
+// SyncPath makes the names of all folders above path, and its own, durable. It skips a folder that this
+// process may not read, because another user created it, and one whose file system cannot be changed.
+func SyncPath(path string) error {
+	path, err := filepath.Abs(path)
+	for parent := filepath.Dir(path); err == nil && parent != path; path, parent = parent, filepath.Dir(parent) {
+		if err = Sync(parent); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // Create writes a new file. Its bytes are durable when Create returns nil, its name after a Sync

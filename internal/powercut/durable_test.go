@@ -74,6 +74,29 @@ func TestAnObjectInNewFoldersSurvivesAPowerCut(t *testing.T) {
 	})
 }
 
+// A process that was killed, or an operator, has just made the folders. Before messages are removed from
+// the log, their segments must be there after a power cut.
+func TestAnObjectThatWasMadeDurableSurvivesInFoldersThatWereNot(t *testing.T) {
+	dir := t.TempDir()
+	place := &storage.Folder{Root: filepath.Join(dir, "srv", "payfold", "archive")}
+	for seed := range uint64(20) { // what is left of the changes without an fsync
+		disk := powercut.New()
+		on(t, disk, dir, func() {
+			require.NoError(t, os.MkdirAll(filepath.Join(place.Root, "log"), 0o700))
+			require.NoError(t, place.Create(t.Context(), "log/object", func(to io.Writer) error {
+				_, err := io.WriteString(to, "text")
+				return err
+			}))
+			require.NoError(t, place.Sync(t.Context(), "log", "object"))
+		})
+		on(t, disk.Survivor(rand.New(rand.NewPCG(seed, 0))), dir, func() {
+			content, err := os.ReadFile(filepath.Join(place.Root, "log", "object"))
+			require.NoError(t, err)
+			require.Equal(t, "text", string(content))
+		})
+	}
+}
+
 func TestSalvagedEventsSurviveAPowerCut(t *testing.T) {
 	log := testenv.NewLog(t, 4)
 	log.Deliver(t, testenv.Customers(1).Event(0))

@@ -201,7 +201,8 @@ type openFile struct {
 
 func (f openFile) Size() int64 { return f.size }
 
-// Sync implements Place. It includes the name of the folder.
+// Sync implements Place. It includes the names of the folder and of those above it: a process that was
+// killed may have made them.
 func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error {
 	for _, name := range objects {
 		if err := f.step("sync object"); err != nil {
@@ -214,7 +215,7 @@ func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error
 	if err := f.step("sync names"); err != nil {
 		return err
 	}
-	return errors.Join(durable.Sync(f.path(folder)), durable.Sync(f.Root))
+	return errors.Join(durable.Sync(f.path(folder)), durable.SyncPath(f.path(folder)))
 }
 
 // Remove implements Place.

@@ -21,18 +21,6 @@ func syncTree(dir string) error {
 	})
 }
 
-// syncPath makes the names of all folders above dir durable. It skips a folder that this
-// process may not read, because another user created it.
-func syncPath(dir string) error {
-	dir, err := filepath.Abs(dir)
-	for parent := filepath.Dir(dir); err == nil && parent != dir; dir, parent = parent, filepath.Dir(parent) {
-		if err = durable.Sync(parent); errors.Is(err, fs.ErrPermission) {
-			err = nil
-		}
-	}
-	return err
-}
-
 // ignoreMissing turns fs.ErrNotExist into nil: the running server removes temporary files.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
