@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +96,24 @@ func TestAnObjectThatWasMadeDurableSurvivesInFoldersThatWereNot(t *testing.T) {
 			require.Equal(t, "text", string(content))
 		})
 	}
+}
+
+// Somebody has copied an object. Its first fsync fails, and the next one succeeds.
+func TestAnObjectIsDurableAfterAnFsyncThatFailed(t *testing.T) {
+	dir, disk := t.TempDir(), powercut.New()
+	place := &storage.Folder{Root: filepath.Join(dir, "archive")}
+	on(t, disk, dir, func() {
+		require.NoError(t, os.MkdirAll(filepath.Join(place.Root, "log"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(place.Root, "log", "object"), []byte("text"), 0o600))
+		disk.DropWrites("object")
+		require.ErrorIs(t, place.Sync(t.Context(), "log", "object"), syscall.EIO)
+		require.NoError(t, place.Sync(t.Context(), "log", "object"))
+	})
+	on(t, disk.Survivor(rand.New(rand.NewPCG(1, 0))), dir, func() {
+		content, err := os.ReadFile(filepath.Join(place.Root, "log", "object"))
+		require.NoError(t, err)
+		require.Equal(t, "text", string(content))
+	})
 }
 
 func TestSalvagedEventsSurviveAPowerCut(t *testing.T) {

@@ -208,8 +208,11 @@ func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error
 		if err := f.step("sync object"); err != nil {
 			return err
 		}
-		if err := durable.Sync(filepath.Join(f.path(folder), name)); err != nil {
+		object := filepath.Join(f.path(folder), name)
+		if err := durable.Sync(object); errors.Is(err, fs.ErrNotExist) {
 			return err
+		} else if err != nil { // otherwise the next call would succeed, and nothing would be durable
+			return errors.Join(err, durable.Rewrite(object, filepath.Join(filepath.Dir(object), temporaryPrefix+"again-"+filepath.Base(object))))
 		}
 	}
 	if err := f.step("sync names"); err != nil {
