@@ -73,8 +73,8 @@ func replace(path, text string) error {
 	return rename(temporary, path)
 }
 
-// makeRoom removes a temporary file. A killed process may have left it, or another user may have made a link there. Create
-// and Rewrite follow no link.
+// makeRoom removes a temporary file. A killed process may have left it, or another user may have made a link there.
+// Create and Rewrite follow no link.
 func makeRoom(temporary string) error {
 	if err := os.Remove(temporary); !errors.Is(err, fs.ErrNotExist) {
 		return err

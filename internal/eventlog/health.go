@@ -38,9 +38,9 @@ func (h *healthCheck) ask(question func()) (answered <-chan struct{}) {
 	return h.answered
 }
 
-// timedOut returns err, of an append or of a question about the stream that had no answer in time, and
-// adds that the server does not tell its health either if so. If the server stores nothing any more, every later append fails, even if the server says so only
-// after timedOut has returned.
+// timedOut returns err, of an append or of a question about the stream that had no answer in time. If the server
+// does not tell its health, either, it adds that. If the server stores nothing any more, every later append fails, even
+// if the server says so only after timedOut has returned.
 func (l *Log) timedOut(err error) error {
 	answered := l.healthCheck.ask(func() {
 		if reason := l.health(); reason != nil {

@@ -161,7 +161,7 @@ func (s *Store) use(block int) error {
 // next start treats this stop like a kill. Recover must have been called before.
 func (s *Store) Close(orderly bool) (err error) {
 	if s.file != nil {
-		_ = s.file.Close()
+		defer s.file.Close() // this process has written nothing through it
 	}
 	if s.watermark == nil {
 		return nil
@@ -169,6 +169,11 @@ func (s *Store) Close(orderly bool) (err error) {
 	defer func() { err = errors.Join(err, s.watermark.file.Close()) }()
 	if !orderly {
 		return nil
+	}
+	if s.file != nil { // only a file that was open meanwhile is told that an fsync of the server has failed
+		if err := s.SyncBlock(s.file); err != nil {
+			return fmt.Errorf("fsync %s: %w", s.file.Name(), err)
+		}
 	}
 	if err := syncTree(s.root); err != nil {
 		return fmt.Errorf("make the log durable: %w", err)

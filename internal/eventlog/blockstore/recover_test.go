@@ -53,3 +53,18 @@ func TestAnEmptyBlockThatTheServerRemovesIsNotMissed(t *testing.T) {
 	require.NoError(t, s.Close(false)) // killed
 	w.starts(5)
 }
+
+// The server has seen the failed fsync, so a file that is opened later is not told of it.
+func TestAStopAfterAFailedFsyncIsNotOrderly(t *testing.T) {
+	t.Parallel()
+	w := build(t, 5).mark(5, false)
+	s := New(w.root, w.account, w.stream)
+	_, err := s.Recover(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Flush(5))
+	s.SyncBlock = func(*os.File) error { return syscall.EIO }
+	require.ErrorIs(t, s.Close(true), syscall.EIO)
+	report, err := New(w.root, w.account, w.stream).Check(t.Context(), CheckOptions{})
+	require.NoError(t, err)
+	require.False(t, report.Closed, "the next start writes the end of the log again")
+}

@@ -30,8 +30,8 @@ func Why(e projections.ProcessedEvent, related Related) string {
 	return ""
 }
 
-// rejected explains a rejection. A rejected event can still say that two names belong to one payment, or of which kind the
-// payments of its subscription are, and so change what payments grant.
+// rejected explains a rejection. A rejected event can still say that two names belong to one payment, or of which kind
+// the payments of its subscription are, and so change what payments grant.
 func rejected(e projections.ProcessedEvent, related Related) string {
 	_, named := related.Payments[e.ProviderPaymentID]
 	wrote := granted(e, related)
