@@ -88,6 +88,9 @@ func exchange(ctx context.Context, s *store.Store, tx pgx.Tx, p terms) error {
 		if err := checkPositions(ctx, s, tx); err != nil {
 			return err
 		}
+		if err := checkApplied(ctx, s, tx); err != nil {
+			return err
+		}
 	}
 	if err := waitForSnapshots(ctx, s, tx.Conn().PgConn().PID()); err != nil {
 		return err

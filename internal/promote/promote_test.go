@@ -225,6 +225,10 @@ func TestACandidateThatDecidedOtherwiseOfAQuarantinedEventIsNotPromoted(t *testi
 	require.ErrorContains(t, promotion.Run(ctx), "the first of 1 at seq 7")
 	_, err = w.DB.Exec(ctx, quarantine)
 	require.NoError(t, err)
+	err = promotion.Run(ctx)
+	require.ErrorIs(t, err, promote.ErrNotPromoted)
+	require.ErrorContains(t, err, "portal_next rejects 1 quarantined events that the live tables have applied, the first at seq 7")
+	promotion.AcceptLogLoss = true
 	require.NoError(t, promotion.Run(ctx))
 	require.EqualValues(t, 1, w.Number(ctx, t, "select count(*) from portal.processed_event where reason = 'internal' and stream_seq = 7"))
 }

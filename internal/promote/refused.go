@@ -106,6 +106,27 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	return nil
 }
 
+// checkApplied refuses a candidate that rejects quarantined events that the live tables have applied: the promotion would
+// take back what they gave. A rebuild can find what the live tables do not refuse, such as a constraint on its own tables.
+func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
+	if s.Schema() == store.PreviousSchema {
+		return nil
+	}
+	var events, first int64
+	err := tx.QueryRow(ctx, fmt.Sprintf(`select count(*), coalesce(min(stream_seq), 0)
+		from payfold.poison join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
+		where schema_name = $1 and candidate.reason = 'internal' and live.reason is distinct from 'internal'`,
+		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event")), s.Schema()).Scan(&events, &first)
+	if err != nil {
+		return fmt.Errorf("compare the quarantined events: %w", err)
+	}
+	if events > 0 {
+		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, delete their rows from payfold.poison, and run: projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
+			ErrNotPromoted, s.Schema(), events, first)
+	}
+	return nil
+}
+
 // lostEvents selects the events of the live tables that the candidate lacks, because the log has marks of the type $1
 // in their place (events.Lost) and the provider has not sent them again. It reads the candidate's whole table.
 const lostEvents = `select live.stream_seq from %[1]s mark join %[2]s live using (stream_seq)
