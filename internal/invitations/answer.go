@@ -99,6 +99,11 @@ func isLimit(header http.Header, err error) bool {
 // limits are for an hour or a day.
 const maxRetryAfter = 24 * time.Hour
 
+// maxAhead is more than any recorded time is ahead of the clock: payfold waits a day at most (maxRetryAfter,
+// watchInterval), and the clocks of two machines differ by less than an hour. A later time is that of a clock that was
+// wrong, and does not count.
+const maxAhead = 25 * time.Hour
+
 // retryTime is when GitHub allows the next request; zero if it names no time.
 func retryTime(header http.Header, now time.Time) time.Time {
 	until := parseRetryAfter(header, now)

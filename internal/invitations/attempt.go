@@ -50,14 +50,14 @@ func (r records) reserve(ctx context.Context, repository string, now time.Time, 
 	err = r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		var paused bool
 		err := tx.QueryRow(ctx, `select exists (select from payfold.invitation_pause
-			where repository = $1 and paused_until > $2 and paused_until <= $2::timestamptz + interval '25 hours')`, repository, now).Scan(&paused)
+			where repository = $1 and paused_until > $2 and paused_until <= $2::timestamptz + $3::interval)`, repository, now, maxAhead).Scan(&paused)
 		if err != nil || paused {
 			return err
 		}
-		if _, err := tx.Exec(ctx, endAttempts, repository, now, expiry); err != nil {
+		if _, err := tx.Exec(ctx, endAttempts, repository, now, expiry, maxAhead); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, reserveAttempt, repository, now, perDay, lateAction)
+		rows, err := tx.Query(ctx, reserveAttempt, repository, now, perDay, lateAction, maxAhead)
 		if err != nil {
 			return err
 		}

@@ -25,14 +25,14 @@ type Pause struct {
 	Reason     string    `json:"reason" db:"reason"`
 }
 
-// pause makes every process wait. It never shortens a pause, except one that ends more than a day later: a wrong clock
-// has set it, because no pause is longer (maxRetryAfter). Such a pause is not in force, either.
+// pause makes every process wait. It never shortens a pause, except one that ends later by more than maxAhead. Such a
+// pause is not in force, either.
 func (r records) pause(ctx context.Context, pause Pause) error {
 	_, err := r.tables.Pool().Exec(ctx, `insert into payfold.invitation_pause (repository, paused_until, cause, reason) values ($1, $2, $3, $4)
 		on conflict (repository) do update set paused_until = excluded.paused_until, cause = excluded.cause, reason = excluded.reason
 		where invitation_pause.paused_until < excluded.paused_until
-			or invitation_pause.paused_until > excluded.paused_until + interval '25 hours'`,
-		pause.Repository, pause.Until, pause.Cause, pause.Reason)
+			or invitation_pause.paused_until > excluded.paused_until + $5::interval`,
+		pause.Repository, pause.Until, pause.Cause, pause.Reason, maxAhead)
 	if err != nil {
 		return fmt.Errorf("record a pause: %w", err)
 	}
@@ -65,7 +65,7 @@ func readPauses(ctx context.Context, tables *store.Store, now time.Time) ([]Paus
 // Pauses lists the pauses in force.
 func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, error) {
 	rows, err := from.Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
-		where paused_until > $1 and paused_until <= $1::timestamptz + interval '25 hours' order by 1`, now)
+		where paused_until > $1 and paused_until <= $1::timestamptz + $2::interval order by 1`, now, maxAhead)
 	if err != nil {
 		return nil, fmt.Errorf("list the pauses: %w", err)
 	}
@@ -93,7 +93,7 @@ func (r records) counts(ctx context.Context, repository string, now time.Time) (
 		})
 	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
 		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'
-		and reserved_at <= $2::timestamptz + interval '25 hours'`, repository, now).
+		and reserved_at <= $2::timestamptz + $3::interval`, repository, now, maxAhead).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
 	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
 		return nil, 0, fmt.Errorf("count the invitations: %w", err)

@@ -105,8 +105,11 @@ func (r records) scan(ctx context.Context, repository string, users []string, no
 		if repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
-		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent, endFutureWaits} {
+		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
 			steps.Queue(step, repository, now, users)
+		}
+		if users == nil {
+			steps.Queue(endFutureWaits, repository, now, maxAhead)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
 			return fmt.Errorf("look for purchases to invite: %w", err)

@@ -1,12 +1,12 @@
 -- chooses and reserves the next attempt, one with the fewest faults: first new invitations within
 -- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
 -- invitation needs a kept purchase. A withdrawal needs one that was refunded at the last scan and
--- is not kept now. A time more than a day from now is that of a wrong clock, and does not count.
+-- is not kept now. A time further ahead than $5 (maxAhead) does not count.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
   where repository = $1 and purpose = 'invite' and outcome is distinct from 'not_sent'
-    and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + interval '25 hours'
+    and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
 ), free as not materialized (
   select i.*
   from payfold.invitation i
@@ -34,7 +34,7 @@ with quota as (
      and lower(f.github_username) in (
        select lower(github_username) from payfold.invitation_attempt
        where repository = $1 and purpose = 'invite' and outcome = 'unknown'
-         and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + interval '25 hours'
+         and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
          and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
      )
    order by f.faults, f.activated_at, f.user_id
@@ -48,7 +48,7 @@ with quota as (
        select from payfold.invitation_attempt a
        where a.repository = $1 and lower(a.github_username) = lower(f.github_username)
          and a.purpose = 'invite' and a.outcome = 'unknown' and a.answered_at > $2::timestamptz - $4::interval
-         and a.answered_at <= $2::timestamptz + interval '25 hours'
+         and a.answered_at <= $2::timestamptz + $5::interval
      ))
    order by f.due_at, f.user_id
    limit 1)
