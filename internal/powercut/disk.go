@@ -18,7 +18,7 @@ type Disk struct {
 	cut       chan struct{} // closed by the cut
 	free      int64         // bytes that can still be written; below 0: any number
 	failSyncs bool
-	dropped   string // the next fsync of a file with this suffix fails, and drops its writes; empty: none does
+	failNext  string // the next fsync of a file with this suffix fails; empty: none does
 	ignored   string // fsyncs of files with this suffix make nothing durable; empty: none is ignored
 }
 
@@ -57,13 +57,11 @@ func (d *Disk) FailSyncs(fail bool) {
 	d.failSyncs = fail
 }
 
-// DropWrites makes the next fsync of a file whose name has the suffix fail, as it does on Linux after
-// an error of the disk: the bytes that were written stay visible, but no later fsync makes them
-// durable, and it succeeds.
-func (d *Disk) DropWrites(suffix string) {
+// FailNextSync makes the next fsync of a file whose name has the suffix fail, as FailSyncs does. Those after it succeed.
+func (d *Disk) FailNextSync(suffix string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.dropped = suffix
+	d.failNext = suffix
 }
 
 // IgnoreSyncs makes each fsync of a file whose name has the suffix succeed without making
@@ -117,12 +115,12 @@ func (d *Disk) write(i *inode, w write) syscall.Errno {
 }
 
 func (d *Disk) sync(i *inode, name string) syscall.Errno {
-	if d.failSyncs {
-		i.writes = nil
-		return syscall.EIO
+	next := d.failNext != "" && strings.HasSuffix(name, d.failNext)
+	if next {
+		d.failNext = ""
 	}
-	if d.dropped != "" && strings.HasSuffix(name, d.dropped) {
-		d.dropped, i.writes = "", nil
+	if next || d.failSyncs {
+		i.writes = nil
 		return syscall.EIO
 	}
 	if d.ignored != "" && strings.HasSuffix(name, d.ignored) {

@@ -105,7 +105,7 @@ func TestAnObjectIsDurableAfterAnFsyncThatFailed(t *testing.T) {
 	on(t, disk, dir, func() {
 		require.NoError(t, os.MkdirAll(filepath.Join(place.Root, "log"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(place.Root, "log", "object"), []byte("text"), 0o600))
-		disk.DropWrites("object")
+		disk.FailNextSync("object")
 		require.ErrorIs(t, place.Sync(t.Context(), "log", "object"), syscall.EIO)
 		require.NoError(t, place.Sync(t.Context(), "log", "object"))
 	})

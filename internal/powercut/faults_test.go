@@ -22,11 +22,18 @@ func startUnderLoad(t *testing.T) (m *machine, stop func()) {
 	m = newMachine(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
 	m.createLog()
 	require.NoError(t, m.start(nil))
+	return m, m.underLoad(t)
+}
+
+// underLoad returns when ingest has confirmed some more events of a load, which goes on until stop is called.
+func (m *machine) underLoad(t *testing.T) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	load := make(chan error, 1)
 	go func() { load <- m.load(ctx) }()
-	wait.Until(t, func() bool { return m.confirmations() > 100 })
-	return m, func() {
+	before := m.confirmations()
+	wait.Until(t, func() bool { return m.confirmations() > before+100 })
+	return func() {
 		cancel()
 		require.NoError(t, <-load)
 	}
@@ -52,20 +59,14 @@ func TestAfterAFailedFsyncNothingIsConfirmedAndIngestEnds(t *testing.T) {
 	requireEndOnFailure(t, (*machine).failSyncs, func(m *machine) { m.restoreDisk(&counts{}) })
 }
 
-// What a failed fsync should have written can still be read, until it is evicted from the page cache or the power is
-// cut. The next start takes it for a part of the log.
+// What failed fsyncs should have written can still be read, until the power is cut. The next start appends to it.
 func TestWhatAFailedFsyncHasNotWrittenIsWrittenByTheNextStart(t *testing.T) {
 	requireEndOnFailure(t, (*machine).failSyncs, func(m *machine) {
 		m.disk.FailSyncs(false)
 		m.syncsFail = false
 		require.NoError(t, m.start(nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		load := make(chan error, 1)
-		go func() { load <- m.load(ctx) }()
-		before := m.confirmations()
-		wait.Until(t, func() bool { return m.confirmations() > before+100 })
-		cancel()
-		require.NoError(t, <-load)
+		stop := m.underLoad(t)
+		stop()
 		m.restoreDisk(&counts{})
 	})
 }
@@ -79,8 +80,8 @@ func (m *machine) failSyncs() {
 	m.syncsFail = true
 }
 
-// After a failed fsync Linux keeps the bytes in memory and takes them for written. The next start reads
-// them, the provider delivers again, and the log already has the event.
+// One fsync fails, and those after it succeed. The next start reads what was not written. The provider delivers
+// again, and the log already has the event.
 func TestWhatAFailedFsyncHasDroppedIsDurableBeforeItIsConfirmed(t *testing.T) {
 	var total counts
 	m := newMachine(t, rand.New(rand.NewPCG(1, 0)))
@@ -88,7 +89,7 @@ func TestWhatAFailedFsyncHasDroppedIsDurableBeforeItIsConfirmed(t *testing.T) {
 	require.NoError(t, m.start(nil))
 	body := m.body("e_1", 0, m.random)
 	m.sent["e_1"] = sha256.Sum256([]byte(body))
-	m.disk.DropWrites(".blk")
+	m.disk.FailNextSync(".blk")
 	status, _, err := m.provider.Deliver(t.Context(), body)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, status)
