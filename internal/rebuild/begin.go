@@ -125,7 +125,7 @@ func (b *Bulk) tryChunk(ctx context.Context) (_ *chunk, err error) {
 // nobody can drop the tables before it ends.
 func (b *Bulk) checkTables(ctx context.Context, tx pgx.Tx) error {
 	now, err := store.ReadRowsID(ctx, tx, b.schema)
-	if err == nil && now != b.of {
+	if err == nil && now != b.rowsID {
 		return store.ErrFenced
 	}
 	return err

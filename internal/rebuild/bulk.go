@@ -33,7 +33,7 @@ type Bulk struct {
 	rows          *rowcache.Cache    // of the chunk
 	state         *projections.State // of the last batch
 	logID         string
-	of            store.RowsID   // of the tables
+	rowsID        store.RowsID   // of the tables
 	positions     map[int]uint64 // of the tables, by partition
 	refused       store.QuarantinedEvents
 	memory        int // limit for the rows of a chunk
@@ -57,10 +57,10 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 	if b.logID, err = store.CheckRules(ctx, b.reads, b.schema, rules); err != nil {
 		return nil, err
 	}
-	if b.of, err = store.ReadRowsID(ctx, b.reads, b.schema); err != nil {
+	if b.rowsID, err = store.ReadRowsID(ctx, b.reads, b.schema); err != nil {
 		return nil, err
 	}
-	if b.of.FoldID != rules.FoldID() { // the tables were replaced since CheckRules
+	if b.rowsID.FoldID != rules.FoldID() { // the tables were replaced since CheckRules
 		return nil, store.ErrFenced
 	}
 	if b.positions, err = store.PositionsIn(ctx, b.reads); err != nil {
