@@ -13,7 +13,7 @@ type promoteCommand struct {
 	sourceFlags
 	rulesFlags
 	Schema        string `arg:"" help:"The schema that rebuild has made, or portal_prev to go back."`
-	AcceptLogLoss bool   `name:"accept-log-loss" help:"Promote although the log lacks events that the live tables hold."`
+	AcceptLogLoss bool   `name:"accept-log-loss" help:"Promote although the log lacks, or the candidate rejects, events that the live tables have."`
 	JSON          bool   `name:"json" help:"The result as one JSON object."`
 }
 
