@@ -74,8 +74,10 @@ func (p *Promotion) Run(ctx context.Context) error {
 			if err := p.Store.Analyze(ctx); err != nil {
 				return err
 			}
-			if err := p.checkMarks(ctx); err != nil {
-				return err
+			if !p.AcceptLogLoss {
+				if err := checkMarks(ctx, p.Store); err != nil {
+					return err
+				}
 			}
 		}
 		if time.Since(begin) < quickRound {
@@ -112,12 +114,4 @@ func (p *Promotion) checkLive(ctx context.Context, info eventlog.Info) error {
 		return fmt.Errorf("%w: of the live tables: %w; projector promote --accept-log-loss gives up what the log has lost", ErrNotPromoted, err)
 	}
 	return err
-}
-
-// checkMarks makes sure that the candidate has the events of the live tables for which a restored log has marks.
-func (p *Promotion) checkMarks(ctx context.Context) error {
-	if p.AcceptLogLoss {
-		return nil
-	}
-	return checkMarks(ctx, p.Store)
 }

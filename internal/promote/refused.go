@@ -93,36 +93,37 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	if s.Schema() == store.PreviousSchema {
 		return nil
 	}
-	var events, first int64
+	var changed, first int64
 	found := fmt.Sprintf(strings.Join(parts, " union all "), store.Qualified(s.Schema(), "processed_event"))
-	err := q.QueryRow(ctx, "select count(*), coalesce(min(stream_seq), 0) from ("+found+") found", s.Schema()).Scan(&events, &first)
+	err := q.QueryRow(ctx, "select count(*), coalesce(min(stream_seq), 0) from ("+found+") found", s.Schema()).Scan(&changed, &first)
 	if err != nil {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
-	if events > 0 {
+	if changed > 0 {
 		return fmt.Errorf("%w: events were quarantined or released after %s had folded them, the first of %d at seq %d; run: projector drop %[2]s, then projector rebuild --promote",
-			ErrNotPromoted, s.Schema(), events, first)
+			ErrNotPromoted, s.Schema(), changed, first)
 	}
 	return nil
 }
 
-// checkApplied refuses a candidate that rejects quarantined events that the live tables have applied: the promotion would
-// take back what they gave. A rebuild can find what the live tables do not refuse, such as a constraint on its own tables.
+// checkApplied refuses a candidate that rejects quarantined events that the live tables have applied: the promotion
+// would take back what they gave. The tables of a rebuild can refuse what the live tables do not, for example because
+// of a constraint that only they have.
 func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	if s.Schema() == store.PreviousSchema {
 		return nil
 	}
-	var events, first int64
+	var rejected, first int64
 	err := tx.QueryRow(ctx, fmt.Sprintf(`select count(*), coalesce(min(stream_seq), 0)
 		from payfold.poison join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
 		where schema_name = $1 and candidate.reason = 'internal' and live.reason is distinct from 'internal'`,
-		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event")), s.Schema()).Scan(&events, &first)
+		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event")), s.Schema()).Scan(&rejected, &first)
 	if err != nil {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
-	if events > 0 {
+	if rejected > 0 {
 		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, delete their rows from payfold.poison, and run: projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
-			ErrNotPromoted, s.Schema(), events, first)
+			ErrNotPromoted, s.Schema(), rejected, first)
 	}
 	return nil
 }
