@@ -103,7 +103,7 @@ func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Ru
 		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", errNotSettled, removed, len(theirs))
 	}
 	if others > 0 {
-		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have", errNotSettled, others)
+		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have; first have the provider send them again", errNotSettled, others)
 	}
 	for _, event := range theirs {
 		if err := store.Fold(rules, state, event); err != nil {
