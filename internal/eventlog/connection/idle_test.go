@@ -96,7 +96,7 @@ func TestAWriteToAServerThatReadsNothingEndsAfterTheSilence(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(wait.Timeout):
 		t.Fatal("a write still waits for the server")
 	}
 }
