@@ -34,10 +34,10 @@ func TestAPoolerThatDropsASettingIsRefused(t *testing.T) {
 
 func TestAPoolerThatRefusesASettingIsNamed(t *testing.T) {
 	t.Parallel()
+	refusal := &pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: search_path"}
+	answer, err := refusal.Encode(nil)
+	require.NoError(t, err)
 	pooled := pooler(t, testenv.Database(t), func(client net.Conn, _ *pgproto3.StartupMessage) bool {
-		refusal := &pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: search_path"}
-		answer, err := refusal.Encode(nil)
-		require.NoError(t, err)
 		_, _ = client.Write(answer)
 		return false
 	})
