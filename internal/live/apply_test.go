@@ -264,8 +264,8 @@ func TestTheEventsOfAFirstPaymentMayBeAppliedConcurrently(t *testing.T) {
 	require.EqualValues(t, 75, fixture.Number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
 
-// Postgres cannot commit a notification while its queue is full, because a listening session of any database does not end
-// its transaction. Then it could commit the rejection, which notifies nobody.
+// Postgres cannot commit a notification while its queue is full, because a listening session of any database does not
+// end its transaction. Then it could commit the rejection, which notifies nobody.
 func TestANotificationThatPostgresCannotCommitRefusesNoEvent(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

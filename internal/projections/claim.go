@@ -63,7 +63,8 @@ func (r Rules) keepNames(s *State, f *facts) {
 func (s *State) add(f *facts, said *Payment) Payment {
 	p := s.named(f)
 	claimed := p.UserID != ""
-	if !claimed && !p.offered() && p.rank(kindRank) == kindSaid && said.rank(kindRank) == kindSaid { // until the payment is claimed, the latest event decides the kind
+	// Until the payment is claimed, the latest event decides the kind.
+	if !claimed && !p.offered() && p.rank(kindRank) == kindSaid && said.rank(kindRank) == kindSaid {
 		p.setRank(kindRank, 0)
 		p.setRank(statedRank, 0)
 	}

@@ -91,8 +91,8 @@ func (p *Payment) setRank(of, rank int64) { p.Ranks += (rank - p.rank(of)) * of 
 // merge adds what another row, an event or a subscription says of the same payment. The value of higher rank wins;
 // between equal ranks, a fixed order of the values decides. So amount, credits, product, times and GitHub user do not
 // depend on the order of merges. The first user and the first subscription stay, and without a catalogue the first of
-// two kinds with equal rank. The last of two periods with the same time wins. An offer of the catalogue wins as a whole:
-// the kind and the product are those of the credits.
+// two kinds with equal rank. The last of two periods with the same time wins. An offer of the catalogue wins as a
+// whole: the kind and the product are those of the credits.
 func (p *Payment) merge(q *Payment) {
 	p.SubscriptionID = cmp.Or(p.SubscriptionID, q.SubscriptionID)
 	p.UserID = cmp.Or(p.UserID, q.UserID)

@@ -218,7 +218,8 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.Zero(t, w.Number(ctx, t, fmt.Sprintf("select count(*) from portal.checkpoint where position < %d", w.Head(ctx, t))))
 }
 
-// A restored log has a mark in the place of a message that these tables have, in a partition whose position is before it.
+// A restored log has a mark in the place of a message that these tables have. The mark is in a partition whose position
+// is before it.
 func TestAMarkOfAMessageThatTheTablesHaveIsPassedOver(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)

@@ -39,8 +39,8 @@ func checkSettings(settings map[string]string) pgconn.AfterConnectFunc {
 	}
 }
 
-// poolerOr returns ErrPooler if that explains an error of a connect, otherwise err. A pooler answers a startup parameter
-// that it does not know with a protocol violation. Postgres does not.
+// poolerOr returns ErrPooler if that explains an error of a connect, otherwise err. A pooler answers a startup
+// parameter that it does not know with a protocol violation. Postgres does not.
 func poolerOr(err error) error {
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) && sqlstate.Of(err) == "08P01" { // protocol_violation

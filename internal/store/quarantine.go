@@ -34,7 +34,8 @@ func (q *Quarantine) Add(refused *RefusedError) error {
 	return nil
 }
 
-// Forget forgets the events whose rejections are not committed. If the database still refuses them, they are added again.
+// Forget forgets the events whose rejections are not committed. If the database still refuses them, they are added
+// again.
 func (q *Quarantine) Forget() { q.Pending = nil }
 
 // Committed notes that the fold of an event was committed, and reports whether the event

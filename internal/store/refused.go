@@ -21,8 +21,8 @@ func (e *RefusedError) Error() string { return "refused: " + e.Cause.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.Cause }
 
-// CommitError means that Postgres did not commit, although it had accepted every row. If the connection was lost, it may
-// have committed.
+// CommitError means that Postgres did not commit, although it had accepted every row. If the connection was lost, it
+// may have committed.
 type CommitError struct{ Cause error }
 
 func (e *CommitError) Error() string { return "commit: " + e.Cause.Error() }

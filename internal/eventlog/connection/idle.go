@@ -47,8 +47,8 @@ func (d dialer) SkipTLSHandshake() bool {
 }
 
 // idleConn is a connection whose Read fails after silence without a byte, or at an earlier deadline. nats.go sets a
-// deadline for its reads while it connects, and reads nothing else meanwhile. After silence the connection is closed, so
-// that a write ends, too: nats.go holds its lock while it writes, and every delivery would wait for that lock.
+// deadline for its reads while it connects, and reads nothing else meanwhile. After silence the connection is closed,
+// so that a write ends, too: nats.go holds its lock while it writes, and every delivery would wait for that lock.
 type idleConn struct {
 	net.Conn
 	silence  time.Duration
