@@ -20,7 +20,7 @@ type SubscriptionAnswer struct {
 	ID       string                                      `json:"subscription_id"`
 	State    *explain.Row[projections.SubscriptionState] `json:"subscription_state"` // nil if only rejected events and payments name it
 	Current  *explain.Row[projections.Subscription]      `json:"subscription"`       // the subscription that its user is shown; nil if none
-	Shown    bool                                        `json:"shown"`              // whether Current is this subscription
+	Shown    bool                                        `json:"shown"`              // whether its user is shown this subscription
 	Payments explain.Part[projections.Payment]           `json:"payments"`
 	Events   explain.Part[explain.WithWhy]               `json:"events"`
 }
