@@ -1,7 +1,7 @@
 -- the statements, in order, that give schema $2 and its relations the owner and the
 -- grants of schema $1, and no others, also grants to columns and with grant option.
 -- The owner grants all of them. A relation that schema $1 does not have gets the
--- default privileges of schema $1.
+-- default privileges of schema $1, and those of its owner in every schema.
 with schemas as (
   select live.oid as live, next.oid as next, live.nspacl as live_acl, next.nspacl as next_acl, live.nspowner as live_owner, next.nspowner as next_owner
   from pg_namespace live, pg_namespace next
@@ -39,7 +39,7 @@ with schemas as (
   select 3, a.privilege_type, format('%I.%I', $2, r.relname), a.grantee, a.is_grantable
   from schemas s
   join relations r on r.live is null
-  join pg_default_acl d on d.defaclnamespace = s.live and d.defaclrole = s.live_owner and d.defaclobjtype = 'r'
+  join pg_default_acl d on d.defaclnamespace in (s.live, 0) and d.defaclrole = s.live_owner and d.defaclobjtype = 'r'
   cross join aclexplode(d.defaclacl) a
   where a.grantee <> s.live_owner
 ), statements as (

@@ -49,7 +49,7 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 		require.NoError(t, err)
 		return store.Quoted(full)
 	}
-	owner, analyst, portal := role("owner"), role("analyst"), role("portal")
+	owner, analyst, portal, console := role("owner"), role("analyst"), role("portal"), role("console")
 	for _, sql := range []string{
 		"grant create on schema portal to " + owner,
 		"alter schema portal owner to " + owner,
@@ -61,6 +61,8 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 		"grant select (user_id, status), update (status) on portal.subscription to " + portal,
 		"grant select on portal.reversal to public",
 		"alter default privileges for role " + owner + " in schema portal grant select on tables to " + portal,
+		"grant select on all tables in schema portal to " + console,
+		"alter default privileges for role " + owner + " grant select on tables to " + console,
 	} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err, sql)
@@ -74,7 +76,8 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
 	have := rightsOf(ctx, t, s, store.LiveSchema)
 	added := slices.IndexFunc(have, func(line string) bool { return len(line) > 14 && line[:14] == "of_a_new_build" })
-	require.Contains(t, have[added], "portal of", "a new table has the default privileges")
+	require.Contains(t, have[added], "portal of", "a new table has the default privileges of the schema")
+	require.Contains(t, have[added], "console of", "and those of the owner in every schema")
 	normal := func(lines []string) (out []string) {
 		for _, line := range lines {
 			if line != have[added] {
