@@ -85,9 +85,15 @@ func isPlain(name string) bool {
 // Verifiers are the keys whose checkpoints are accepted.
 type Verifiers struct{ list []note.Verifier }
 
-// ParseVerifiers reads verifier keys that are separated by spaces or line breaks.
+// ParseVerifiers reads verifier keys that are separated by spaces or line breaks. A key may come
+// several times.
 func ParseVerifiers(text string) (v Verifiers, err error) {
+	seen := map[string]bool{} // note.Open refuses a key that is in the list twice
 	for key := range strings.FieldsSeq(text) {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
 		verifier, err := note.NewVerifier(key)
 		if err != nil {
 			return Verifiers{}, fmt.Errorf("%q is not a verifier key, which has the form name+hash+key: %w", key, err)

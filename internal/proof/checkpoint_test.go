@@ -99,6 +99,19 @@ func TestVerifierKeysAreSeparatedBySpacesOrLines(t *testing.T) {
 	require.ErrorContains(t, err, "there is no verifier key")
 }
 
+func TestAVerifierKeyThatIsGivenTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	signer, _ := keyOf(t, "shop.example")
+	_, public, err := note.GenerateKey(zeros{}, "shop.example")
+	require.NoError(t, err)
+	signed, err := example.sign(signer)
+	require.NoError(t, err)
+	keys, err := ParseVerifiers(public + "\n" + public)
+	require.NoError(t, err)
+	_, err = keys.Open(signed)
+	require.NoError(t, err)
+}
+
 func FuzzOpenCheckpoint(f *testing.F) {
 	signer, verifiers := keyOf(f, "shop.example")
 	signed, err := example.sign(signer)
