@@ -7,6 +7,7 @@ set -euo pipefail
 umask 077
 mkdir -p "$(dirname "$0")/../secrets"
 cd "$(dirname "$0")/../secrets"
+chmod 700 . # somebody else may have made it, such as docker for a file that it did not find
 chmod -R u+w .
 
 password() { [ -s "$1" ] || printf 'p%s' "$(openssl rand -hex 24)" >"$1"; }

@@ -83,6 +83,10 @@ func (c *Cluster) placeFiles(t testing.TB) {
 	require.NoError(t, os.MkdirAll(secrets, 0o755))
 	makeCertificates(t, secrets)
 	run(t, filepath.Join(deploy, "stack/secrets.sh"))
+	made, err := os.Stat(secrets)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o700, made.Mode().Perm(), "the files in it are readable to all")
+	require.NoError(t, os.Chmod(secrets, 0o755)) // a container has the files without this folder
 	require.NoError(t, os.MkdirAll("/run/secrets", 0o755))
 	require.NoError(t, syscall.Mount(secrets, "/run/secrets", "", syscall.MS_BIND, ""))
 	for _, place := range []struct{ from, to string }{
