@@ -33,11 +33,12 @@ create() {
 	pg_ctl -D "$new" -w -o "-c listen_addresses='' -c unix_socket_directories=/tmp" start >/dev/null
 	psql -Xq -v ON_ERROR_STOP=1 -c 'create database payfold'
 	psql -Xq -v ON_ERROR_STOP=1 -d payfold -f /etc/payfold/roles.sql
-	psql -Xq -v ON_ERROR_STOP=1 \
-		-v projector="$(cat /run/secrets/postgres_projector_password)" \
-		-v portal="$(cat /run/secrets/postgres_portal_password)" \
-		-v console="$(cat /run/secrets/postgres_console_password)" \
-		-v replicator="$(cat /run/secrets/postgres_replicator_password)" <<-'SQL'
+	# psql reads the passwords itself: all users of the machine see its arguments.
+	psql -Xq -v ON_ERROR_STOP=1 <<-'SQL'
+		\set projector `cat /run/secrets/postgres_projector_password`
+		\set portal `cat /run/secrets/postgres_portal_password`
+		\set console `cat /run/secrets/postgres_console_password`
+		\set replicator `cat /run/secrets/postgres_replicator_password`
 		alter role payfold_projector password :'projector';
 		alter role payfold_portal password :'portal';
 		alter role payfold_console password :'console';
