@@ -1,6 +1,7 @@
 package events
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -141,6 +142,11 @@ func TestOnlyWholeNumbersOf64BitsAreAccepted(t *testing.T) {
 		`99999999999999999999`: {Present: true, Bad: true}, `"0x10"`: {Present: true, Bad: true},
 		`true`: {Present: true, Bad: true}, `[1]`: {Present: true, Bad: true}, `"NaN"`: {Present: true, Bad: true},
 		`null`: {}, `""`: {},
+		// No float64 has these.
+		`9007199254740993.0`: {Value: 9007199254740993, Present: true}, `9223372036854775807.00`: {Value: math.MaxInt64, Present: true},
+		`-9.223372036854775808e18`: {Value: math.MinInt64, Present: true}, `9223372036854775808.0`: {Present: true, Bad: true},
+		`1000000000000.00001`: {Present: true, Bad: true}, `"1e-400"`: {Present: true, Bad: true}, `1e99999999999999999999`: {Present: true, Bad: true},
+		`2.50e1`: {Value: 25, Present: true}, `100e-2`: {Value: 1, Present: true}, `-0.0e9`: {Present: true}, `0e-999999999999999999999`: {Present: true},
 	} {
 		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"credits":` + text + `}}`))
 		require.NoError(t, err)

@@ -1,9 +1,10 @@
 package events
 
 import (
-	"math"
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func (s *scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
 type Number struct {
 	Value   int64
 	Present bool
-	Bad     bool // present, but not a whole number of 64 bits, or above maxExactFloat and not in plain digits
+	Bad     bool // present, but not a whole number of 64 bits
 }
 
 // Pointer returns the value, or nil if it is absent. The value of a bad number is 0.
@@ -54,9 +55,6 @@ func (n Number) Pointer() *int64 {
 	}
 	return &n.Value
 }
-
-// maxExactFloat is the number up to which a float64 stores every whole number exactly.
-const maxExactFloat = 1 << 53
 
 // number reads a JSON number or a numeric string. 200, "200", 200.0 and 2e2 are
 // the same number; 0.5, 1e400 and "ten" are Bad.
@@ -71,12 +69,40 @@ func (s *scalar) number() Number {
 	if value, err := strconv.ParseInt(string(s.text), 10, 64); err == nil {
 		return Number{Value: value, Present: true}
 	}
-	float, err := strconv.ParseFloat(string(s.text), 64)
-	if err != nil || float != math.Trunc(float) || math.Abs(float) > maxExactFloat {
+	if _, err := strconv.ParseFloat(string(s.text), 64); err != nil {
 		return bad
 	}
-	return Number{Value: int64(float), Present: true}
+	value, err := strconv.ParseInt(plainDigits(string(s.text)), 10, 64)
+	if err != nil {
+		return bad
+	}
+	return Number{Value: value, Present: true}
 }
+
+// plainDigits returns a number without its point and exponent, such as 2.50e1 as 25. If that is not whole, or longer
+// than 64 bits, it is no number.
+func plainDigits(number string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := whole + fraction
+	if strings.Trim(digits, "+-0") == "" {
+		return "0"
+	}
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return ""
+	}
+	for shift -= len(fraction); shift < 0 && strings.HasSuffix(digits, "0"); shift++ {
+		digits = strings.TrimSuffix(digits, "0")
+	}
+	if shift < 0 || shift > maxDigits {
+		return ""
+	}
+	return digits + strings.Repeat("0", shift)
+}
+
+// maxDigits is how many digits 64 bits can have.
+const maxDigits = 19
 
 func notOfNumber(c byte) bool {
 	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
