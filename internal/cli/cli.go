@@ -40,7 +40,7 @@ type Checked interface{ Check(faults *Faults) }
 var ErrPrinted = errors.New("the help, the version or completions were printed")
 
 // Parse fills grammar from args and the environment, and returns the chosen command. A
-// variable that is set but empty counts as unset. The error is ErrPrinted, or lists all faults,
+// variable that is set but empty counts as unset. One that is probably misspelt is named on stderr. The error is ErrPrinted, or lists all faults,
 // one a line.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
@@ -68,6 +68,7 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	if err != nil {
 		return nil, fmt.Errorf("%w; see: %s --help", err, commandOf(err, args, name))
 	}
+	warnOfMisspelt(parser.Model.Node, parsed, stderr)
 	var faults Faults
 	given := map[*kong.Flag]bool{}
 	for _, node := range parsed.Path {
