@@ -75,7 +75,7 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 		says   string
 		bodies []string
 	}{
-		"both had granted": {"It showed that earlier events had granted too much, so a correction took back 100 credits.", []string{
+		"both had granted": {"It showed that earlier grants were wrong, so a correction took back 100 credits.", []string{
 			fixture.Pack("e1", "t1", "u1", 100),
 			`{"id":"e2","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
 		}},
@@ -135,7 +135,7 @@ func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
 func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	for credits, want := range map[string]string{
-		`,"credits":5`: "counts. It showed that earlier events had granted too much, so a correction took back 5 credits.",
+		`,"credits":5`: "counts. It showed that earlier grants were wrong, so a correction took back 5 credits.",
 		"":             "The first claim stays. It claimed and granted nothing.",
 	} {
 		ctx, shop := fixture.NewFolded(t, unbounded,

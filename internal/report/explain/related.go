@@ -20,16 +20,18 @@ type Related struct {
 	Reversals     map[string]projections.Reversal          // by the id of their event
 	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
 	Corrected     map[string]Correction                    // by event id
+	Undone        map[string]Correction                    // what corrections did to the grants that the event wrote or reversed, by event id
 }
 
 // Correction sums an event's ledger lines of entry correction.
 type Correction struct{ Undone, GivenBack int64 }
 
-// readRelated reads the rows in four statements for any number of events.
+// readRelated reads the rows in five statements for any number of events.
 func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Related, error) {
 	out := Related{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
 		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
+		Undone: map[string]Correction{},
 	}
 	ids, payments, subscriptions := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range events {
@@ -78,7 +80,37 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 		out.Wrote[id], out.Corrected[id] = sum, correction
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return out, fmt.Errorf("sum the ledger lines: %w", err)
+	}
+	return out, readUndone(ctx, tx, slices.Collect(maps.Keys(out.Wrote)), out.Undone)
+}
+
+// readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants that it reversed.
+func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]Correction) error {
+	rows, err := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
+		coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint
+		from (
+			select distinct event_id, user_id, provider_payment_id, entry = 'grant' as granted,
+				coalesce(reverses_event_id, event_id) as grant_id, coalesce(reverses_line, line) as grant_line
+			from credit_ledger where event_id = any($1) and entry <> 'correction'
+		) as g
+		join credit_ledger c on c.user_id = g.user_id and c.provider_payment_id = g.provider_payment_id
+			and c.reverses_event_id = g.grant_id and c.reverses_line = g.grant_line and c.entry = 'correction'
+		group by 1`, events)
+	if err != nil {
+		return fmt.Errorf("sum the corrections: %w", err)
+	}
+	var id string
+	var correction Correction
+	_, err = pgx.ForEachRow(rows, []any{&id, &correction.Undone, &correction.GivenBack}, func() error {
+		undone[id] = correction
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sum the corrections: %w", err)
+	}
+	return nil
 }
 
 // WithWhy is an event with the sentences that say what it did and why.

@@ -83,18 +83,24 @@ func duplicatePayment(e projections.ProcessedEvent, related Related) string {
 
 // granted sums up an event's ledger lines in sentences.
 func granted(e projections.ProcessedEvent, related Related) (text string) {
+	undone := related.Undone[e.EventID]
 	switch sum := related.Wrote[e.EventID]; {
+	case sum > 0 && undone.Undone > 0:
+		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %d.", page.Count(sum, "credit"), undone.Undone)
 	case sum > 0:
 		text = fmt.Sprintf(" It granted %s.", page.Count(sum, "credit"))
 	case sum < 0:
 		text = fmt.Sprintf(" It took back %s.", page.Count(-sum, "credit"))
 	}
+	if n := undone.GivenBack; n > 0 {
+		text += fmt.Sprintf(" Of what reversals of the payment took back, corrections gave back %s.", page.Count(n, "credit"))
+	}
 	correction := related.Corrected[e.EventID]
 	if n := correction.Undone; n > 0 {
-		text += fmt.Sprintf(" It showed that earlier events had granted too much, so a correction took back %s.", page.Count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier grants were wrong, so a correction took back %s.", page.Count(n, "credit"))
 	}
 	if n := correction.GivenBack; n > 0 {
-		text += fmt.Sprintf(" It showed that earlier events had reversed too much, so a correction gave back %s.", page.Count(n, "credit"))
+		text += fmt.Sprintf(" It showed that earlier reversals were wrong, so a correction gave back %s.", page.Count(n, "credit"))
 	}
 	return text
 }
@@ -109,17 +115,17 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
 		return merged(p) + granted(e, related)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
-		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
+		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq) + granted(e, related)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
-		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
+		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq) + granted(e, related)
 	case !known || p.EventID != e.EventID:
 		const claims = "the subscription.paid event of its payment is the claim."
 		if e.Kind != projections.KindSubscription {
-			return "It claimed no payment itself; " + claims
+			return "It claimed no payment itself; " + claims + granted(e, related)
 		}
-		return "It set the subscription's state and claimed no payment itself; " + claims
+		return "It set the subscription's state and claimed no payment itself; " + claims + granted(e, related)
 	case p.UserID == "":
-		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
+		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription." + granted(e, related)
 	}
 	text := fmt.Sprintf("It claimed payment %s for user %s.", page.Name(p.ProviderPaymentID), page.Name(p.UserID))
 	if e.UserID == "" {
@@ -214,7 +220,7 @@ func reversed(e projections.ProcessedEvent, p projections.Payment, related Relat
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}
 	switch {
-	case related.Wrote[e.EventID] != 0:
+	case granted(e, related) != "":
 		return what + granted(e, related)
 	case p.UserID == "":
 		return what + " Its payment is not claimed yet. The reversal takes effect when it is."

@@ -94,6 +94,6 @@ func TestACorrectionIsExplained(t *testing.T) {
 	t.Parallel()
 	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
 	text := Why(e, Related{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
-	require.Contains(t, text, "earlier events had granted too much, so a correction took back 200 credits.")
+	require.Contains(t, text, "earlier grants were wrong, so a correction took back 200 credits.")
 	require.Contains(t, text, "a correction gave back 1 credit.")
 }
