@@ -47,11 +47,22 @@ const (
 
 // Ledger has the loaded lines of the payments that a fold can touch, and the lines it adds.
 type Ledger struct {
-	lines  []ledgerEntry    // loaded and new lines
-	newest map[string]int   // payment → index of its last line in lines, plus 1
-	last   map[string]int64 // event → number of its last line
+	lines  []ledgerEntry      // loaded and new lines
+	newest map[string]int     // payment → index of its last line in lines, plus 1
+	last   map[numbered]int64 // number of the last line
 	added  []LedgerLine
 }
+
+// numbered is what has consecutive line numbers: an event's lines of its own payment, or those of other payments.
+type numbered struct {
+	event  string
+	others bool
+}
+
+// An event's lines of other payments begin after this number. If a later event writes another line under an earlier one,
+// it knows only the lines of that event's own payment, so it must not use the numbers of the others. The own payment has a
+// few lines for each event that changes it.
+const beforeOthers = 1_000_000
 
 type ledgerEntry struct {
 	LedgerLine
@@ -83,16 +94,20 @@ func (l *Ledger) clear() {
 
 func (l *Ledger) put(line *LedgerLine) {
 	if l.newest == nil {
-		l.newest, l.last = map[string]int{}, map[string]int64{}
+		l.newest, l.last = map[string]int{}, map[numbered]int64{}
 	}
 	l.lines = append(l.lines, ledgerEntry{*line, l.newest[line.ProviderPaymentID]})
 	l.newest[line.ProviderPaymentID] = len(l.lines)
-	l.last[line.EventID] = max(l.last[line.EventID], line.Line)
+	key := numbered{line.EventID, line.Line > beforeOthers}
+	l.last[key] = max(l.last[key], line.Line)
 }
 
 // add numbers the line within its event.
-func (l *Ledger) add(line *LedgerLine) {
-	line.Line = l.last[line.EventID] + 1
+func (l *Ledger) add(line *LedgerLine, by ledgerEvent) {
+	line.Line = l.last[numbered{by.eventID, by.others}] + 1
+	if by.others {
+		line.Line = max(line.Line, beforeOthers+1)
+	}
 	l.put(line)
 	l.added = append(l.added, *line)
 }
@@ -170,6 +185,7 @@ type ledgerEvent struct {
 	eventID    string
 	occurredAt time.Time
 	seq        int64
+	others     bool // the event is a claim of another payment
 }
 
 // share returns the credits of one of n lines. If the credits do not divide evenly, because they

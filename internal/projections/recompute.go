@@ -11,10 +11,11 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	own := p.ProviderPaymentID == f.payment.ProviderPaymentID
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	p.inherit(s)
-	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)}
+	others := !own && f.effect == claims && f.payment.ProviderPaymentID != ""
+	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq), others}
 	now, again := by, by
 	if !(own && f.effect == claims) {
-		again = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
+		again = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq, false}
 	}
 	if before.UserID == "" {
 		by = again

@@ -36,7 +36,7 @@ func (s *State) writeLedger(p *Payment, by, again, now ledgerEvent, otherMonths 
 	for _, reversal := range reversals {
 		soFar.add(reversal)
 		if step := soFar.of(due) - reversed; step > 0 {
-			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
+			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq, false})
 			reversed += step
 		}
 	}
@@ -81,7 +81,7 @@ func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
 		if p.ValidMonths > 0 {
 			line.ExpiresAt = addMonths(available, p.ValidMonths)
 		}
-		s.Ledger.add(&line)
+		s.Ledger.add(&line, by)
 	}
 	if p.Kind == KindOneTime {
 		s.addCredits(p.UserID, credits, 0, by.seq)
@@ -114,7 +114,7 @@ func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
 			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
 			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
 			OccurredAt: by.occurredAt, StreamSeq: by.seq,
-		})
+		}, by)
 		switch {
 		case p.Kind != KindOneTime:
 		case entry == entryCorrection && part > 0:
