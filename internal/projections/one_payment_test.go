@@ -141,3 +141,17 @@ func TestANewPaymentRevivesACanceledImplicitSubscription(t *testing.T) {
 	shown, _ := fold(t, buy(1, "t1"), canceled).Current.Get("u1")
 	require.Equal(t, "canceled", shown.Status)
 }
+
+// An event that claimed nothing named the transaction first. The payment is still that of the claim.
+func TestTheEventOfOnePaymentIsItsClaim(t *testing.T) {
+	t.Parallel()
+	claim := checkout("e2", `"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":10}`)
+	for _, first := range []string{
+		refund("e1", `"refund_amount":1,"transaction":{"id":"t1","amount_paid":10}`),
+		checkout("e1", `"transaction":"t1","metadata":{"kind":"one_time","credits":10}`),
+	} {
+		s := fold(t, first, claim, checkout("e3", `"order":{"id":"o1","transaction":"t1"}`))
+		p, _ := s.Payments.Get("t1")
+		require.Equal(t, []any{"e2", int64(2), "o1", "u1"}, []any{p.EventID, p.StreamSeq, p.MergedID, p.UserID})
+	}
+}

@@ -17,15 +17,18 @@ func (s *State) findPayment(f *facts) {
 	}
 }
 
-// mergeRows returns the payment of two rows that are one payment. If the rows have two users or
+// mergeRows returns the payment of two rows that are one payment. Its event is that of the row that decides. If the rows have two users or
 // two kinds, only one row decides. The other row adds only its name, like a second claim, and what
 // it granted is taken back.
 func mergeRows(byTransaction, byOrder *Payment) Payment {
 	one := *byTransaction
+	ofOrder := byOrder.decidesBefore(byTransaction)
 	switch {
 	case byTransaction.agreesWith(byOrder):
-		one.merge(byOrder)
-	case byOrder.decidesBefore(byTransaction):
+		if one.merge(byOrder); ofOrder { // the row of the transaction may be of a refund
+			one.EventID, one.OccurredAt, one.StreamSeq = byOrder.EventID, byOrder.OccurredAt, byOrder.StreamSeq
+		}
+	case ofOrder:
 		one = *byOrder
 		one.ProviderPaymentID, one.TransactionID, one.FirstOfOrder = byTransaction.ProviderPaymentID, byTransaction.TransactionID, false
 	}
