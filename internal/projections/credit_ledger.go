@@ -60,8 +60,8 @@ type numbered struct {
 }
 
 // An event's lines of other payments begin after this number. If a later event writes another line under an earlier one,
-// it knows only the lines of that event's own payment, so it must not use the numbers of the others. The own payment has a
-// few lines for each event that changes it.
+// it knows only the lines of that event's own payment, so it must not use the numbers of the others. The own payment has
+// a few lines for each event that changes it.
 const beforeOthers = 1_000_000
 
 type ledgerEntry struct {

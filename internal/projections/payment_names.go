@@ -17,9 +17,8 @@ func (s *State) findPayment(f *facts) {
 	}
 }
 
-// mergeRows returns the payment of two rows that are one payment. Its event is that of the row that decides. If the rows have two users or
-// two kinds, only one row decides. The other row adds only its name, like a second claim, and what
-// it granted is taken back.
+// mergeRows returns the payment of two rows that are one payment. Its event is that of the row that decides. If the rows
+// have two users or two kinds, the other row adds only its name, like a second claim, and what it granted is taken back.
 func mergeRows(byTransaction, byOrder *Payment) Payment {
 	one := *byTransaction
 	ofOrder := byOrder.decidesBefore(byTransaction)
