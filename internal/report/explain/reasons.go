@@ -9,7 +9,7 @@ var reasons = map[projections.Reason]string{
 	projections.UnknownKind:      "Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product.",
 	projections.MissingUser:      "Nothing says who bought it: the checkout's metadata needs a user_id.",
 	projections.MissingPaymentID: "It names no transaction and no order, so a second event of the same payment could not be recognized.",
-	projections.UnknownProduct:   "Its product is not in the catalogue. Add it to the catalogue and rebuild; then it is granted.",
+	projections.UnknownProduct:   "It names no product that the catalogue has. If one is missing there, add it and rebuild; then it is granted.",
 	projections.KindMismatch:     "Its metadata names another kind than the catalogue has for the product. Buyers can edit the metadata of a checkout link.",
 	projections.MissingCredits:   "It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product.",
 	projections.OutOfRange:       "A number in it is out of range: credits are whole numbers from 1 to 1000000000000, amounts are not negative, and balances have a maximum.",
@@ -34,8 +34,7 @@ func Meaning(reason string) string {
 // rejection explains a reason, and what became of the event.
 func rejection(reason string, namesPayment bool) string {
 	text := Meaning(reason)
-	switch {
-	case namesPayment && countsStill[projections.Reason(reason)]:
+	if namesPayment && countsStill[projections.Reason(reason)] {
 		return text + " It claimed and granted nothing. When a later event completes the payment, what this event says of it counts, unless a number in it is out of range."
 	}
 	return text + " It changed nothing."
