@@ -1,8 +1,6 @@
 package projections
 
-import (
-	"time"
-)
+import "time"
 
 // recompute stores a payment that has changed, and brings up to date what depends on it. The
 // payment inherits from its subscription, is claimed if it is complete, gets its ledger lines,
@@ -12,11 +10,12 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	p.inherit(s)
 	others := !own && f.effect == claims && f.payment.ProviderPaymentID != ""
-	by := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq), others}
-	now, again := by, by
+	now := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq), others}
+	again := now
 	if !(own && f.effect == claims) {
 		again = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq, false}
 	}
+	by := now
 	if before.UserID == "" {
 		by = again
 	}
