@@ -67,8 +67,9 @@ func (g refusesWithdrawals) Remove(ctx context.Context, user string) error {
 	return g.gitHub.Remove(ctx, user)
 }
 
-func TestARefusedWithdrawalOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
-	t.Parallel()
+// withdrawalIsRefused refunds a purchase whose buyer has access, which GitHub refuses to end.
+func withdrawalIsRefused(t *testing.T) (*world, *Reconciler) {
+	t.Helper()
 	w := setup(t)
 	w.remove = true
 	r := w.inviter(t)
@@ -77,6 +78,12 @@ func TestARefusedWithdrawalOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 	w.github.Accept(t, "octo")
 	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
 	w.refund(t, "pay1")
+	return w, r
+}
+
+func TestARefusedWithdrawalOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
+	t.Parallel()
+	w, r := withdrawalIsRefused(t)
 	for hour := range 24 {
 		reconcile(t, r)
 		payment := fmt.Sprint("pay_", hour)
@@ -93,14 +100,7 @@ func TestARefusedWithdrawalOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 // The credentials may have lacked the right to take access back.
 func TestARestartTriesARefusedWithdrawalAtOnce(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.remove = true
-	r := w.inviter(t)
-	w.buy(t, "u1", "pay1", "octo")
-	reconcile(t, r)
-	w.github.Accept(t, "octo")
-	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
-	w.refund(t, "pay1")
+	w, r := withdrawalIsRefused(t)
 	reconcile(t, r)
 	require.True(t, w.github.HasAccess("octo"))
 	running(t, w.inviter(t))

@@ -20,6 +20,16 @@ type Subscription struct {
 	StreamSeq          int64     `db:"stream_seq"`
 }
 
+// Shows reports whether the portal shows that subscription. It does not if the subscription turned out to be of another
+// kind: then the row stays, with another status.
+func (s Subscription) Shows(state SubscriptionState) bool {
+	id := s.SubscriptionID
+	if id == "" {
+		id = ImplicitSubscription(s.UserID)
+	}
+	return id == state.SubscriptionID && s.Status == state.Status
+}
+
 func (s *SubscriptionState) before(other *SubscriptionState) bool {
 	if s.live() != other.live() {
 		return s.live()

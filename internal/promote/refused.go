@@ -93,9 +93,7 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	if s.Schema() == store.PreviousSchema {
 		return nil
 	}
-	var changed, first int64
-	found := fmt.Sprintf(strings.Join(parts, " union all "), store.Qualified(s.Schema(), "processed_event"))
-	err := q.QueryRow(ctx, "select count(*), coalesce(min(stream_seq), 0) from ("+found+") found", s.Schema()).Scan(&changed, &first)
+	changed, first, err := count(ctx, q, fmt.Sprintf(strings.Join(parts, " union all "), store.Qualified(s.Schema(), "processed_event")), s.Schema())
 	if err != nil {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
@@ -106,6 +104,18 @@ func checkQuarantined(ctx context.Context, s *store.Store, q store.Querier, part
 	return nil
 }
 
+// count returns the number of events that the query selects, and the first sequence; 0 if there are none.
+func count(ctx context.Context, q store.Querier, selected string, argument any) (events, first int64, err error) {
+	err = q.QueryRow(ctx, "select count(*), coalesce(min(stream_seq), 0) from ("+selected+") found", argument).Scan(&events, &first)
+	return events, first, err
+}
+
+// rejectedOnly selects the events that the candidate $1 rejects because they are quarantined, and that the live tables
+// do not. The index of stream_seq finds them.
+const rejectedOnly = `select stream_seq
+	from payfold.poison join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
+	where schema_name = $1 and candidate.reason = 'internal' and live.reason is distinct from 'internal'`
+
 // checkApplied refuses a candidate that rejects quarantined events that the live tables have applied: the promotion
 // would take back what they gave. The tables of a rebuild can refuse what the live tables do not, for example because
 // of a constraint that only they have.
@@ -113,11 +123,7 @@ func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	if s.Schema() == store.PreviousSchema {
 		return nil
 	}
-	var rejected, first int64
-	err := tx.QueryRow(ctx, fmt.Sprintf(`select count(*), coalesce(min(stream_seq), 0)
-		from payfold.poison join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
-		where schema_name = $1 and candidate.reason = 'internal' and live.reason is distinct from 'internal'`,
-		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event")), s.Schema()).Scan(&rejected, &first)
+	rejected, first, err := count(ctx, tx, besideLive(rejectedOnly, s), s.Schema())
 	if err != nil {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
@@ -128,6 +134,11 @@ func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	return nil
 }
 
+// besideLive puts the names of the candidate's and the live events into a query.
+func besideLive(query string, s *store.Store) string {
+	return fmt.Sprintf(query, store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event"))
+}
+
 // lostEvents selects the events of the live tables that the candidate lacks, because the log has marks of the type $1
 // in their place (events.Lost) and the provider has not sent them again. It reads the candidate's whole table.
 const lostEvents = `select live.stream_seq from %[1]s mark join %[2]s live using (stream_seq)
@@ -136,10 +147,8 @@ const lostEvents = `select live.stream_seq from %[1]s mark join %[2]s live using
 // checkMarks refuses a candidate that lacks events of the live tables because a restored log has marks in their place.
 // No later event can be in the place of a mark, so it need not be repeated while batches wait.
 func checkMarks(ctx context.Context, s *store.Store) error {
-	var lacking, first int64
-	sql := fmt.Sprintf("select count(*), coalesce(min(stream_seq), 0) from ("+lostEvents+") lost",
-		store.Qualified(s.Schema(), "processed_event"), store.Qualified(store.LiveSchema, "processed_event"))
-	if err := s.Pool().QueryRow(ctx, sql, events.LostType).Scan(&lacking, &first); err != nil {
+	lacking, first, err := count(ctx, s.Pool(), besideLive(lostEvents, s), events.LostType)
+	if err != nil {
 		return fmt.Errorf("look for lost events: %w", err)
 	}
 	if lacking > 0 {

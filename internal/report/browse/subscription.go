@@ -78,10 +78,6 @@ func (a *SubscriptionAnswer) readState(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	a.Current = &explain.Row[projections.Subscription]{Columns: *current}
-	shown := current.SubscriptionID
-	if shown == "" {
-		shown = projections.ImplicitSubscription(current.UserID)
-	}
-	a.Shown = shown == a.ID && current.Status == state.Status // otherwise it is of another kind now
+	a.Shown = current.Shows(*state)
 	return nil
 }

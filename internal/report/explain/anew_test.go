@@ -12,7 +12,7 @@ import (
 )
 
 // soldSentences returns the sentences about each event of a history under fixture.Sold.
-func soldSentences(t *testing.T, bodies ...string) (all []string) {
+func soldSentences(t *testing.T, bodies ...string) []string {
 	t.Helper()
 	ctx, s := fixture.Tables(t)
 	fixture.Reset(ctx, t, s, fixture.Sold)
@@ -22,12 +22,7 @@ func soldSentences(t *testing.T, bodies ...string) (all []string) {
 	}
 	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(log))})
 	require.NoError(t, err)
-	for i := range bodies {
-		rows, err := readMessage(ctx, s, uint64(i+1), unbounded)
-		require.NoError(t, err)
-		all = append(all, Why(rows.Event, rows.Related))
-	}
-	return all
+	return sentencesOf(ctx, t, s, len(bodies))
 }
 
 // The product that the provider names goes before that of the metadata. Its offer grants at once, not by the month.

@@ -1,20 +1,28 @@
 package explain
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
 // sentences returns the sentences about each event of a history.
-func sentences(t *testing.T, bodies ...string) (all []string) {
+func sentences(t *testing.T, bodies ...string) []string {
 	t.Helper()
 	ctx, shop := fixture.NewFolded(t, unbounded, bodies...)
-	for i := range bodies {
-		rows, err := readMessage(ctx, shop.Tables, uint64(i+1), unbounded)
+	return sentencesOf(ctx, t, shop.Tables, len(bodies))
+}
+
+// sentencesOf returns the sentences about each event of tables that have that many events.
+func sentencesOf(ctx context.Context, t *testing.T, s *store.Store, events int) (all []string) {
+	t.Helper()
+	for seq := range uint64(events) {
+		rows, err := readMessage(ctx, s, seq+1, unbounded)
 		require.NoError(t, err)
 		all = append(all, Why(rows.Event, rows.Related))
 	}

@@ -92,7 +92,7 @@ func isShown(s projections.SubscriptionState, shown *projections.Subscription) s
 	switch {
 	case s.UserID == "":
 		return "no: its user is not known yet"
-	case shown != nil && shown.EventID == s.EventID && shown.Status == s.Status:
+	case shown != nil && shown.Shows(s):
 		return "yes"
 	case s.Kind != "" && s.Kind != projections.KindSubscription:
 		return "no: it is of kind " + page.Name(s.Kind)

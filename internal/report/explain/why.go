@@ -25,7 +25,10 @@ func Why(e projections.ProcessedEvent, related Related) string {
 	case projections.DuplicatePayment:
 		return duplicatePayment(e, related)
 	case projections.Applied:
-		return applied(e, related)
+		if projections.IsReversal(e.EventType) {
+			return reversed(e, related)
+		}
+		return applied(e, related) + granted(e, related)
 	}
 	return ""
 }
@@ -105,27 +108,26 @@ func granted(e projections.ProcessedEvent, related Related) (text string) {
 	return text
 }
 
+// applied says what an event did, apart from credits. It is for all events but reversals.
 func applied(e projections.ProcessedEvent, related Related) string {
 	p, known := related.Payments[e.ProviderPaymentID]
 	switch {
-	case projections.IsReversal(e.EventType):
-		return reversed(e, p, related)
 	case !projections.IsClaim(e.EventType):
-		return lifecycle(e, related) + granted(e, related)
+		return lifecycle(e, related)
 	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
-		return merged(p) + granted(e, related)
+		return merged(p)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
-		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq) + granted(e, related)
+		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
-		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq) + granted(e, related)
+		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
 		const claims = "the subscription.paid event of its payment is the claim."
 		if e.Kind != projections.KindSubscription {
-			return "It claimed no payment itself; " + claims + granted(e, related)
+			return "It claimed no payment itself; " + claims
 		}
-		return "It set the subscription's state and claimed no payment itself; " + claims + granted(e, related)
+		return "It set the subscription's state and claimed no payment itself; " + claims
 	case p.UserID == "":
-		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription." + granted(e, related)
+		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
 	}
 	text := fmt.Sprintf("It claimed payment %s for user %s.", page.Name(p.ProviderPaymentID), page.Name(p.UserID))
 	if e.UserID == "" {
@@ -135,7 +137,7 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	if e.Kind == p.Kind { // otherwise another event of the payment decided the kind
 		text += gave(e, related)
 	}
-	return text + granted(e, related)
+	return text
 }
 
 // gave says what a claim did, apart from credits.
@@ -205,8 +207,8 @@ func statusSetBy(e projections.ProcessedEvent, related Related) string {
 	return "the status that it named"
 }
 
-func reversed(e projections.ProcessedEvent, p projections.Payment, related Related) string {
-	r := related.Reversals[e.EventID]
+func reversed(e projections.ProcessedEvent, related Related) string {
+	r, p := related.Reversals[e.EventID], related.Payments[e.ProviderPaymentID]
 	what := "The refund"
 	if r.Cause == "chargeback" {
 		what = "The chargeback"
@@ -219,9 +221,10 @@ func reversed(e projections.ProcessedEvent, p projections.Payment, related Relat
 	default:
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}
+	lines := granted(e, related)
 	switch {
-	case granted(e, related) != "":
-		return what + granted(e, related)
+	case lines != "":
+		return what + lines
 	case p.UserID == "":
 		return what + " Its payment is not claimed yet. The reversal takes effect when it is."
 	case p.Kind == projections.KindPro && !p.ReversedAt.IsZero():
