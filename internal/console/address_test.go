@@ -14,6 +14,7 @@ import (
 var odd = []string{".", "..", "/", "//", "../x", "a/b", "?x#y", "%2F", "a&b=c+d", "body"}
 
 func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, nil)
 	giveOddIDs(t, w)
 	link := regexp.MustCompile(`<td><a class="id" href="([^"]*)"`)
@@ -39,6 +40,7 @@ func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
 }
 
 func TestTextThatNoTableHasIsUnknown(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	for path, want := range map[string]int{
 		"/users/%00": http.StatusNotFound, "/users/%ff": http.StatusNotFound, "/users/": http.StatusNotFound, "/events/%00": http.StatusNotFound,

@@ -75,6 +75,7 @@ func get(t *testing.T, server string, path string, headers ...string) (*http.Res
 }
 
 func TestEveryPageHasAStrictPolicy(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	for _, path := range []string{"/projectors", "/events", "/nothing", "/events/unknown", "/static/style.css", "/static/console.js"} {
 		answer, text := get(t, server, path)
@@ -87,6 +88,7 @@ func TestEveryPageHasAStrictPolicy(t *testing.T) {
 }
 
 func TestNothingWrites(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		request, err := http.NewRequestWithContext(t.Context(), method, server+"/projectors", strings.NewReader("x"))
@@ -126,6 +128,7 @@ func addresses(t *testing.T, server string) []string {
 }
 
 func TestEveryPageIsWhole(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	for _, path := range addresses(t, server) {
 		answer, text := get(t, server, path)
@@ -142,6 +145,7 @@ func TestEveryPageIsWhole(t *testing.T) {
 }
 
 func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, nil)
 	var applied int64
 	require.NoError(t, w.DB.QueryRow(t.Context(), "select count(*) from portal.processed_event where outcome = 'applied'").Scan(&applied))
@@ -161,6 +165,7 @@ func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
 }
 
 func TestWhatIsUnknownIsSaid(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	for path, want := range map[string]int{
 		"/nothing": http.StatusNotFound, "/events/evt_unknown": http.StatusNotFound, "/users/nobody": http.StatusNotFound,
@@ -186,6 +191,7 @@ func (l oneIsAway) Info(ctx context.Context) (eventlog.Info, error) {
 }
 
 func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, func(c *console.Config) { c.Log = oneIsAway{c.Log} })
 	_, text := get(t, server, "/projectors")
 	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
@@ -200,6 +206,7 @@ func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 }
 
 func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, nil)
 	for cause, said := range map[string]bool{"limit": false, "denied": true} {
 		_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation_pause values ('acme/tool', now() + interval '1 hour', $1, 'because')
@@ -212,6 +219,7 @@ func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
 
 // A projector that was killed is a member until another one evicts it.
 func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
+	t.Parallel()
 	ctx, w := world.New(t)
 	require.NoError(t, w.Project(ctx, t, 100)())
 	w.WaitApplied(ctx, t)
@@ -227,6 +235,7 @@ func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 }
 
 func TestASearchGoesToTheOnlyHit(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	_, text := get(t, server, "/events?limit=1", "Accept", "application/json")
 	var list struct {
@@ -241,6 +250,7 @@ func TestASearchGoesToTheOnlyHit(t *testing.T) {
 }
 
 func TestNamesAndBodiesAreMasked(t *testing.T) {
+	t.Parallel()
 	for _, personal := range []bool{false, true} {
 		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
 		var event, user, name string
@@ -264,6 +274,7 @@ func TestNamesAndBodiesAreMasked(t *testing.T) {
 
 // GitHub's words can repeat the name.
 func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
+	t.Parallel()
 	for _, personal := range []bool{false, true} {
 		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
 		var user, payment, name string
@@ -284,6 +295,7 @@ func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
 
 // What Postgres says of rows that it refuses repeats them.
 func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
+	t.Parallel()
 	const said = "invalid value for Petra Personal"
 	for _, personal := range []bool{false, true} {
 		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })

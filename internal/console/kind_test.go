@@ -12,6 +12,7 @@ import (
 
 // Its kind became known after it was shown. Then the portal has the status unknown.
 func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
+	t.Parallel()
 	_, shop := fixture.NewFolded(t, 2,
 		`{"id":"e1","eventType":"subscription.active","object":{"subscription":"s1","metadata":{"user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
+	t.Parallel()
 	ctx, w := world.New(t)
 	stop := w.Project(ctx, t, 100)
 	require.NoError(t, stop())
@@ -58,6 +59,7 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 
 // An age grows without a change: that of a lag, after the last projector was killed.
 func TestPagesAreToldAgainWhereNothingHasChanged(t *testing.T) {
+	t.Parallel()
 	ctx, w := world.New(t)
 	require.NoError(t, w.Project(ctx, t, 100)())
 	news := newNews(Config{Log: w.Log, Tables: w.Open(ctx, t, store.LiveSchema)}, browse.NewCounter(testenv.Logger(t)))

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAPageSaysWhichTablesItShows(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, nil)
 	// Projectors, invitations and schemas are about the live tables in any case.
 	const notLive = "not the live ones"

@@ -13,6 +13,7 @@ import (
 )
 
 func TestASchemaIsNotClosedWhileAPageUsesIt(t *testing.T) {
+	t.Parallel()
 	live, err := store.Open(t.Context(), store.Config{DSN: "host=" + t.TempDir()}) // nobody answers there
 	require.NoError(t, err)
 	defer live.Close()

@@ -22,6 +22,7 @@ import (
 var answeredAt = regexp.MustCompile(`"at":"[^"]*"`)
 
 func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = true })
 	giveOddIDs(t, w)
 	tables := w.Open(t.Context(), t, store.LiveSchema)
@@ -77,6 +78,7 @@ func giveOddIDs(t *testing.T, w *world.World) {
 }
 
 func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, nil)
 	const customer = "regular"
 	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)

@@ -3,8 +3,10 @@ package eventlog_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,24 +39,19 @@ func startClusterOf(t *testing.T, folder string) (*cluster, context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*soon)
 	t.Cleanup(cancel)
-	for name, value := range map[string]string{
-		"CLUSTER_PASSWORD": "cluster", "INGEST_PASSWORD": "ingest", "ADMIN_PASSWORD": "admin",
-		"PROJECTOR_PASSWORD": "$2a$04$UDYMu7Dc2jxv898oXa8BiOUdnwt8QoYEwbePhnKEY.QjjlGCxkmfi", // "projector"
-		"SYS_PASSWORD":       `"7f-3 b"`,
-	} {
-		t.Setenv("PAYFOLD_NATS_"+name, value)
-	}
 	addresses := []string{ports.Free(t), ports.Free(t), ports.Free(t)}
-	for i, address := range addresses {
-		t.Setenv(fmt.Sprint("PAYFOLD_NATS_ROUTE_", i+1), "nats-route://payfold:cluster@"+address)
-	}
 	c := &cluster{}
 	for i, address := range addresses {
-		t.Setenv("PAYFOLD_NATS_NAME", fmt.Sprint("nats-", i+1))
-		t.Setenv("PAYFOLD_NATS_LISTEN", "127.0.0.1:-1")
-		t.Setenv("PAYFOLD_NATS_STORE", t.TempDir())
-		t.Setenv("PAYFOLD_NATS_CLUSTER_LISTEN", address)
-		c.start(t, folder)
+		environment := map[string]string{
+			"NAME": fmt.Sprint("nats-", i+1), "LISTEN": "127.0.0.1:-1", "STORE": t.TempDir(), "CLUSTER_LISTEN": address,
+			"CLUSTER_PASSWORD": "cluster", "INGEST_PASSWORD": "ingest", "ADMIN_PASSWORD": "admin",
+			"PROJECTOR_PASSWORD": "$2a$04$UDYMu7Dc2jxv898oXa8BiOUdnwt8QoYEwbePhnKEY.QjjlGCxkmfi", // "projector"
+			"SYS_PASSWORD":       `"7f-3 b"`,
+		}
+		for n, other := range addresses {
+			environment[fmt.Sprint("ROUTE_", n+1)] = "nats-route://payfold:cluster@" + other
+		}
+		c.start(t, readConfig(t, folder, environment))
 	}
 	hosts := make([]string, len(c.servers))
 	for i, s := range c.servers {
@@ -64,10 +61,24 @@ func startClusterOf(t *testing.T, folder string) (*cluster, context.Context) {
 	return c, ctx
 }
 
-func (c *cluster) start(t *testing.T, folder string) {
+// processEnvironment is held by the test that has set variables of the process.
+var processEnvironment sync.Mutex
+
+// readConfig reads nats.conf, which takes values from the environment.
+func readConfig(t *testing.T, folder string, environment map[string]string) *server.Options {
 	t.Helper()
+	processEnvironment.Lock()
+	defer processEnvironment.Unlock()
+	for name, value := range environment {
+		require.NoError(t, os.Setenv("PAYFOLD_NATS_"+name, value))
+	}
 	options, err := server.ProcessConfigFile(filepath.Join(folder, "nats.conf"))
 	require.NoError(t, err)
+	return options
+}
+
+func (c *cluster) start(t *testing.T, options *server.Options) {
+	t.Helper()
 	require.True(t, options.SyncAlways, "an acknowledged event is on disk")
 	require.EqualValues(t, 1<<20, options.MaxPayload)
 	require.Equal(t, "127.0.0.1", options.HTTPHost, "monitoring knows no passwords")

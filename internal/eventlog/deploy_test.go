@@ -22,6 +22,7 @@ import (
 )
 
 func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
+	t.Parallel()
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
@@ -51,6 +52,7 @@ func TestTheDeployedClusterSurvivesOneServer(t *testing.T) {
 
 // A server that is left alone still tells what it has of the stream.
 func TestWithoutAQuorumTheLogIsNotReady(t *testing.T) {
+	t.Parallel()
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
@@ -67,6 +69,7 @@ func TestWithoutAQuorumTheLogIsNotReady(t *testing.T) {
 }
 
 func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
+	t.Parallel()
 	c, ctx := startCluster(t)
 	ingest, projector := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
@@ -140,6 +143,7 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 // The server sends its answer to any subject that a request names. It does not check whether
 // the sender of the request may publish there.
 func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
+	t.Parallel()
 	c, ctx := startCluster(t)
 	ingest, _ := c.createStream(ctx, t)
 	appendSoon(ctx, t, ingest, "e1")
@@ -169,6 +173,7 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 // The rights of the lines that an operator enables are enough for the archive and for LOG_KEEP. The
 // stream's own settings decide whether anything can be removed.
 func TestADeployedIngestArchivesAndTrims(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "deploy", "nats"))))
 	rights := filepath.Join(folder, "ingest.conf")
