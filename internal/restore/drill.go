@@ -13,13 +13,14 @@ import (
 )
 
 // Drill restores the log of an archive into a new folder within scratch, and removes that folder.
-// Errors are those of Run.
+// This log has one replica, however many the lost one had. Errors are those of Run.
 func Drill(ctx context.Context, config Config, scratch string, logger *slog.Logger) (result Result, err error) {
 	dir, err := os.MkdirTemp(scratch, "payfold-restore-")
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	config.Stream.Replicas = 1
 	return Embedded(ctx, config, dir, logger)
 }
 

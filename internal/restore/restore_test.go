@@ -393,8 +393,9 @@ func TestARestoreFollowsAnArchiveThatGrows(t *testing.T) {
 func TestADrillLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	_, place := setup(t, 30)
-	scratch := t.TempDir()
-	result, err := restore.Drill(t.Context(), config(place), scratch, testenv.Logger(t))
+	scratch, clustered := t.TempDir(), config(place)
+	clustered.Stream.Replicas = 3
+	result, err := restore.Drill(t.Context(), clustered, scratch, testenv.Logger(t))
 	require.NoError(t, err)
 	require.EqualValues(t, 30, result.Last)
 	left, err := os.ReadDir(scratch)
