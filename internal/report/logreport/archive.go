@@ -29,6 +29,8 @@ func archiveText(p *page.Page, s *archive.Status) {
 	switch {
 	case s.LogError != "":
 		p.Line("how far it is behind the log is not known: %s", s.LogError)
+	case s.LagMessages == 0 && len(s.Faults) > 0:
+		p.Line("it is not behind the log")
 	case s.LagMessages == 0:
 		p.Line("it holds all of the log")
 	default:

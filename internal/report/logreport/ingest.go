@@ -113,7 +113,7 @@ func (i Ingest) archiveText(p *page.Page) {
 	}
 	a := i.Archive
 	p.Section("ARCHIVE")
-	lag, damaged := "none: it holds all of the log", ""
+	lag, damaged := "none", ""
 	switch {
 	case a.LookedAt.IsZero():
 		lag = "not known yet"
