@@ -62,6 +62,9 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 		Waiting: store.Waiting{Payments: 11, Since: &since, Seconds: 7200},
 		Oldest:  []store.WaitingPayment{{ProviderPaymentID: "tran_7", Kind: "subscription", SubscriptionID: "sub_7", EventID: "evt_no_user", OccurredAt: since}},
 	}
+	replaced := database.Schemas[0]
+	replaced.Name = store.PreviousSchema
+	database.Schemas = append(database.Schemas, replaced)
 	status := newStatus(ctx, shop.Log.Reader(t), database, nil)
 	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
 	require.Equal(t, fixture.Received.Add(20*time.Minute), *status.Lag.Oldest)

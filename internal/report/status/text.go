@@ -188,11 +188,14 @@ func schemasText(p *page.Page, schemas []store.Schema) {
 	p.Section("SCHEMAS")
 	var rows [][]string
 	for _, s := range schemas {
-		asOf := "follows the log"
-		if s.UntilSeq != nil {
-			asOf = "as of seq " + fmt.Sprint(*s.UntilSeq)
+		end := "-"
+		switch {
+		case s.UntilSeq != nil:
+			end = "as of seq " + fmt.Sprint(*s.UntilSeq)
+		case s.Name == store.LiveSchema:
+			end = "follows the log"
 		}
-		rows = append(rows, []string{page.Name(s.Name), fmt.Sprint(s.Position), asOf, page.Time(s.CreatedAt), s.FoldID})
+		rows = append(rows, []string{page.Name(s.Name), fmt.Sprint(s.Position), end, page.Time(s.CreatedAt), s.FoldID})
 	}
 	p.Table("schema,up to seq,end,created,fold id", rows)
 }
