@@ -46,7 +46,7 @@ type Tail struct {
 	newer  []int
 }
 
-const adviceRestore = "restore the log from a backup; ingest check lists all damage, and with --salvage it saves the undamaged events"
+const adviceRestore = "restore the log from its archive (ingest restore) or from a backup; ingest check lists all damage, and with --salvage it saves the undamaged events"
 
 const adviceLost = "restore the log from a backup; if there is none, docs/operations.md says under \"When the log is lost\" how to begin another"
 
