@@ -65,6 +65,7 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 		return status.Last > 0 && status.LogError == "" && status.LagMessages == 0
 	})
 	s.commands(t, "docker compose exec -T ingest-1 ingest check --archive --full")
+	s.commands(t, "docker compose run -T --rm -v /data ingest-1 ingest restore")
 	require.Empty(t, s.blocks, "docs/deploy.md has commands that were not run")
 	s.requireMonitored(t)
 }
