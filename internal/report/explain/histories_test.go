@@ -137,7 +137,32 @@ func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "missing_user", rows.Event.Reason)
 	require.Nil(t, rows.Payment.Amount)
-	require.Contains(t, Why(rows.Event, rows.Related), "what this event says of it counts, unless a number in it is out of range.")
+	require.Equal(t, "Nothing says who bought it: the checkout's metadata needs a user_id. It claimed and granted nothing. "+
+		"e2 (seq 2) claimed the payment for user u1. What this event says of it counts, unless a number in it is out of range.", Why(rows.Event, rows.Related))
+}
+
+func TestARejectedEventThatIsTheClaimAfterAllSaysSo(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product."+
+		" A later event brought what it lacked. Then its payment was claimed for user u1. It granted 20 credits.", sentences(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"user_id":"u1","credits":20}}}`,
+		`{"id":"e2","eventType":"subscription.active","object":{"subscription":"s1","last_transaction_id":"t1"}}`,
+	)[0])
+}
+
+// The rejected event says that the order is that of the payment, so the refund of the order takes the licence.
+func TestARejectedEventThatNamesAnOrderDoesNotSayThatItChangedNothing(t *testing.T) {
+	t.Parallel()
+	ctx, shop := fixture.NewFolded(t, unbounded,
+		fixture.Pro("e1", "t1", "u1", "octo"),
+		`{"id":"e2","eventType":"refund.created","object":{"order":"o1"}}`,
+		`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"pro","user_id":"u2"}}}`,
+	)
+	user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	require.NoError(t, err)
+	require.Equal(t, "revoked", user.License.Status)
+	require.Equal(t, "Its payment had been claimed before, for another user or as another kind of purchase. The first claim stays."+
+		" It claimed and granted nothing. (e1 claimed it for user u1, as pro.)", sentencesOf(ctx, t, shop.Tables, 3)[2])
 }
 
 func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *testing.T) {

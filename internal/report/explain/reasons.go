@@ -1,6 +1,11 @@
 package explain
 
-import "github.com/payfold/payfold/internal/projections"
+import (
+	"fmt"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
 
 // reasons explains rejections to the people who run the shop.
 var reasons = map[projections.Reason]string{
@@ -31,11 +36,35 @@ func Meaning(reason string) string {
 	return "Rejected as " + reason + "."
 }
 
-// rejection explains a reason, and what became of the event.
-func rejection(reason string, namesPayment bool) string {
-	text := Meaning(reason)
-	if namesPayment && countsStill[projections.Reason(reason)] {
-		return text + " It claimed and granted nothing. When a later event completes the payment, what this event says of it counts, unless a number in it is out of range."
+// rejected explains a rejection and what became of the event. A rejected event can still say that two names belong to one
+// payment, or of which kind the payments of its subscription are, and so change what payments grant. Another event may
+// have brought what it lacked.
+func rejected(e projections.ProcessedEvent, related Related) string {
+	reason, text := projections.Reason(e.Reason), Meaning(e.Reason)
+	notAKind := reason == projections.UnknownKind && e.Kind != ""
+	if notAKind {
+		text = fmt.Sprintf("Its metadata says that the kind is %s, but the kinds are subscription, one_time and pro.", page.Name(e.Kind))
 	}
-	return text + " It changed nothing."
+	p, named := related.Payments[e.ProviderPaymentID]
+	wrote := granted(e, related)
+	switch {
+	case named && p.EventID == e.EventID && p.UserID != "":
+		return text + fmt.Sprintf(" A later event brought what it lacked. Then its payment was claimed for user %s.", page.Name(p.UserID)) + wrote
+	case wrote != "":
+		text += " But what it says of the names of its payment, and of its subscription, counts." + wrote
+	case !named || projections.IsReversal(e.EventType):
+		return text + " It changed nothing."
+	default:
+		text += " It claimed and granted nothing."
+	}
+	switch {
+	case reason == projections.PaymentConflict:
+		return text + fmt.Sprintf(" (%s claimed it for user %s, as %s.)", page.Name(p.EventID), page.Name(p.UserID), page.Name(p.Kind))
+	case !countsStill[reason] || notAKind || !projections.IsClaim(e.EventType):
+		return text
+	case p.UserID == "":
+		return text + " When a later event completes the payment, what this event says of it counts, unless a number in it is out of range."
+	}
+	return text + fmt.Sprintf(" %s (seq %d) claimed the payment for user %s. What this event says of it counts, unless a number in it is out of range.",
+		page.Name(p.EventID), p.StreamSeq, page.Name(p.UserID))
 }

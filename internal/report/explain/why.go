@@ -13,11 +13,7 @@ import (
 func Why(e projections.ProcessedEvent, related Related) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
-		text := rejected(e, related)
-		if p, known := related.Payments[e.ProviderPaymentID]; known && e.Reason == string(projections.PaymentConflict) {
-			text += fmt.Sprintf(" (%s claimed it for user %s, as %s.)", page.Name(p.EventID), page.Name(p.UserID), p.Kind)
-		}
-		return text
+		return rejected(e, related)
 	case projections.Ignored:
 		return ignored(e, related)
 	case projections.Stale:
@@ -31,23 +27,6 @@ func Why(e projections.ProcessedEvent, related Related) string {
 		return applied(e, related) + granted(e, related)
 	}
 	return ""
-}
-
-// rejected explains a rejection. A rejected event can still say that two names belong to one payment, or of which kind
-// the payments of its subscription are, and so change what payments grant.
-func rejected(e projections.ProcessedEvent, related Related) string {
-	_, named := related.Payments[e.ProviderPaymentID]
-	wrote := granted(e, related)
-	notAKind := e.Reason == string(projections.UnknownKind) && e.Kind != ""
-	switch {
-	case wrote != "":
-		return Meaning(e.Reason) + " But what it says of the names of its payment, and of its subscription, counts." + wrote
-	case notAKind:
-		return fmt.Sprintf("Its metadata says that the kind is %s, but the kinds are subscription, one_time and pro. It claimed and granted nothing.", page.Name(e.Kind))
-	case e.Reason == string(projections.PaymentConflict) && e.SubscriptionID != "":
-		return Meaning(e.Reason) + " It claimed and granted nothing."
-	}
-	return rejection(e.Reason, named && projections.IsClaim(e.EventType))
 }
 
 func ignored(e projections.ProcessedEvent, related Related) string {

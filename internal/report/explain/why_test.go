@@ -13,9 +13,9 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	require.Len(t, reasons, len(projections.Reasons))
 	for _, reason := range projections.Reasons {
 		require.NotEmpty(t, reasons[reason], reason)
-		require.Equal(t, reasons[reason]+" It changed nothing.", rejection(string(reason), false))
+		require.Equal(t, reasons[reason]+" It changed nothing.", Why(projections.ProcessedEvent{Outcome: "rejected", Reason: string(reason)}, Related{}))
 	}
-	require.Contains(t, rejection("a_new_one", true), "a_new_one")
+	require.Contains(t, Why(projections.ProcessedEvent{Outcome: "rejected", Reason: "a_new_one"}, Related{}), "a_new_one")
 }
 
 // As the runbook does: a constraint that somebody added is the usual cause.
