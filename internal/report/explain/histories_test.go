@@ -40,6 +40,23 @@ func TestAPaymentThatComesAfterTheCancellationDoesNotSetTheSubscriptionToActive(
 	))
 }
 
+// The checkout does not name the subscription; the cancellation named the payment.
+func TestAPaymentOfACanceledSubscriptionDoesNotSetItToActive(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "It claimed payment t1 for user u1. The status of the subscription stayed as e1 (seq 1) had set it.", sentences(t,
+		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1","last_transaction_id":"t1"}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1614600005000,"object":{"transaction":"t1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+	)[1])
+}
+
+func TestALicenceThatIsRefundedBeforeItIsPaidWasNotGiven(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "It claimed payment t1 for user u1. The whole payment was taken back, so it gives no licence.", sentences(t,
+		`{"id":"e1","eventType":"refund.created","object":{"transaction":"t1"}}`,
+		fixture.Pro("e2", "t1", "u1", "octo"),
+	)[1])
+}
+
 func TestAnOlderEventThatBringsTheUserDoesNotSetTheStatus(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
@@ -124,7 +141,7 @@ func TestAClaimOfAnotherKindThanThePaymentGaveNoLicence(t *testing.T) {
 	_, licensed := state.Licenses.Get("u1")
 	require.False(t, licensed)
 	related := Related{Payments: map[string]projections.Payment{"t1": payment}, Wrote: map[string]int64{"e2": 25}}
-	require.Equal(t, "It claimed payment t1 for user u1. It granted 25 credits.", Why(claim, related))
+	require.Equal(t, "It claimed payment t1 for user u1. Another event decided that the payment is of kind one_time. It granted 25 credits.", Why(claim, related))
 }
 
 func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {

@@ -45,6 +45,7 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 		if p.FirstOfOrder || p.MergedID != "" {
 			out.Payments[p.OrderID] = p
 		}
+		subscriptions[p.SubscriptionID] = true
 	}
 	for _, p := range found {
 		if p.TransactionID != "" {

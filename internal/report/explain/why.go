@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -113,21 +114,24 @@ func applied(e projections.ProcessedEvent, related Related) string {
 		text = fmt.Sprintf("Its user was not known then. A later event of the subscription claimed payment %s for user %s.",
 			page.Name(p.ProviderPaymentID), page.Name(p.UserID))
 	}
-	if e.Kind == p.Kind { // otherwise another event of the payment decided the kind
-		text += gave(e, related)
+	if e.Kind != p.Kind {
+		return text + fmt.Sprintf(" Another event decided that the payment is of kind %s.", page.Name(p.Kind))
 	}
-	return text
+	return text + gave(e, p, related)
 }
 
 // gave says what a claim did, apart from credits.
-func gave(e projections.ProcessedEvent, related Related) string {
+func gave(e projections.ProcessedEvent, p projections.Payment, related Related) string {
 	switch e.Kind {
 	case projections.KindSubscription:
-		if kept := statusKept(e, related); kept != "" {
+		if kept := statusKept(e, cmp.Or(p.SubscriptionID, e.Subscription()), related); kept != "" {
 			return " " + kept
 		}
 		return " It set the subscription to active."
 	case projections.KindPro:
+		if !p.ReversedAt.IsZero() { // before or after the claim
+			return " The whole payment was taken back, so it gives no licence."
+		}
 		return " It gave a licence."
 	}
 	return ""
@@ -136,7 +140,7 @@ func gave(e projections.ProcessedEvent, related Related) string {
 // lifecycle explains an event that set the status of a subscription, or claimed payments that had waited.
 func lifecycle(e projections.ProcessedEvent, related Related) string {
 	const claimed = "It brought what a payment of its subscription had waited for, so the payment was claimed."
-	kept := statusKept(e, related)
+	kept := statusKept(e, e.Subscription(), related)
 	switch {
 	case e.Subscription() == "":
 		return "It brought what a payment had waited for, so the payment was claimed."
@@ -148,9 +152,9 @@ func lifecycle(e projections.ProcessedEvent, related Related) string {
 	return claimed + " " + kept
 }
 
-// statusKept says that an event left the status of its subscription as it was; empty if the rows do not prove that.
-func statusKept(e projections.ProcessedEvent, related Related) string {
-	s, known := related.Subscriptions[e.Subscription()]
+// statusKept says that an event left the status of a subscription as it was; empty if the rows do not prove that.
+func statusKept(e projections.ProcessedEvent, subscription string, related Related) string {
+	s, known := related.Subscriptions[subscription]
 	if !known || s.EventID == e.EventID || s.StreamSeq > e.StreamSeq {
 		return ""
 	}
