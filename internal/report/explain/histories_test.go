@@ -57,6 +57,24 @@ func TestALicenceThatIsRefundedBeforeItIsPaidWasNotGiven(t *testing.T) {
 	)[1])
 }
 
+// The status event names the subscription of the payment. The payment is newer, and sets the status.
+func TestAnEventThatNamesTheSubscriptionOfANewerPaymentIsNotOlderThanItself(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "By the provider's time (2021-03-01 12:00:05Z) it is older than a payment of its subscription (2021-03-01 12:00:10Z), which set status and period."+
+		" It only filled in what was empty.", sentences(t,
+		`{"id":"e1","eventType":"checkout.completed","created_at":1614600010000,"object":{"transaction":"t1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.past_due","created_at":1614600005000,"object":{"subscription":"s1","last_transaction_id":"t1"}}`,
+	)[1])
+}
+
+func TestAnIgnoredEventThatMakesAPaymentALicenceExplainsItsCorrection(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Events of this type are about subscriptions; this one is of kind pro. It showed that earlier grants were wrong, so a correction took back 5 credits.", sentences(t,
+		`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u1","credits":5}}}`,
+		`{"id":"e2","eventType":"subscription.active","object":{"subscription":"s1","metadata":{"kind":"pro"}}}`,
+	)[1])
+}
+
 func TestAnOlderEventThatBringsTheUserDoesNotSetTheStatus(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{

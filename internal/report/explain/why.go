@@ -35,7 +35,7 @@ func ignored(e projections.ProcessedEvent, related Related) string {
 		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
 	}
 	if projections.HasEffect(e.EventType) {
-		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind))
+		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind)) + granted(e, related)
 	}
 	return "Events of this type change nothing."
 }
@@ -44,6 +44,9 @@ func stale(e projections.ProcessedEvent, related Related) string {
 	text := "A newer event had set its subscription before, so status and period stay as they are."
 	s, known := related.Subscriptions[e.Subscription()]
 	switch {
+	case known && s.EventID == e.EventID: // a payment whose subscription the event named
+		text = fmt.Sprintf("By the provider's time (%s) it is older than a payment of its subscription (%s), which set status and period.",
+			at(e.OccurredAt), at(s.OccurredAt))
 	case known && s.Status == "canceled" && !e.OccurredAt.Before(s.OccurredAt):
 		text = "Its subscription is canceled, which is final, so status and period stay as they are."
 	case known && e.OccurredAt.Before(s.OccurredAt):
