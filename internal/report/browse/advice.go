@@ -6,6 +6,9 @@ const (
 	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's id, and kind, credits and" +
 		" user_id of the purchase in its metadata; with a catalogue also the product, and with PROVIDER_MODE the mode: ingest send FILE." +
 		" Sending the same event again changes nothing."
+	sendReversal = "Look at the body of one of the events, and at the refund or dispute in the provider's dashboard. It has taken nothing back here." +
+		" To take it back, send an event that you sign yourself, of the same type, with a new id, the payment's id as transaction, and what was taken back" +
+		" as refund_amount (without it: the whole payment), all in its object: ingest send FILE. Sending the same event again changes nothing."
 	thenRebuild = ", then: projector rebuild --promote. The old events count then."
 )
 
@@ -29,8 +32,13 @@ var adviceByReason = map[projections.Reason]string{
 		" Then delete the event's row in payfold.poison, and: projector rebuild --promote. If nobody changed anything, report it: it is a fault of payfold.",
 }
 
-func advice(reason string) string {
-	if text, known := adviceByReason[projections.Reason(reason)]; known {
+// advice says what to do about the rejected events of a reason and a type.
+func advice(reason, eventType string) string {
+	text, known := adviceByReason[projections.Reason(reason)]
+	switch {
+	case projections.IsReversal(eventType) && reason != string(projections.Internal):
+		return sendReversal
+	case known:
 		return text
 	}
 	return "Another build of payfold gave this reason. Its documentation says what to do."

@@ -32,3 +32,20 @@ func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
 		require.Contains(t, sendWhatIsMissing, word)
 	}
 }
+
+func TestAReversalThatSaysWhatTheAdviceAsksForTakesBack(t *testing.T) {
+	t.Parallel()
+	for _, eventType := range []string{"refund.created", "dispute.created"} {
+		_, state := fixture.OneFold(t, fixture.AnyMode, []string{
+			`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","amount":1000,"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
+			fmt.Sprintf(`{"id":"e2","eventType":%q,"object":{"transaction":"t1","refund_amount":"lots"}}`, eventType),
+			fmt.Sprintf(`{"id":"manual_1","eventType":%q,"object":{"transaction":"t1","refund_amount":500}}`, eventType),
+		})
+		require.Equal(t, string(projections.OutOfRange), state.Events.Inserted()[1].Reason)
+		credits, _ := state.Credits.Get("u1")
+		require.EqualValues(t, 50, credits.Reversed)
+		require.Equal(t, sendReversal, advice(string(projections.OutOfRange), eventType))
+		require.NotEqual(t, sendReversal, advice(string(projections.Internal), eventType))
+	}
+	require.Contains(t, advice(string(projections.OutOfRange), "checkout.completed"), sendWhatIsMissing)
+}

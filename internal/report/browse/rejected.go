@@ -70,7 +70,7 @@ func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount)
 			continue
 		}
 		g := RejectedGroup{
-			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason), Advice: advice(of.reason),
+			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason), Advice: advice(of.reason, of.eventType),
 			Events: count.events, Oldest: bySeq[count.oldest],
 		}
 		for _, seq := range count.newest {
