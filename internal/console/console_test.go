@@ -293,6 +293,19 @@ func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
 	}
 }
 
+func TestAnInvitationSaysWhatItWaitsFor(t *testing.T) {
+	server, w := serve(t, nil)
+	var user, payment string
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id from portal.payment where user_id is not null and kind = 'pro' limit 1").Scan(&user, &payment))
+	_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, status, activated_at, due_at, changed_at)
+		values ($1, 'acme/tool', $2, 'pending', now(), now(), now())`, user, payment)
+	require.NoError(t, err)
+	for _, path := range []string{"/invitations", "/users/" + url.PathEscape(user), "/payments/" + url.PathEscape(payment)} {
+		_, text := get(t, server, path)
+		require.Contains(t, text, "waits for a GitHub user", path)
+	}
+}
+
 // What Postgres says of rows that it refuses repeats them.
 func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
 	t.Parallel()

@@ -25,3 +25,12 @@ func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
 	_, text = get(t, server, "/users/u1")
 	require.NotContains(t, text, "The portal shows this one")
 }
+
+func TestAKindThatChangesTheDirectionOfWritingIsEscaped(t *testing.T) {
+	_, shop := fixture.NewFolded(t, 1,
+		`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"\u202eorp","user_id":"u1"}}}`)
+	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	_, text := get(t, server, "/events/e1")
+	require.NotContains(t, text, "\u202e")
+	require.Contains(t, text, `<dd>\u202eorp</dd>`)
+}
