@@ -49,8 +49,7 @@ var reserveAttempt string
 func (r records) reserve(ctx context.Context, repository string, now time.Time, perDay int, expiry time.Duration) (reserved *Attempt, err error) {
 	err = r.serialized(ctx, repository, func(tx pgx.Tx) error {
 		var paused bool
-		err := tx.QueryRow(ctx, `select exists (select from payfold.invitation_pause
-			where repository = $1 and paused_until > $2 and paused_until <= $2::timestamptz + $3::interval)`, repository, now, maxAhead).Scan(&paused)
+		err := tx.QueryRow(ctx, "select exists (select from payfold.invitation_pause where repository = $1 and paused_until > $2)", repository, now).Scan(&paused)
 		if err != nil || paused {
 			return err
 		}

@@ -33,10 +33,20 @@ func TestAClockThatWasAheadHoldsUpNoInvitation(t *testing.T) {
 	w.requireStatus(t, "u2", "pay2", Invited)
 	require.Len(t, w.github.Requests(http.MethodPut), 3)
 
-	right := Pause{Repository: r.Repository, Until: w.clock.Now().Add(time.Minute), Cause: PauseLimit}
-	require.NoError(t, r.records.pause(t.Context(), right))
 	pauses, err := readPauses(t.Context(), w.tables, w.clock.Now())
 	require.NoError(t, err)
-	require.Len(t, pauses, 1)
-	require.Equal(t, right.Until, pauses[0].Until.UTC())
+	require.Empty(t, pauses)
+}
+
+func TestAPauseOfAClockThatWasAheadDoesNotBeginLater(t *testing.T) {
+	t.Parallel()
+	const ahead = 10 * 24 * time.Hour
+	w := setup(t)
+	r := w.inviter(t)
+	require.NoError(t, r.records.pause(t.Context(), Pause{Repository: r.Repository, Until: w.clock.Now().Add(ahead), Cause: PauseLimit}))
+	reconcile(t, r)
+	w.clock.Advance(ahead - time.Hour)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }

@@ -25,14 +25,12 @@ type Pause struct {
 	Reason     string    `json:"reason" db:"reason"`
 }
 
-// pause makes every process wait. It never shortens a pause, except one that ends later by more than maxAhead. Such a
-// pause is not in force, either.
+// pause makes every process wait. It never shortens a pause.
 func (r records) pause(ctx context.Context, pause Pause) error {
 	_, err := r.tables.Pool().Exec(ctx, `insert into payfold.invitation_pause (repository, paused_until, cause, reason) values ($1, $2, $3, $4)
 		on conflict (repository) do update set paused_until = excluded.paused_until, cause = excluded.cause, reason = excluded.reason
-		where invitation_pause.paused_until < excluded.paused_until
-			or invitation_pause.paused_until > excluded.paused_until + $5::interval`,
-		pause.Repository, pause.Until, pause.Cause, pause.Reason, maxAhead)
+		where invitation_pause.paused_until < excluded.paused_until`,
+		pause.Repository, pause.Until, pause.Cause, pause.Reason)
 	if err != nil {
 		return fmt.Errorf("record a pause: %w", err)
 	}
@@ -64,8 +62,7 @@ func readPauses(ctx context.Context, tables *store.Store, now time.Time) ([]Paus
 
 // Pauses lists the pauses in force.
 func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, error) {
-	rows, err := from.Query(ctx, `select repository, paused_until, cause, reason from payfold.invitation_pause
-		where paused_until > $1 and paused_until <= $1::timestamptz + $2::interval order by 1`, now, maxAhead)
+	rows, err := from.Query(ctx, "select repository, paused_until, cause, reason from payfold.invitation_pause where paused_until > $1 order by 1", now)
 	if err != nil {
 		return nil, fmt.Errorf("list the pauses: %w", err)
 	}
