@@ -21,7 +21,7 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 		return r.invited(attempt, known.pending, OutcomeNotSent, "found pending")
 	case known.pending != nil: // GitHub refuses a second invitation until the expired one is deleted
 		if err := r.gitHub.Cancel(ctx, known.pending.id); err != nil {
-			return r.retryLater(attempt, asDenied(err), OutcomeNotSent)
+			return r.refused(attempt, asProblem(err))
 		}
 	}
 	if err := r.records.asking(ctx, attempt); err != nil {
@@ -35,10 +35,8 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 			return r.concluded(attempt, Failed, failure.message)
 		case unclear:
 			return r.retryLater(attempt, failure, OutcomeUnknown)
-		case denied:
-			return r.forbidden(attempt, failure)
 		}
-		return r.retryLater(attempt, failure, OutcomeNotSent)
+		return r.refused(attempt, failure)
 	}
 	if made == nil {
 		return r.concluded(attempt, Collaborator, "had access already")
@@ -99,7 +97,7 @@ func (r *Reconciler) cancel(ctx context.Context, attempt *Attempt, pending *invi
 		return result{err: err}
 	}
 	if err := r.gitHub.Cancel(ctx, pending.id); err != nil {
-		return r.notTakenBack(attempt, asProblem(err))
+		return r.refused(attempt, asProblem(err))
 	}
 	known, err := r.gitHub.Look(ctx, pending.user, attempt.InvitationID)
 	if err != nil {
@@ -120,16 +118,9 @@ func (r *Reconciler) remove(ctx context.Context, attempt *Attempt, user string) 
 		return result{err: err}
 	}
 	if err := r.gitHub.Remove(ctx, user); err != nil {
-		return r.notTakenBack(attempt, asProblem(err))
+		return r.refused(attempt, asProblem(err))
 	}
 	return r.tookBack(attempt, "the access was taken back")
-}
-
-func (r *Reconciler) notTakenBack(attempt *Attempt, failure *problem) result {
-	if failure.kind == denied {
-		return r.forbidden(attempt, failure)
-	}
-	return r.retryLater(attempt, failure, OutcomeNotSent)
 }
 
 func (r *Reconciler) tookBack(attempt *Attempt, reason string) result {

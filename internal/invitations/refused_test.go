@@ -1,8 +1,10 @@
 package invitations
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -34,7 +36,10 @@ func TestARefusedInvitationOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 		w.github.Script("octo", testenv.Reply{Status: 403, Body: `{"message":"Forbidden"}`})
 	}
 	r := w.inviter(t)
+	var log bytes.Buffer
+	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	reconcile(t, r)
+	require.NotContains(t, log.String(), "no invitation is sent")
 	w.clock.Advance(2 * time.Minute)
 	reconcile(t, r)
 	w.requireStatus(t, "u2", "pay2", Invited)
@@ -54,10 +59,14 @@ func TestARefusedInvitationOfOneUserHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 
-// refusesWithdrawals is a GitHub that refuses to end the access of one user.
+// refusesWithdrawals is a GitHub that refuses to end the access of one user, and to cancel any invitation.
 type refusesWithdrawals struct {
 	gitHub
 	of string
+}
+
+func (g refusesWithdrawals) Cancel(context.Context, int64) error {
+	return &problem{kind: denied, message: "403 Forbidden"}
 }
 
 func (g refusesWithdrawals) Remove(ctx context.Context, user string) error {
@@ -65,6 +74,23 @@ func (g refusesWithdrawals) Remove(ctx context.Context, user string) error {
 		return &problem{kind: denied, message: "403 Forbidden"}
 	}
 	return g.gitHub.Remove(ctx, user)
+}
+
+func TestAnExpiredInvitationThatGitHubKeepsHoldsUpTheOthersOnlyBriefly(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	r := w.inviter(t)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.clock.Advance(expiresAfter)
+	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
+	reconcile(t, r)
+	w.buy(t, "u2", "pay2", "hubot")
+	for range 4 {
+		w.clock.Advance(2 * time.Minute)
+		reconcile(t, r)
+	}
+	w.requireStatus(t, "u2", "pay2", Invited)
 }
 
 // withdrawalIsRefused refunds a purchase whose buyer has access, which GitHub refuses to end.

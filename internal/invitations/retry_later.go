@@ -41,12 +41,15 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 	return result{answer: Answer{Outcome: outcome, Message: failure.message, Next: next}, pause: pause}
 }
 
-// forbidden is the result if GitHub refuses a change after it has answered the look. GitHub may refuse only this user,
-// so the refusal counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the
-// right to change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
+// refused is the result if GitHub does not make a change after it has answered the look. A denial may concern only this
+// user, so it counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the right to
+// change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
 // invitations go first.
-func (r *Reconciler) forbidden(attempt *Attempt, failure *problem) result {
+func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
 	done := r.retryLater(attempt, failure, OutcomeNotSent)
+	if failure.kind != denied {
+		return done
+	}
 	next := &done.answer.Next
 	next.Faults++
 	next.DueAt = r.Now().Add(r.wait(afterDenial, next.Faults))
