@@ -47,7 +47,8 @@ func problemOf(response *github.Response, err error, now time.Time) *problem {
 	}
 	status, header, message := response.StatusCode, response.Header, messageOf(response.StatusCode, err)
 	switch {
-	case status == http.StatusTooManyRequests || status == http.StatusForbidden && isLimit(header, err):
+	case status == http.StatusTooManyRequests,
+		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && isLimit(header, err):
 		return &problem{kind: limited, message: message, until: retryTime(header, now)}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return &problem{kind: denied, message: message}
@@ -84,15 +85,13 @@ func tokenProblem(response *http.Response, now time.Time) *problem {
 	}
 }
 
-// isLimit says whether a 403 is a rate limit rather than a denial. GitHub documents three
-// signs: no requests remaining, Retry-After, and a message that names a secondary limit.
+// isLimit says whether a 403 or 422 is a rate limit. GitHub documents three signs: no requests remaining, Retry-After, and
+// a message that names a secondary limit. It also documents 422 for too many requests that notify people, and does not say
+// how it answers beyond the invitations of a day.
 func isLimit(header http.Header, err error) bool {
 	var secondary *github.AbuseRateLimitError
-	if header.Get("X-RateLimit-Remaining") == "0" || header.Get("Retry-After") != "" || errors.As(err, &secondary) {
-		return true
-	}
-	var answer *github.ErrorResponse
-	return errors.As(err, &answer) && strings.Contains(strings.ToLower(answer.Message), "secondary rate limit")
+	return header.Get("X-RateLimit-Remaining") == "0" || header.Get("Retry-After") != "" || errors.As(err, &secondary) ||
+		strings.Contains(strings.ToLower(messageOf(0, err)), "rate limit")
 }
 
 // maxRetryAfter bounds the time that GitHub, or a proxy, tells us to wait. GitHub's own

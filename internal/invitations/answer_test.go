@@ -167,6 +167,9 @@ func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 				Body: `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`,
 			}
 		}, time.Minute},
+		"422, a limit by its detail": {func(*world) testenv.Reply {
+			return testenv.Reply{Status: 422, Body: `{"message":"Validation Failed","errors":[{"message":"You have exceeded the rate limit for invitations"}]}`}
+		}, time.Minute},
 		"a reset in the far future": {func(w *world) testenv.Reply {
 			return testenv.Reply{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}}
 		}, 24 * time.Hour},
