@@ -282,7 +282,7 @@ func moneyAndStatuses(s *State) string {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, row := range s.Subscriptions.Rows() {
 		switch {
-		case row.merged():
+		case row.Merged():
 		case row.Kind != "" && row.Kind != KindSubscription: // it is not shown
 			say("state %s of %s", row.SubscriptionID, row.UserID)
 		default:

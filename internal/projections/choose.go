@@ -11,7 +11,7 @@ func (s *State) chooseSubscription(user string) {
 	var best *SubscriptionState
 	for _, id := range s.ofUser[user] {
 		candidate := s.Subscriptions.find(id)
-		if candidate.Status == statusUnknown || candidate.merged() || candidate.Kind != "" && candidate.Kind != KindSubscription {
+		if candidate.Status == statusUnknown || candidate.Merged() || candidate.Kind != "" && candidate.Kind != KindSubscription {
 			continue
 		}
 		if best == nil || candidate.before(best) {

@@ -126,7 +126,7 @@ func (s *State) releaseImplicit(before *Payment, now string) {
 		return
 	}
 	state := s.Subscriptions.change(key)
-	if state.Holders--; state.merged() {
+	if state.Holders--; state.Merged() {
 		state.Status = statusMerged // the subscription keeps its user, so that it is found when it is needed again
 	}
 	s.chooseSubscription(before.UserID)

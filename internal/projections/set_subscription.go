@@ -32,7 +32,7 @@ type change struct {
 // again, with its next payment.
 func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcome {
 	state := s.Subscriptions.change(key)
-	formerUser, known := state.UserID, state.SubscriptionID != "" && !state.merged()
+	formerUser, known := state.UserID, state.SubscriptionID != "" && !state.Merged()
 	if !known {
 		*state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}

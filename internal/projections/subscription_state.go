@@ -59,8 +59,8 @@ const (
 	statusMerged = "merged"
 )
 
-// merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
-func (s *SubscriptionState) merged() bool { return s.implicit() && s.Holders <= 0 }
+// Merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
+func (s *SubscriptionState) Merged() bool { return s.implicit() && s.Holders <= 0 }
 
 // shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event
 // says that it is a subscription, it is one.

@@ -219,3 +219,14 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 		require.Equal(t, "t2", user.License.ProviderPaymentID)
 	}
 }
+
+// Its only payment turned out to be a licence.
+func TestAnImplicitSubscriptionWithoutPaymentsSaysWhyItIsNotShown(t *testing.T) {
+	t.Parallel()
+	ctx, shop := fixture.NewFolded(t, unbounded,
+		`{"id":"e1","eventType":"subscription.paid","object":{"transaction":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
+	user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	require.NoError(t, err)
+	require.Equal(t, "no: its payments are of another subscription or kind", isShown(user.Subscriptions.Items[0], user.Shown))
+}
