@@ -57,14 +57,14 @@ func stale(e projections.ProcessedEvent, related Related) string {
 }
 
 func duplicatePayment(e projections.ProcessedEvent, related Related) string {
-	text := "Another event had claimed its payment before, so it grants nothing again."
+	claim, grantsNothing := "Another event", ", so it grants nothing again"
 	if p, known := related.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
-		text = fmt.Sprintf("%s (seq %d) had claimed its payment before, so it grants nothing again.", page.Name(p.EventID), p.StreamSeq)
+		claim = fmt.Sprintf("%s (seq %d)", page.Name(p.EventID), p.StreamSeq)
 	}
 	if related.Wrote[e.EventID] != 0 {
-		text = strings.Replace(text, ", so it grants nothing again.", ".", 1)
+		grantsNothing = ""
 	}
-	return text + " It filled in what the payment lacked." + granted(e, related)
+	return claim + " had claimed its payment before" + grantsNothing + ". It filled in what the payment lacked." + granted(e, related)
 }
 
 // granted sums up an event's ledger lines in sentences.
