@@ -33,7 +33,7 @@ func TestAClockThatWasAheadHoldsUpNoInvitation(t *testing.T) {
 	w.requireStatus(t, "u2", "pay2", Invited)
 	require.Len(t, w.github.Requests(http.MethodPut), 3)
 
-	pauses, err := readPauses(t.Context(), w.tables, w.clock.Now())
+	pauses, err := Pauses(t.Context(), w.tables.Pool(), w.clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, pauses)
 }

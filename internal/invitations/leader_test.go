@@ -139,15 +139,15 @@ func TestAPauseIsNeverMadeShorter(t *testing.T) {
 	long := Pause{Repository: "acme/tool", Until: now.Add(time.Hour), Cause: PauseLimit, Reason: "told"}
 	require.NoError(t, r.pause(ctx, long))
 	require.NoError(t, r.pause(ctx, Pause{Repository: "acme/tool", Until: now.Add(time.Second), Cause: PauseFault, Reason: "x"}))
-	pauses, err := readPauses(ctx, r.tables, now)
+	pauses, err := Pauses(ctx, r.tables.Pool(), now)
 	require.NoError(t, err)
 	require.Len(t, pauses, 1)
 	require.Equal(t, long.Cause, pauses[0].Cause)
 	require.NoError(t, r.endPause(ctx, "acme/tool", PauseDenied))
-	pauses, err = readPauses(ctx, r.tables, now)
+	pauses, err = Pauses(ctx, r.tables.Pool(), now)
 	require.NoError(t, err)
 	require.Len(t, pauses, 1, "a pause for a limit outlives the process")
-	pauses, err = readPauses(ctx, r.tables, now.Add(time.Hour))
+	pauses, err = Pauses(ctx, r.tables.Pool(), now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, pauses)
 }

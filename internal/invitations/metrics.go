@@ -2,8 +2,10 @@ package invitations
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -54,7 +56,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pauses, err := readPauses(ctx, r.Store, r.Now())
+	pauses, err := Pauses(ctx, r.Store.Pool(), r.Now())
 	if err != nil {
 		return err
 	}
@@ -73,6 +75,31 @@ func (r *Reconciler) measure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// counts returns the number of invitations to a repository by status, and the number of
+// attempts in the last 24 hours that count for its quota.
+func (r records) counts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
+	byStatus = map[string]int{}
+	batch := &pgx.Batch{}
+	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", repository).
+		Query(func(rows pgx.Rows) error {
+			var status string
+			var n int
+			_, err := pgx.ForEachRow(rows, []any{&status, &n}, func() error {
+				byStatus[status] = n
+				return nil
+			})
+			return err
+		})
+	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
+		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'
+		and reserved_at <= $2::timestamptz + $3::interval`, repository, now, maxAhead).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
+	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, fmt.Errorf("count the invitations: %w", err)
+	}
+	return byStatus, used, nil
 }
 
 // clearGauges removes the values of a process that is no longer the leader.

@@ -13,7 +13,7 @@ import (
 // Causes of a pause.
 const (
 	PauseLimit  = "limit"  // GitHub's rate limit
-	PauseDenied = "denied" // GitHub refuses the credentials, or they cannot see the repository
+	PauseDenied = "denied" // GitHub refuses the credentials or one change, or they cannot see the repository
 	PauseFault  = "fault"  // GitHub does not answer, or answers with an error of its own
 )
 
@@ -56,10 +56,6 @@ func (r records) endWaits(ctx context.Context, repository string, now time.Time)
 	return nil
 }
 
-func readPauses(ctx context.Context, tables *store.Store, now time.Time) ([]Pause, error) {
-	return Pauses(ctx, tables.Pool(), now)
-}
-
 // Pauses lists the pauses in force.
 func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, error) {
 	rows, err := from.Query(ctx, "select repository, paused_until, cause, reason from payfold.invitation_pause where paused_until > $1 order by 1", now)
@@ -71,29 +67,4 @@ func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, er
 		return nil, fmt.Errorf("list the pauses: %w", err)
 	}
 	return pauses, nil
-}
-
-// counts returns the number of invitations to a repository by status, and the number of
-// attempts in the last 24 hours that count for its quota.
-func (r records) counts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
-	byStatus = map[string]int{}
-	batch := &pgx.Batch{}
-	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", repository).
-		Query(func(rows pgx.Rows) error {
-			var status string
-			var n int
-			_, err := pgx.ForEachRow(rows, []any{&status, &n}, func() error {
-				byStatus[status] = n
-				return nil
-			})
-			return err
-		})
-	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
-		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'
-		and reserved_at <= $2::timestamptz + $3::interval`, repository, now, maxAhead).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
-	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, fmt.Errorf("count the invitations: %w", err)
-	}
-	return byStatus, used, nil
 }

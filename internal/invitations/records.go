@@ -151,7 +151,7 @@ func List(ctx context.Context, tables *store.Store, now time.Time) (out Listing,
 	if out.Invitations, err = list(ctx, tables.Pool(), "true", oldestFirst); err != nil {
 		return Listing{}, orNotPrepared(err)
 	}
-	out.Pauses, err = readPauses(ctx, tables, now)
+	out.Pauses, err = Pauses(ctx, tables.Pool(), now)
 	return out, err
 }
 

@@ -194,7 +194,7 @@ func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 		w.buy(t, "u1", "pay1", "octo")
 		reconcile(t, r)
 		w.requireStatus(t, "u1", "pay1", Pending)
-		pauses, err := readPauses(t.Context(), r.Store, w.clock.Now())
+		pauses, err := Pauses(t.Context(), r.Store.Pool(), w.clock.Now())
 		require.NoError(t, err)
 		require.Len(t, pauses, 1)
 		require.Equal(t, cause, pauses[0].Cause, status)
