@@ -137,6 +137,15 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 	}
 }
 
+func TestAPaymentOfTwoUsersSaysWhoLostIt(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Payments o1 and t1 turned out to be one, which e1 (seq 1) claimed for user u1. What user u2 had from it was taken back.", sentences(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		fixture.Pro("e2", "t1", "u2", "octo"),
+		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`,
+	)[1])
+}
+
 func TestAnUnknownKindIsNamed(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Its metadata says that the kind is credits, but the kinds are subscription, one_time and pro. It claimed and granted nothing.", sentences(t,

@@ -176,7 +176,11 @@ func merged(p projections.Payment) string {
 	if p.UserID == "" {
 		return text + ", which is not claimed yet."
 	}
-	return text + fmt.Sprintf(", which %s (seq %d) claimed for user %s.", page.Name(p.EventID), p.StreamSeq, page.Name(p.UserID))
+	text += fmt.Sprintf(", which %s (seq %d) claimed for user %s.", page.Name(p.EventID), p.StreamSeq, page.Name(p.UserID))
+	if p.OtherUserID != "" {
+		text += fmt.Sprintf(" What user %s had from it was taken back.", page.Name(p.OtherUserID))
+	}
+	return text
 }
 
 // statusSetBy is the status that a lifecycle event set. The event's type names it, except
