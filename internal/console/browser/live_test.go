@@ -26,12 +26,15 @@ func TestANewEventAppearsWithoutAReload(t *testing.T) {
 	scrolled := ask[float64](tab, `scrollY`)
 	require.Positive(t, scrolled)
 
+	const position = `Number(document.querySelector("#position").textContent)`
+	before := ask[float64](tab, position)
 	w.deliver(pack("evt_live", buyer, 1))
 	tab.awaitTrue(has("evt_live"))
 	require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
 	require.Equal(t, packEvent, ask[string](tab, `document.activeElement.textContent`), "the focus")
 	require.Equal(t, scrolled, ask[float64](tab, `scrollY`))
 	require.EqualValues(t, 50, ask[float64](tab, `document.querySelector("main .scroll").scrollLeft`))
+	tab.awaitTrue(fmt.Sprintf("%s > %v", position, before))
 	tab.requireNoFaults()
 }
 

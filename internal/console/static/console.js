@@ -49,9 +49,12 @@
   const sameAs = (part) => (other) => keyOf(other) === keyOf(part);
 
   const show = (page) => {
-    const found = page.getElementById("main"), time = document.querySelector("#moment time"), moment = page.querySelector("#moment time");
+    const found = page.getElementById("main");
     if (!found) return;
-    if (moment && time) { time.textContent = moment.textContent; time.dateTime = moment.dateTime; }
+    for (const part of ["#moment time", "#position"]) {
+      const now = page.querySelector(part);
+      if (now) document.querySelector(part)?.replaceWith(document.importNode(now, true));
+    }
     if (found.isEqualNode(main)) return;
     const focused = main.contains(document.activeElement) && document.activeElement;
     const which = focused && parts(focused.localName).filter(sameAs(focused)).indexOf(focused);
