@@ -190,6 +190,7 @@ func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
 		w.clock.Advance(24 * time.Hour)
 	}
 	w.requireStatus(t, "u1", "pay1", Expired)
+	require.Nil(t, w.github.Invitation("octo"), "GitHub would list the expired one for ever")
 	require.Zero(t, w.github.Repeated("octo"), "the expired one is cancelled first")
 	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func (r *Reconciler) invite(ctx context.Context, attempt *Attempt, known access)
 }
 
 // watch follows an invitation that the user had not answered yet.
-func (r *Reconciler) watch(attempt *Attempt, known access) result {
+func (r *Reconciler) watch(ctx context.Context, attempt *Attempt, known access) result {
 	switch {
 	case known.collaborator:
 		return r.concluded(attempt, Collaborator, "has access")
@@ -59,6 +59,8 @@ func (r *Reconciler) watch(attempt *Attempt, known access) result {
 		again := r.concluded(attempt, Pending, "the first one expired")
 		again.answer.Next.Repeats = 1
 		return again
+	case known.pending != nil: // each look reads the whole list; if this fails, the list is only longer
+		_ = r.gitHub.Cancel(ctx, known.pending.id)
 	}
 	return r.concluded(attempt, Expired, "two invitations expired")
 }

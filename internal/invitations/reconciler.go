@@ -155,7 +155,7 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 	case AttemptWithdraw:
 		done = r.withdraw(ctx, attempt, known)
 	default:
-		done = r.watch(attempt, known)
+		done = r.watch(ctx, attempt, known)
 	}
 	if done.err != nil {
 		return done

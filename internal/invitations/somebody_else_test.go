@@ -166,7 +166,6 @@ func TestARefundTakesNothingThatSomebodyElseGaveAfterPayfoldsInvitationEnded(t *
 				reconcile(t, r)
 				if name == Expired {
 					w.requireStatus(t, "stranger", "pay1", Expired)
-					w.github.Decline(t, "bob") // the maintainer deletes it
 				}
 				w.clock.Advance(time.Hour)
 				w.github.InviteByHand("bob")
