@@ -15,7 +15,7 @@ import (
 type Moment struct {
 	At       time.Time `json:"at"` // by the database's clock
 	Schema   string    `json:"schema"`
-	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: they follow the log
+	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: there is no such end
 	Position int64     `json:"position"`  // every message up to it is applied
 
 	indexed bool // the events have an index by sequence
