@@ -67,7 +67,7 @@ func (i Invitation) Why() string {
 	case i.Repository == "":
 		return "waits for INVITE_REPOSITORY"
 	default:
-		return "waits for its turn"
+		return "waits for its turn (quota, pause or no credentials)"
 	}
 }
 
