@@ -133,7 +133,7 @@ func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result)
 	}
 	switch {
 	case next.Status == Failed && attempt.Status != next.Status:
-		log.WarnContext(ctx, "GitHub refuses an invitation for good; after repairing the cause, run: projector invitations retry")
+		log.WarnContext(ctx, "an invitation has failed for good; after repairing the cause, run: projector invitations retry")
 	case next.Status != attempt.Status:
 		log.InfoContext(ctx, "an invitation has changed")
 	}

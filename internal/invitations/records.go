@@ -54,12 +54,13 @@ type Key struct {
 // Key returns the invitation's key.
 func (i Invitation) Key() Key { return Key{i.UserID, i.Repository, i.PaymentID} }
 
-// Why is the recorded reason. For a pending invitation without one, it says what the invitation waits for.
-// For any other, it is "-".
+// Why is the recorded reason. Without one, it says what the invitation waits for; "-" if it waits for nothing.
 func (i Invitation) Why() string {
 	switch {
 	case i.Reason != nil && *i.Reason != "":
 		return *i.Reason
+	case i.Revoked && i.Status != Withdrawn:
+		return "waits to be withdrawn"
 	case i.Status != Pending:
 		return "-"
 	case i.GitHubUser == nil:

@@ -44,3 +44,20 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 	require.NoError(t, result.err)
 	require.Empty(t, result.repositories, "an attempt is under way")
 }
+
+func TestAnInvitationOfARefundedPurchaseWaitsToBeWithdrawn(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	r := w.inviter(t)
+	w.buy(t, "u1", "pay1", "octo")
+	reconcile(t, r)
+	w.refund(t, "pay1")
+	require.NoError(t, r.scan(t.Context(), nil))
+	listed, err := List(t.Context(), w.tables, w.clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, "waits to be withdrawn", listed.Invitations[0].Why())
+	reconcile(t, r)
+	listed, err = List(t.Context(), w.tables, w.clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, "the invitation was withdrawn", listed.Invitations[0].Why())
+}
