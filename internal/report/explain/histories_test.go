@@ -49,6 +49,14 @@ func TestAPaymentOfACanceledSubscriptionDoesNotSetItToActive(t *testing.T) {
 	)[1])
 }
 
+func TestAPaymentWithoutAUserThatComesAfterTheCancellationSetsNothing(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "The status of the subscription stayed as e1 (seq 1) had set it. Its payment is not claimed until an event names the user of the subscription.", sentences(t,
+		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1"}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1"}}`,
+	)[1])
+}
+
 func TestALicenceThatIsRefundedBeforeItIsPaidWasNotGiven(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "It claimed payment t1 for user u1. The whole payment was taken back, so it gives no licence.", sentences(t,

@@ -36,9 +36,9 @@ func Meaning(reason string) string {
 	return "Rejected as " + reason + "."
 }
 
-// rejected explains a rejection and what became of the event. A rejected event can still say that two names belong to one
-// payment, or of which kind the payments of its subscription are, and so change what payments grant. Another event may
-// have brought what it lacked.
+// rejected explains a rejection and what became of the event. A rejected event can still say that two names belong to
+// one payment, or of which kind the payments of its subscription are, and so change what payments grant. Another event
+// may have brought what it lacked.
 func rejected(e projections.ProcessedEvent, related Related) string {
 	reason, text := projections.Reason(e.Reason), Meaning(e.Reason)
 	notAKind := reason == projections.UnknownKind && e.Kind != ""

@@ -94,15 +94,17 @@ func granted(e projections.ProcessedEvent, related Related) (text string) {
 // applied says what an event did, apart from credits. It is for all events but reversals.
 func applied(e projections.ProcessedEvent, related Related) string {
 	p, known := related.Payments[e.ProviderPaymentID]
+	subscription := cmp.Or(p.SubscriptionID, e.Subscription())
+	state := cmp.Or(statusKept(e, subscription, related), "It set the subscription's state.")
 	switch {
 	case !projections.IsClaim(e.EventType):
 		return lifecycle(e, related)
 	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
 		return merged(p)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
-		return fmt.Sprintf("It set the subscription's state. Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
+		return state + fmt.Sprintf(" Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
-		return fmt.Sprintf("It set the subscription's state. The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
+		return state + fmt.Sprintf(" The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
 		const claims = "the subscription.paid event of its payment is the claim."
 		if e.Kind != projections.KindSubscription {
@@ -110,7 +112,7 @@ func applied(e projections.ProcessedEvent, related Related) string {
 		}
 		return "It set the subscription's state and claimed no payment itself; " + claims
 	case p.UserID == "":
-		return "It set the subscription's state. Its payment is not claimed until an event names the user of the subscription."
+		return state + " Its payment is not claimed until an event names the user of the subscription."
 	}
 	text := fmt.Sprintf("It claimed payment %s for user %s.", page.Name(p.ProviderPaymentID), page.Name(p.UserID))
 	if e.UserID == "" {
@@ -120,14 +122,14 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	if e.Kind != p.Kind {
 		return text + fmt.Sprintf(" Another event decided that the payment is of kind %s.", page.Name(p.Kind))
 	}
-	return text + gave(e, p, related)
+	return text + gave(e, p, subscription, related)
 }
 
 // gave says what a claim did, apart from credits.
-func gave(e projections.ProcessedEvent, p projections.Payment, related Related) string {
+func gave(e projections.ProcessedEvent, p projections.Payment, subscription string, related Related) string {
 	switch e.Kind {
 	case projections.KindSubscription:
-		if kept := statusKept(e, cmp.Or(p.SubscriptionID, e.Subscription()), related); kept != "" {
+		if kept := statusKept(e, subscription, related); kept != "" {
 			return " " + kept
 		}
 		return " It set the subscription to active."
