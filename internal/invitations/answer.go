@@ -85,9 +85,9 @@ func tokenProblem(response *http.Response, now time.Time) *problem {
 	}
 }
 
-// isLimit says whether a 403 or 422 is a rate limit. GitHub documents three signs: no requests remaining, Retry-After, and
-// a message that names a secondary limit. It also documents 422 for too many requests that notify people, and does not say
-// how it answers beyond the invitations of a day.
+// isLimit says whether a 403 or 422 is a rate limit. GitHub documents three signs: no requests remaining, Retry-After,
+// and a message that names a secondary limit. It also documents 422 for too many requests that notify people, and does
+// not say how it answers beyond the invitations of a day.
 func isLimit(header http.Header, err error) bool {
 	var secondary *github.AbuseRateLimitError
 	return header.Get("X-RateLimit-Remaining") == "0" || header.Get("Retry-After") != "" || errors.As(err, &secondary) ||

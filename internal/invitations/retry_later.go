@@ -42,8 +42,8 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 }
 
 // refused is the result if GitHub does not make a change after it has answered the look. A denial may concern only this
-// user, so it counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the right to
-// change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
+// user, so it counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the right
+// to change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
 // invitations go first.
 func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
 	done := r.retryLater(attempt, failure, OutcomeNotSent)
