@@ -24,10 +24,14 @@ func Sync(path string) error {
 	return file.Sync()
 }
 
-// SyncPath makes the names of all folders above path, and its own, durable. It skips a folder that this
-// process may not read, because another user created it, and one whose file system cannot be changed.
+// SyncPath makes the names of all folders above path, and its own, durable. If there are links in path, these are the
+// folders to which they lead. It skips a folder that this process may not read, because another user created it, and
+// one whose file system cannot be changed.
 func SyncPath(path string) error {
 	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
 	for parent := filepath.Dir(path); err == nil && parent != path; path, parent = parent, filepath.Dir(parent) {
 		if err = Sync(parent); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
 			err = nil

@@ -133,3 +133,29 @@ func TestSalvagedEventsSurviveAPowerCut(t *testing.T) {
 		})
 	}
 }
+
+// An operator has moved the log to another disk, and has left a link to it.
+func TestALogBehindALinkSurvivesAPowerCut(t *testing.T) {
+	dir, disk := t.TempDir(), powercut.New()
+	log := &testenv.Log{Dir: t.TempDir()}
+	require.NoError(t, os.Symlink(filepath.Join(dir, "log"), filepath.Join(log.Dir, "log")))
+	var left []*powercut.Disk
+	on(t, disk, dir, func() {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "log"), 0o700))
+		log.Start(t, 4)
+		log.Deliver(t, testenv.Customers(1).Event(0))
+		for seed := range uint64(20) { // what is left of the changes without an fsync
+			left = append(left, disk.Survivor(rand.New(rand.NewPCG(seed, 0))))
+		}
+		log.Stop(t)
+	})
+	for _, disk := range left {
+		on(t, disk, dir, func() {
+			log.Start(t, 4)
+			defer log.Stop(t)
+			info, err := log.Info(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 1, info.Last)
+		})
+	}
+}

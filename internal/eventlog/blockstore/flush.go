@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/payfold/payfold/internal/durable"
 )
@@ -39,7 +38,7 @@ func (s *Store) beginLocked() error {
 	if s.watermark.now.LogID != "" {
 		return nil
 	}
-	if err := syncTree(s.root); err != nil {
+	if err := s.SyncAll(); err != nil {
 		return err
 	}
 	m, err := s.meta()
@@ -67,7 +66,7 @@ func (s *Store) open() error {
 		return err
 	}
 	// This also makes the files and folders of a new stream durable.
-	if err := syncTree(s.root); err != nil {
+	if err := s.SyncAll(); err != nil {
 		return err
 	}
 	if err := s.use(newestOf(blocks)); err != nil {
@@ -132,13 +131,7 @@ func (s *Store) FlushFolders(seq uint64) error {
 	if err := s.beginLocked(); err != nil {
 		return err
 	}
-	err := filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			err = durable.Sync(path)
-		}
-		return ignoreMissing(err)
-	})
-	if err != nil {
+	if err := s.syncTree(false); err != nil {
 		return err
 	}
 	return s.watermark.advance(seq)
@@ -175,7 +168,7 @@ func (s *Store) Close(orderly bool) (err error) {
 			return fmt.Errorf("fsync %s: %w", s.file.Name(), err)
 		}
 	}
-	if err := syncTree(s.root); err != nil {
+	if err := s.SyncAll(); err != nil {
 		return fmt.Errorf("make the log durable: %w", err)
 	}
 	w := s.watermark.now

@@ -49,7 +49,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(syncTree(s.root), durable.SyncPath(s.root)); err != nil {
+	if err := errors.Join(s.SyncAll(), durable.SyncPath(s.root)); err != nil {
 		return nil, fmt.Errorf("make the log durable: %w", err)
 	}
 	blocks, empty, err := s.emptyEnd()

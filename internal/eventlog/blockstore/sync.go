@@ -9,12 +9,16 @@ import (
 )
 
 // SyncAll makes all files of the server durable, its settings included.
-func (s *Store) SyncAll() error { return syncTree(s.root) }
+func (s *Store) SyncAll() error { return s.syncTree(true) }
 
-// syncTree makes dir and everything below it durable.
-func syncTree(dir string) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
+// syncTree makes all folders of the server durable, and with files everything in them.
+func (s *Store) syncTree(files bool) error {
+	root, err := filepath.EvalSymlinks(s.root) // WalkDir follows no link
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && (entry.IsDir() || files && entry.Type().IsRegular()) {
 			err = durable.Sync(path)
 		}
 		return ignoreMissing(err)
