@@ -7,7 +7,6 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,64 +67,15 @@ func Replace(path, text string) error {
 
 func replace(path, text string) error {
 	temporary := path + ".new"
-	if err := makeRoom(temporary); err != nil {
+	// A killed process may have left it, or another user may have made a link there. Create follows no link.
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := Create(temporary, text, 0o600); err != nil {
 		return err
 	}
-	return rename(temporary, path)
-}
-
-// makeRoom removes a temporary file. A killed process may have left it, or another user may have made a link there.
-// Create and Rewrite follow no link.
-func makeRoom(temporary string) error {
-	if err := os.Remove(temporary); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// rename gives a durable file another name, and makes that durable.
-func rename(temporary, path string) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return Sync(filepath.Dir(path))
-}
-
-// Rewrite replaces a file by a copy of itself, which is durable when Rewrite returns nil. After a failed fsync, Linux
-// keeps the bytes in memory and takes them for written: everybody reads them, and no later fsync makes them durable. To
-// write the same bytes into the same file is not enough: ext4 does not note again that its blocks are in use, and reads
-// zeros after it is mounted again. The copy has the name temporary first, in the same file system; Rewrite removes
-// whatever has that name.
-func Rewrite(path, temporary string) error {
-	if err := rewrite(path, temporary); err != nil {
-		return fmt.Errorf("write %s again: %w", path, err)
-	}
-	return nil
-}
-
-func rewrite(path, temporary string) error {
-	if err := makeRoom(temporary); err != nil {
-		return err
-	}
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer from.Close() // nothing was written to it
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(struct{ io.Writer }{to}, from) // no reflink, which could share the bytes that are not written
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return rename(temporary, path)
 }

@@ -61,21 +61,3 @@ func TestWhatCannotBeMadeDurableIsAnError(t *testing.T) {
 	require.ErrorIs(t, durable.Sync(filepath.Join(dir, "missing")), fs.ErrNotExist)
 	require.Error(t, durable.Sync(os.DevNull), "it has no fsync")
 }
-
-func TestAFileIsRewrittenAsItIs(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path, temporary := filepath.Join(dir, "file"), filepath.Join(dir, "temporary")
-	require.NoError(t, os.WriteFile(path, []byte("text"), 0o640))
-	require.NoError(t, os.WriteFile(temporary, []byte("of a killed process, and longer"), 0o600))
-	before, err := os.Stat(path)
-	require.NoError(t, err)
-	require.NoError(t, durable.Rewrite(path, temporary))
-	requireFile(t, path, "text", 0o640)
-	after, err := os.Stat(path)
-	require.NoError(t, err)
-	require.False(t, os.SameFile(before, after), "to write into the same file is not enough")
-	require.NoFileExists(t, temporary)
-	require.ErrorIs(t, durable.Rewrite(filepath.Join(dir, "missing"), temporary), fs.ErrNotExist)
-	require.NoFileExists(t, temporary)
-}

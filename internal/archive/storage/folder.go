@@ -211,14 +211,24 @@ func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error
 		object := filepath.Join(f.path(folder), name)
 		if err := durable.Sync(object); errors.Is(err, fs.ErrNotExist) {
 			return err
-		} else if err != nil { // otherwise the next call would succeed, and nothing would be durable
-			return errors.Join(err, durable.Rewrite(object, filepath.Join(filepath.Dir(object), temporaryPrefix+"again-"+filepath.Base(object))))
+		} else if err != nil {
+			return errors.Join(err, writeAgain(object))
 		}
 	}
 	if err := f.step("sync names"); err != nil {
 		return err
 	}
 	return errors.Join(durable.Sync(f.path(folder)), durable.SyncPath(f.path(folder)))
+}
+
+// writeAgain replaces a file by a copy of itself. After a failed fsync, Linux keeps the bytes in memory and counts them as
+// written: the next fsync would succeed, and nothing would be durable.
+func writeAgain(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, string(text))
 }
 
 // Remove implements Place.

@@ -68,3 +68,13 @@ func TestAStopAfterAFailedFsyncIsNotOrderly(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, report.Closed, "the next start writes the end of the log again")
 }
+
+// A damaged file system can give a file any length.
+func TestABlockOfAnyLengthTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	w := build(t, 5, 5).mark(10, false)
+	require.NoError(t, os.Truncate(w.block(1), 1<<40))
+	require.NoError(t, os.Truncate(w.block(2), 1<<40))
+	_, err := New(w.root, w.account, w.stream).Recover(t.Context(), nil)
+	require.ErrorContains(t, err, "longer than any block")
+}
