@@ -3,6 +3,7 @@ package archive_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -75,6 +76,17 @@ func TestAnObjectStoreThatMisbehavesForAWhile(t *testing.T) {
 			if r.Method == http.MethodGet && r.URL.Query().Has("prefix") {
 				w.Header().Set("Content-Type", "application/xml")
 				_, _ = io.WriteString(w, `<?xml version="1.0"?><ListBucketResult><Name>archives</Name><IsTruncated>false</IsTruncated></ListBucketResult>`)
+				return
+			}
+			serve.ServeHTTP(w, r)
+		},
+		"it does not say how long an object is": func(w http.ResponseWriter, r *http.Request, serve http.Handler) {
+			if r.Method == http.MethodHead {
+				answer := httptest.NewRecorder()
+				serve.ServeHTTP(answer, r)
+				maps.Copy(w.Header(), answer.Header())
+				w.Header().Del("Content-Length")
+				w.WriteHeader(answer.Code)
 				return
 			}
 			serve.ServeHTTP(w, r)

@@ -140,6 +140,9 @@ func (b *bucket) Open(ctx context.Context, name string) (Object, error) {
 	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	info, err := b.client.StatObject(asking, b.name, b.prefix+name, minio.StatObjectOptions{})
+	if err == nil && info.Size < 0 {
+		err = errors.New("the store does not say how long it is")
+	}
 	if err != nil {
 		return nil, b.readError(name, err)
 	}
