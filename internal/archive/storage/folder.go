@@ -67,17 +67,20 @@ const temporaryPrefix = ".new-"
 // temporaryAge is the age from which a temporary file counts as left by a killed process.
 const temporaryAge = time.Hour
 
+// nameInstead replaces the path of a temporary file in an error. That path is new each time, and a fault that lasts is
+// logged once, as long as its text is the same.
+func nameInstead(err error, prefix, path string) {
+	fault := new(fs.PathError)
+	if errors.As(err, &fault) && strings.HasPrefix(filepath.Base(fault.Path), prefix) {
+		fault.Path = path
+	}
+}
+
 // Create implements Place. A hard link gives the whole file its name, and fails if the name is
-// taken. An error names the object, not the temporary file, whose name is new each time: a fault that lasts is logged
-// once, as long as its text is the same.
+// taken.
 func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) error) (err error) {
 	path := f.path(name)
-	defer func() {
-		var fault *fs.PathError
-		if errors.As(err, &fault) && strings.HasPrefix(filepath.Base(fault.Path), temporaryPrefix) {
-			fault.Path = path
-		}
-	}()
+	defer func() { nameInstead(err, temporaryPrefix, path) }()
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		return ErrExists

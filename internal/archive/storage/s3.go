@@ -97,10 +97,13 @@ func (b *bucket) list(ctx context.Context, prefix string, take func(key string) 
 	return out, ctx.Err()
 }
 
+const spoolPrefix = "payfold-archive-"
+
 // Create implements Place. The bytes go into a file without a name first: the length of an
 // object must be known before it is sent.
 func (b *bucket) Create(ctx context.Context, name string, write func(io.Writer) error) (err error) {
-	spool, err := os.CreateTemp("", "payfold-archive-*")
+	defer func() { nameInstead(err, spoolPrefix, os.TempDir()) }()
+	spool, err := os.CreateTemp("", spoolPrefix+"*")
 	if err != nil {
 		return err
 	}

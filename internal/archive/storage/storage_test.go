@@ -83,3 +83,14 @@ func TestAFaultOfAFolderHasTheSameTextEachTime(t *testing.T) {
 	require.ErrorIs(t, first, fs.ErrNotExist)
 	require.EqualError(t, create(), first.Error())
 }
+
+func TestAFaultOfTheSpoolHasTheSameTextEachTime(t *testing.T) {
+	place := objectstore.New(t).Place(t, "shop/log")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	create := func() error {
+		return place.Create(t.Context(), "log/one", func(io.Writer) error { return nil })
+	}
+	first := create()
+	require.ErrorIs(t, first, fs.ErrNotExist)
+	require.EqualError(t, create(), first.Error())
+}
