@@ -186,9 +186,7 @@ func (s *Server) Connect() (*Log, error) {
 		return nil, err
 	}
 	log.committer = appends.NewCommitter(log.direct)
-	log.health, log.onStream, log.sync = s.health, s.store.Begin, s.store.SyncAll
-	log.trim, log.trimPoint, log.whole = s.store.Trim, s.store.TrimPoint, s.config.Whole
-	log.files = blockstore.New(s.store.Root(), accounts.Writer, s.config.Stream)
+	log.health, log.files, log.whole = s.health, s.store, s.config.Whole
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true
 		log.Close()

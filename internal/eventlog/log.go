@@ -44,7 +44,7 @@ type Log struct {
 	answers *nats.Conn
 
 	// files are the files of the embedded server, of this process or of another one on this
-	// machine; nil if there is no such server.
+	// machine; nil if there is no such server. Only the process of the server changes them.
 	files *blockstore.Store
 
 	// archive is the archive for readers; nil if there is none.
@@ -53,23 +53,10 @@ type Log struct {
 	// disconnected returns ErrDisconnected with advice on what to check.
 	disconnected func() error
 
-	// onStream is called once the stream exists, before anything is confirmed. It is nil in
-	// a process that does not run the embedded server.
-	onStream func() error
-
-	// sync makes all files of the embedded server durable. It is nil if the server is not
-	// embedded in this process.
-	sync func() error
-
 	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
 	restoring bool // by this process
 	whole     bool // nothing may be removed from the stream
-
-	// trim prepares the server's files for a purge, and trimPoint says how far that goes; see
-	// blockstore.Store. They are nil if the server is not embedded in this process.
-	trim      func(seq uint64) (firsts []uint64, err error)
-	trimPoint func(seq uint64) (first uint64, err error)
 
 	// health returns why the server stores nothing any more. It does not return while a write
 	// to the server's disk hangs. It is nil if the server is not embedded in this process.

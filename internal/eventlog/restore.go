@@ -143,8 +143,8 @@ func (r *Restoration) Finish(ctx context.Context) error {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
 	r.log.restoring = false
-	if r.log.sync == nil {
+	if r.log.direct == nil {
 		return nil
 	}
-	return r.log.sync()
+	return r.log.files.SyncAll()
 }

@@ -57,12 +57,12 @@ func (l *Log) CreateStream(ctx context.Context, config StreamConfig, logger *slo
 	return nil
 }
 
-// streamExists runs the onStream hook.
+// streamExists is called once the stream exists, before anything is confirmed.
 func (l *Log) streamExists() error {
-	if l.onStream == nil {
+	if l.direct == nil {
 		return nil
 	}
-	return l.onStream()
+	return l.files.Begin()
 }
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.
