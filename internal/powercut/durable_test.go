@@ -59,6 +59,18 @@ func TestAReplacedFileIsOldOrNewAfterAPowerCut(t *testing.T) {
 	}
 }
 
+// A supervisor starts ingest again and again while the disk is full. Each start sets aside the torn end of the log.
+func TestAFileThatDoesNotFitLeavesNothing(t *testing.T) {
+	dir, disk := t.TempDir(), powercut.New()
+	on(t, disk, dir, func() {
+		disk.Limit(3)
+		require.ErrorIs(t, durable.Create(filepath.Join(dir, "file"), "text", 0o600), syscall.ENOSPC)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}
+
 func TestAnObjectInNewFoldersSurvivesAPowerCut(t *testing.T) {
 	dir, disk := t.TempDir(), powercut.New()
 	place := &storage.Folder{Root: filepath.Join(dir, "srv", "payfold", "archive")}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,28 +122,15 @@ func (s *Store) cut(tail *Tail) error {
 	}
 	defer block.Close()
 	if tail.Bytes > 0 {
-		if err := setAside(s.unconfirmed(tail.block), io.NewSectionReader(block, int64(tail.Offset), int64(tail.Bytes))); err != nil {
+		content := make([]byte, tail.Bytes)
+		if _, err := block.ReadAt(content, int64(tail.Offset)); err != nil {
+			return err
+		}
+		if err := durable.Create(s.unconfirmed(tail.block), string(content), 0o600); err != nil {
 			return err
 		}
 	}
 	return block.Truncate(int64(tail.Offset))
-}
-
-// setAside writes a new file durably. After an error the file does not exist, because a start on a full disk is
-// repeated and must not add files.
-func setAside(path string, from io.Reader) error {
-	copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(copied, from)
-	if err == nil {
-		err = copied.Sync()
-	}
-	if err = errors.Join(err, copied.Close()); err != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }
 
 func (s *Store) unconfirmed(block int) string {

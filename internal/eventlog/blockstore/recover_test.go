@@ -1,27 +1,13 @@
 package blockstore
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 )
-
-// A supervisor starts ingest again and again while the disk is full. Each start would leave a part of the torn end.
-func TestATornEndThatCannotBeSetAsideLeavesNoFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	full := io.MultiReader(strings.NewReader("a part"), iotest.ErrReader(syscall.ENOSPC))
-	require.ErrorIs(t, setAside(dir+"/unconfirmed-1-1.blk", full), syscall.ENOSPC)
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
-}
 
 // A flush can cover a block before the first message is in it, and a full disk can leave that block
 // empty, or with a torn message. Then a start that is interrupted must not make the next one believe
