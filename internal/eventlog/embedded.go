@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -204,7 +205,9 @@ func (s *Server) Connect() (*Log, error) {
 // example on a full disk, the server accepts none until it is restarted.
 func (s *Server) health() error {
 	status := s.nats.Healthz(&server.HealthzOptions{Account: accounts.Writer, Stream: s.config.Stream})
-	if status.Error != "" {
+	// With StatusInternalServerError, the server did not find within a millisecond that it has started. On a busy machine
+	// that happens.
+	if status.Error != "" && status.StatusCode != http.StatusInternalServerError {
 		return errors.New(status.Error)
 	}
 	return nil
