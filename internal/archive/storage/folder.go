@@ -150,15 +150,8 @@ func (w *stepWriter) Write(data []byte) (int, error) {
 // makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
 // this user may read them.
 func (f *Folder) makeFolder(dir string) error {
-	var changed []string // folders that get a new name in them
-	for path := dir; ; path = filepath.Dir(path) {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		changed = append(changed, filepath.Dir(path))
-	}
-	if changed == nil {
-		return nil
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil // the next change says what is wrong with it
 	}
 	if err := f.step("make folder"); err != nil {
 		return err
@@ -166,12 +159,7 @@ func (f *Folder) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, parent := range changed {
-		if err := durable.Sync(parent); err != nil {
-			return err
-		}
-	}
-	return nil
+	return durable.SyncPath(dir)
 }
 
 // removeTemporary removes temporary files that killed processes have left.
