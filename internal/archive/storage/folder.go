@@ -212,8 +212,8 @@ func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error
 	return errors.Join(durable.Sync(f.path(folder)), durable.SyncPath(f.path(folder)))
 }
 
-// writeAgain replaces a file by a copy of itself. After a failed fsync, Linux keeps the bytes in memory and counts them as
-// written: the next fsync would succeed, and nothing would be durable.
+// writeAgain replaces a file by a copy of itself. After a failed fsync, Linux keeps the bytes in memory and counts them
+// as written: the next fsync would succeed, and nothing would be durable.
 func writeAgain(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 //
 // If an fsync has failed before this start, the kernel may still have what was not written, but count it as written.
 // Then it can be read, and no fsync would write it: it would be confirmed and lost later. So it is written again before
-// the check reads it. To write the same bytes into the same file is not enough: ext4 does not note again that its blocks
-// are in use, and reads zeros after it is mounted again. Earlier blocks were flushed without an error.
+// the check reads it. To write the same bytes into the same file is not enough: ext4 does not note again that its
+// blocks are in use, and reads zeros after it is mounted again. Earlier blocks were flushed without an error.
 func (s *Store) writeAgain(e *expectation) error {
 	if e.closed || e.report.LogID == "" {
 		return nil
