@@ -152,6 +152,36 @@ func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
 	require.Equal(t, "500ms", timeout)
 }
 
+// The database prefers transactions that see what was there before they waited. Such a batch would take the new tables,
+// which have other rules, for the old ones.
+func TestABatchThatWaitedForAPromotionSeesTheNewTables(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "do $$ begin execute format('alter database %I set default_transaction_isolation = %L', current_database(), 'repeatable read'); end $$")
+	require.NoError(t, err)
+	s.Pool().Reset() // new sessions have the database's settings
+	fixture.Apply(ctx, t, s, 3)
+	next := fixture.Candidate(ctx, t, s, 3)
+	_, err = s.Pool().Exec(ctx, "update payfold.schema_state set fold_id = 'other rules' where schema_name = 'portal_next'")
+	require.NoError(t, err)
+	applied := make(chan error, 1)
+	p := promotion(t, next)
+	p.FoldID = "other rules"
+	p.CatchUp = func(context.Context, uint64) error {
+		go func() {
+			_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 4, fixture.Pack("e4", "p4", "u1", 1))}, store.Advance{LogID: "log-1", From: fixture.From(0, 3), To: 4})
+			applied <- err
+		}()
+		wait.Until(t, func() bool {
+			return fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'") == 1
+		})
+		return nil
+	}
+	require.NoError(t, makeLive(ctx, next, p))
+	require.ErrorIs(t, <-applied, store.ErrFoldID)
+	require.EqualValues(t, 3, fixture.Number(ctx, t, s, "select balance from portal.credits"))
+}
+
 // Each wait of a promotion has a limit of its own. All together have one, too, which is less
 // than a batch waits.
 func TestAPromotionGivesUpBeforeTheBatchesThatWaitForIt(t *testing.T) {
