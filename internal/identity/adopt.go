@@ -36,14 +36,10 @@ func AdoptLog(ctx context.Context, log log, s *store.Store) (Adopted, error) {
 func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, error) {
 	done := Adopted{LogID: info.LogID, First: info.First}
 	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-		// No promotion may replace the tables meanwhile.
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)); err != nil {
-			return fmt.Errorf("wait for a promotion: %w", err)
-		}
-		// Batches under way end first. Later batches are fenced, because their log is not that of
-		// the checkpoints any more.
-		if _, err := tx.Exec(ctx, "select from checkpoint order by partition for update"); err != nil {
-			return fmt.Errorf("lock the checkpoints: %w", err)
+		// Batches under way end first. Later batches are fenced, because their log is not that of the checkpoints any more.
+		// No promotion can replace the tables meanwhile.
+		if err := store.HoldBatches(ctx, tx); err != nil {
+			return err
 		}
 		var haveLog string
 		var have int

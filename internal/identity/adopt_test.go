@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,4 +40,15 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}, store.Advance{LogID: "log-2", From: everywhere(5), To: 6})
 	require.NoError(t, err)
 	require.EqualValues(t, 11, fixture.Number(ctx, t, s, "select balance from credits"))
+}
+
+// Live work waits for the lock that adopt-log waits for, so it must not wait for long.
+func TestALogIsNotAdoptedWhileABatchHangs(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	hanging := fixture.Connect(ctx, t, s)
+	_, err := hanging.Exec(ctx, fmt.Sprintf("begin; select pg_advisory_xact_lock_shared(%d)", store.PromoteLock))
+	require.NoError(t, err)
+	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 1, Partitions: fixture.Partitions})
+	require.True(t, store.TimedOut(err), err)
 }

@@ -5,9 +5,9 @@ package store
 const (
 	schemaLock = 0x7061_7966_6f6c_6401 // one transaction prepares schemas
 
-	// PromoteLock is shared by all batches on the live tables, and exclusive to a promotion and
-	// to settle (see HoldBatches). A batch that was open during the renaming would write half
-	// of its rows into each schema. Readers of the tables do not take the lock.
+	// PromoteLock is shared by all batches on the live tables, and exclusive to a promotion, to settle and to adopt-log
+	// (see HoldBatches). A batch that was open during the renaming would write half of its rows into each schema. Readers
+	// of the tables do not take the lock.
 	PromoteLock = 0x7061_7966_6f6c_6403
 
 	commandLock = 0x7061_7966 // one command at a time works on a schema
