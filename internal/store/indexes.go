@@ -57,20 +57,34 @@ func MakeIndexes(ctx context.Context, schema string, stage tables.Stage, on ...*
 
 // indexSettings gives enough memory to sort a million rows without files. A rebuild makes two
 // indexes at once, one on each of its connections. So Postgres uses no workers of its own: on two
-// cores they would compete. For the timeout of locks see execWithRetry.
-const indexSettings = `set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0;
-	set local lock_timeout = '300ms'`
+// cores they would compete.
+const indexSettings = "set local maintenance_work_mem = '256MB'; set local max_parallel_maintenance_workers = 0; " + shortLockTimeout
 
-// execWithRetry runs a statement that locks tables, and tries again while other sessions
-// hold the locks. A session that waits for a lock keeps a snapshot, and "create index
-// concurrently" of an operator waits for that snapshot. So every wait is shorter than the
-// time after which Postgres looks for deadlocks (1 s).
+// shortLockTimeout is for transactions that lock whole tables; see retryLocks. A session that waits for such a lock
+// keeps a snapshot, and "create index concurrently" of an operator waits for that snapshot. Other sessions queue behind
+// it. So every wait is shorter than the time after which Postgres looks for deadlocks (1 s).
+const shortLockTimeout = "set local lock_timeout = '300ms'"
+
+// retryLocks calls try again while other sessions hold the locks.
+func retryLocks(ctx context.Context, try func() error) error {
+	retry := backoff.Every(LockRetryInterval)
+	for {
+		err := try()
+		if !TimedOut(err) {
+			return err
+		}
+		if err := retry.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// execWithRetry runs a statement that locks tables.
 func execWithRetry(ctx context.Context, on interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }, sql string,
 ) error {
-	retry := backoff.Every(LockRetryInterval)
-	for {
+	return retryLocks(ctx, func() error {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, indexSettings); err != nil {
 				return err
@@ -78,16 +92,11 @@ func execWithRetry(ctx context.Context, on interface {
 			_, err := tx.Exec(ctx, sql)
 			return err
 		})
-		switch {
-		case err == nil:
-			return nil
-		case !TimedOut(err):
+		if err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
-		if err := retry.Wait(ctx); err != nil {
-			return err
-		}
-	}
+		return nil
+	})
 }
 
 // EnsureIndexes is MakeIndexes within the transaction.

@@ -77,7 +77,8 @@ func (s *Store) migrateSchema(ctx context.Context) error {
 	if int(have) >= len(migrator.Migrations) {
 		return nil
 	}
-	if err := migrator.Migrate(ctx); err != nil {
+	migrator.OnStart = func(int32, string, string, string) { _, _ = connection.Exec(ctx, shortLockTimeout) }
+	if err := retryLocks(ctx, func() error { return migrator.Migrate(ctx) }); err != nil {
 		return fmt.Errorf("migrate schema payfold: %w", err)
 	}
 	return nil

@@ -75,6 +75,27 @@ func TestTheSessionThatPreparesMayBeIdleForFiveMinutes(t *testing.T) {
 	require.Equal(t, []string{"5min", "48s"}, []string{within, usual})
 }
 
+// Whoever asks for a table queues behind a migration that waits for a long reader, such as pg_dump.
+func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "alter table payfold.invitation_attempt drop column unasked; update payfold.schema_version set version = 7", pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	reader, batch := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "lock_timeout", "5s")
+	_, err = reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")
+	require.NoError(t, err)
+	migrated := make(chan error, 1)
+	go func() { migrated <- s.Migrate(ctx) }()
+	wait.Until(t, func() bool {
+		return fixture.Number(ctx, t, s, "select count(*) from pg_locks where not granted and relation = 'payfold.invitation_attempt'::regclass") == 1
+	})
+	_, err = batch.Exec(ctx, "select count(*) from payfold.invitation_attempt")
+	require.NoError(t, err)
+	_, err = reader.Exec(ctx, "commit")
+	require.NoError(t, err)
+	require.NoError(t, <-migrated)
+}
+
 // docs/reference.md has a section for every table, and in it every column.
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()
