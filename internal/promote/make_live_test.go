@@ -120,6 +120,27 @@ func TestPromoteWaitsForSnapshotsAndThenNamesThem(t *testing.T) {
 	require.NoError(t, tx.Commit(ctx))
 }
 
+// Its reader began an hour later than the promotion, by a clock that was set back between the two.
+func TestAReaderIsWaitedForAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	reader, asker := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "search_path", "set_back, pg_catalog")
+	_, err := asker.Exec(ctx, `create schema set_back; create function set_back.clock_timestamp() returns timestamptz
+		language sql as $$ select pg_catalog.clock_timestamp() - interval '1 hour' $$`)
+	require.NoError(t, err)
+	_, err = reader.Exec(ctx, "begin isolation level repeatable read; select count(*) from portal.credits")
+	require.NoError(t, err)
+	var marker string
+	var since time.Time
+	require.NoError(t, asker.QueryRow(ctx, "select pg_current_xact_id()::xid::text, clock_timestamp()").Scan(&marker, &since))
+	rows, err := asker.Query(ctx, oldSnapshots, marker, since, int64(store.PromoteLock), int64(0))
+	require.NoError(t, err)
+	readers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Len(t, readers, 1)
+	require.Contains(t, readers[0], fmt.Sprint("pid ", reader.PgConn().PID()))
+}
+
 // Batches wait for the promotion, however long their lock_timeout is, and hold
 // nothing that it waits for.
 func TestABatchWaitsForThePromotionWithoutAnError(t *testing.T) {
