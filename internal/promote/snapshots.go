@@ -26,15 +26,15 @@ var oldSnapshots string
 // transaction, because within a transaction Postgres shows the sessions as they were at the
 // first query.
 func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error {
-	var marker int64
+	var marker string
 	var since time.Time
-	err := s.Pool().QueryRow(ctx, "select (pg_current_xact_id()::text::numeric % 4294967296)::bigint, clock_timestamp()").Scan(&marker, &since)
+	err := s.Pool().QueryRow(ctx, "select pg_current_xact_id()::xid::text, clock_timestamp()").Scan(&marker, &since)
 	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
 	retry := backoff.Every(store.LockRetryInterval)
 	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
-		rows, err := s.Pool().Query(ctx, oldSnapshots, fmt.Sprint(marker), since, int64(store.PromoteLock), int64(ownPID))
+		rows, err := s.Pool().Query(ctx, oldSnapshots, marker, since, int64(store.PromoteLock), int64(ownPID))
 		if err != nil {
 			return fmt.Errorf("look for old snapshots: %w", err)
 		}
