@@ -189,10 +189,6 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	if _, err := connection.Exec(ctx, keepSession); err != nil {
-		connection.Release()
-		return nil, fmt.Errorf("keep the session: %w", err)
-	}
 	retry := backoff.Every(LockRetryInterval)
 	for range lockTimeout / LockRetryInterval {
 		var locked bool
@@ -211,10 +207,6 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	connection.Release()
 	return nil, fmt.Errorf("another command works on schema %s", s.schema)
 }
-
-// keepSession removes the timeout of idle sessions from the session that holds the lock.
-// (PostgreSQL 13 has no such setting.)
-const keepSession = "select set_config(name, '0', false) from pg_settings where name = 'idle_session_timeout'"
 
 const (
 	lockTimeout = 10 * time.Second

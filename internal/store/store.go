@@ -83,6 +83,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"lock_timeout":                        Milliseconds(frozenAfter / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(frozenAfter * 4 / 5),
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
+		// The session with the lock of a schema is idle, and one session of a rebuild during its first chunk.
+		"idle_session_timeout": "0",
 		// A batch that has waited for a promotion must see the new tables, whatever the database prefers.
 		"default_transaction_isolation": "read committed",
 		// A plan that was made for empty tables would read full tables whole.
