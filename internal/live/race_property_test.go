@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -120,21 +121,31 @@ func TestASubscriptionThatAppearsWhileItsUserIsWaitedForIsLoadedWithItsPayments(
 	}
 }
 
-// The second transaction finds no payment t1. Then it waits for the subscription, which the first one has locked. Then
-// the first one has made t1 a licence of the user, and a refund has taken it back.
-func TestAPaymentThatAppearsWhileItsSubscriptionIsWaitedForIsLoadedWithItsReversals(t *testing.T) {
+// All pairs of claims of one payment that was refunded before. For example, the second transaction finds no payment t1.
+// Then it waits for the subscription, which the first one has locked. Then the first one has made t1 a licence of the
+// user, and a refund has taken it back.
+func TestAnyTwoClaimsOfAPaymentAtOnceGiveTheTablesOfOneFold(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	fixture.Reset(ctx, t, s, fixture.Sold)
-	log, whole := fixture.OneFold(t, fixture.Sold, []string{
-		`{"id":"e1","eventType":"refund.created","created_at":1767340000000,"object":{"order":"o1"}}`,
-		`{"id":"e2","eventType":"subscription.active","created_at":1767340001000,"object":{"id":"s1","metadata":{"user_id":"u1"}}}`,
-		`{"id":"e3","eventType":"subscription.paid","created_at":1767340002000,"object":{"id":"s1","order":{"id":"o1","transaction":"t1"},"product":"licence"}}`,
-		`{"id":"e4","eventType":"checkout.completed","created_at":1767340003000,"object":{"subscription":"s1","last_transaction":{"id":"t1"},"product":"pack"}}`,
-	})
-	require.Zero(t, whole.Credits.Inserted()[0].Balance)
-	_, err := live.Apply(ctx, s, fixture.Sold, log[:2], store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
-	require.NoError(t, err)
-	writeTogether(ctx, t, s, fixture.Sold, log[2], log[3])
-	fixture.RequireMoneyOf(ctx, t, s, whole)
+	var claims []string
+	for _, names := range []string{`"order":"o1"`, `"last_transaction":{"id":"t1"}`, `"order":{"id":"o1","transaction":"t1"}`} {
+		for _, product := range []string{"pack", "licence"} {
+			claims = append(claims, fmt.Sprintf(`"eventType":"subscription.paid","created_at":1767340002000,"object":{"id":"s1",%s,"product":%q}}`, names, product))
+		}
+	}
+	for _, first := range claims {
+		for _, second := range claims {
+			fixture.Reset(ctx, t, s, fixture.Sold)
+			log, whole := fixture.OneFold(t, fixture.Sold, []string{
+				`{"id":"e1","eventType":"refund.created","created_at":1767340000000,"object":{"order":"o1"}}`,
+				`{"id":"e2","eventType":"subscription.active","created_at":1767340001000,"object":{"id":"s1","metadata":{"user_id":"u1"}}}`,
+				`{"id":"e3",` + first,
+				`{"id":"e4",` + second,
+			})
+			_, err := live.Apply(ctx, s, fixture.Sold, log[:2], store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
+			require.NoError(t, err)
+			writeTogether(ctx, t, s, fixture.Sold, log[2], log[3])
+			fixture.RequireMoneyOf(ctx, t, s, whole)
+		}
+	}
 }
