@@ -155,6 +155,9 @@ func TestEveryWrongRightIsNamed(t *testing.T) {
 		"alter default privileges in schema portal grant delete on tables to payfold_portal": {
 			Object: "grant of delete on tables to come to payfold_portal", Fault: Extra,
 		},
+		"alter default privileges grant update on tables to payfold_portal": { // in every schema
+			Object: "grant of update on tables to come to payfold_portal", Fault: Extra,
+		},
 	} {
 		t.Run(sql, func(t *testing.T) { requireNamed(ctx, t, s, sql, want.Object, want.Fault) })
 	}

@@ -1,5 +1,5 @@
 -- the wrong rights in schema $1. Only the owner of the tables may write them. The role
--- public may not read. A role that may read future tables (default privileges, see
+-- public may not read. A role that may read future tables of the schema (default privileges, see
 -- deploy/postgres/roles.sql) must be able to read all tables and to write none. The
 -- operator may grant other roles the right to read.
 with relation as (
@@ -18,11 +18,11 @@ with relation as (
   from pg_namespace n cross join aclexplode(n.nspacl) a, owner
   where n.oid = $1::text::regnamespace and a.grantee not in (n.nspowner, owner.oid)
 ), to_come as (
-  select a.grantee, a.privilege_type
+  select a.grantee, a.privilege_type, d.defaclnamespace
   from pg_default_acl d cross join aclexplode(d.defaclacl) a, owner
-  where d.defaclnamespace = $1::text::regnamespace and d.defaclrole = owner.oid and d.defaclobjtype = 'r' and a.grantee <> owner.oid
+  where d.defaclnamespace in ($1::text::regnamespace, 0) and d.defaclrole = owner.oid and d.defaclobjtype = 'r' and a.grantee <> owner.oid
 ), reader as (
-  select distinct grantee as oid from to_come where privilege_type = 'SELECT' and grantee <> 0
+  select distinct grantee as oid from to_come where privilege_type = 'SELECT' and grantee <> 0 and defaclnamespace <> 0
 )
 select format('owner of %s', r.name), 'changed', quote_ident(pg_get_userbyid(r.relowner)), quote_ident(pg_get_userbyid(owner.oid))
 from relation r, owner
@@ -30,7 +30,7 @@ where r.relowner <> owner.oid
 union all
 select format('grant of %s on %s to %s', lower(privilege_type collate "C"), name, case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end),
   'extra', null, null
-from (select * from granted union all select 'tables to come', * from to_come) g
+from (select * from granted union select 'tables to come', grantee, privilege_type from to_come) g
 where privilege_type not in ('SELECT', 'USAGE') or privilege_type = 'SELECT' and grantee = 0
 union all
 select format('grant of select on %s to %I', r.name, pg_get_userbyid(reader.oid)), 'missing', null, null
