@@ -23,11 +23,9 @@ const LiveSchema = "portal"
 // Store is a pool of connections whose search_path is one schema of derived tables. It is
 // safe for concurrent use.
 type Store struct {
-	config    Config
-	pool      *pgxpool.Pool
-	schema    string
-	owner     string
-	leaseTime time.Duration
+	config Config
+	pool   *pgxpool.Pool
+	schema string
 }
 
 // Config configures a Store.
@@ -118,7 +116,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &Store{config: c, pool: pool, schema: c.Schema, owner: c.Owner, leaseTime: c.LeaseTime}, nil
+	return &Store{config: c, pool: pool, schema: c.Schema}, nil
 }
 
 // CheckDSN returns an error if a connection string cannot be used. It does not connect.
@@ -163,10 +161,10 @@ func (s *Store) Close() { s.pool.Close() }
 func (s *Store) Schema() string { return s.schema }
 
 // Owner is unique among the projectors of the database.
-func (s *Store) Owner() string { return s.owner }
+func (s *Store) Owner() string { return s.config.Owner }
 
 // LeaseTime is how long a lease lasts without a heartbeat; see Config.
-func (s *Store) LeaseTime() time.Duration { return s.leaseTime }
+func (s *Store) LeaseTime() time.Duration { return s.config.LeaseTime }
 
 // Pool returns the connections. Their search_path is the schema.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
