@@ -80,11 +80,15 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 		return Settled{}, err
 	}
 	// Read new events now, so that batches do not have to wait while they are read.
-	if _, err := s.read(ctx, at, customers, s.Tables.Positions); err != nil {
+	positions, err := s.Tables.Positions(ctx)
+	if err != nil {
+		return Settled{}, err
+	}
+	if _, err := s.read(ctx, at, customers, positions); err != nil {
 		return Settled{}, err
 	}
 	return replace(ctx, s.Tables, s.Rules, customers, func(ctx context.Context, now map[int]uint64) ([]events.Event, error) {
-		return s.read(ctx, at, customers, func(context.Context) (map[int]uint64, error) { return now, nil })
+		return s.read(ctx, at, customers, now)
 	})
 }
 
@@ -95,14 +99,9 @@ func notSettled(err error) error {
 	return err
 }
 
-// read returns all events of the customers up to the positions that now returns, in the order of
-// the log. It sets *at to these positions. It returns errMoreConnected if events after the former at connect
-// further customers.
-func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *customers, now func(context.Context) (map[int]uint64, error)) ([]events.Event, error) {
-	positions, err := now(ctx)
-	if err != nil {
-		return nil, err
-	}
+// read returns all events of the customers up to these positions, in the order of the log, and sets *at to them. It
+// returns errMoreConnected if events after the former at connect further customers.
+func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *customers, positions map[int]uint64) ([]events.Event, error) {
 	upto := identity.PositionsOf(positions, len(*at))
 	grew, err := connectOnce(ctx, s.Log, at.Lowest()+1, *at, upto, customers)
 	if err != nil {
