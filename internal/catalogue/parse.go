@@ -35,9 +35,10 @@ func Parse(text []byte) (*Catalogue, error) {
 	if len(written.Products) == 0 {
 		faults = append(faults, errors.New("products is empty"))
 	}
-	for _, product := range slices.Sorted(maps.Keys(written.Products)) {
+	for _, key := range slices.Sorted(maps.Keys(written.Products)) {
+		product := string(key)
 		var offers []Offer
-		for i, one := range written.Products[product] {
+		for i, one := range written.Products[key] {
 			offer, wrong := one.offer()
 			for _, fault := range wrong {
 				faults = append(faults, fmt.Errorf("product %s, offer %d: %w", product, i+1, fault))
@@ -62,8 +63,18 @@ func Parse(text []byte) (*Catalogue, error) {
 }
 
 type file struct {
-	Version  wholeNumber          `yaml:"version"`
-	Products map[string]offerList `yaml:"products"`
+	Version  wholeNumber              `yaml:"version"`
+	Products map[productKey]offerList `yaml:"products"`
+}
+
+// productKey refuses 123, which the YAML library would turn into the character with this number.
+type productKey string
+
+func (k *productKey) UnmarshalYAML(node ast.Node) error {
+	if t := node.GetToken(); node.Type() != ast.StringType {
+		return fmt.Errorf("[%d:%d] product %s must be in quotes", t.Position.Line, t.Position.Column, t.Value)
+	}
+	return yaml.NodeToValue(node, (*string)(k))
 }
 
 // offerList is written as one offer or as a list of offers with dates.

@@ -53,6 +53,9 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		"version: 1\nproducts:\n  a:\n    kind:\n      x: y\n":  `[5:7] kind is a mapping, must be a text`,
 		"version: 1\nproducts: {a: 5}":                          `[2:15] a is "5", must be a mapping`,
 		"version: 1\nproducts: {a: [5]}":                        `[2:16] this is "5", must be a mapping`,
+		"version: 1\nproducts: {123: {kind: pro}}":              `[2:12] product 123 must be in quotes`,
+		"version: 1\nproducts:\n  1.5:\n    kind: pro\n":        `[3:3] product 1.5 must be in quotes`,
+		"version: 1\nproducts: {true: {kind: pro}}":             `[2:12] product true must be in quotes`,
 		"version: 1\nproducts: {a: {kind: pro, colour: red}}":   `[2:27] unknown field "colour"`,
 		"version: 1\nversion: 2\nproducts: {a: {kind: pro}}":    `[2:1] mapping key "version" already defined at [1:1]`,
 	} {
@@ -60,6 +63,13 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		require.ErrorContains(t, err, fault, text)
 		require.NotContains(t, err.Error(), "Go ", text)
 	}
+}
+
+func TestAProductMayBeNamedByANumber(t *testing.T) {
+	t.Parallel()
+	c, err := Parse([]byte(`{version: 1, products: {"123": {kind: pro}}}`))
+	require.NoError(t, err)
+	require.True(t, c.Sells("123"))
 }
 
 func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
