@@ -35,10 +35,10 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 		}
 		return Rejected, rejection(reason)
 	}
-	if !f.known || f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
+	if f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
 	}
-	f.payment, f.known = *p, true
+	f.payment = *p
 	r.recompute(s, f, p)
 	r.tellKind(s, f)
 	switch {
@@ -108,7 +108,7 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 }
 
 func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
-	f.payment, f.known, f.same = Payment{}, false, Payment{}
+	f.payment, f.same = Payment{}, Payment{}
 	said, unusable := r.statement(f)
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)

@@ -11,11 +11,10 @@ import (
 type facts struct {
 	events.Event
 
-	effect  effect // of the event's type; empty if it has none
-	kind    Kind   // of the event, otherwise of the known payment or subscription
-	user    string // of the event, otherwise of the known payment or subscription
-	payment Payment
-	known   bool    // payment is in the table
+	effect  effect  // of the event's type; empty if it has none
+	kind    Kind    // of the event, otherwise of the known payment or subscription
+	user    string  // of the event, otherwise of the known payment or subscription
+	payment Payment // has no id if it is not in the table
 	same    Payment // another row for the same payment; see findPayment
 
 	offer   *catalogue.Offer // of a claim's product; nil if the catalogue has none

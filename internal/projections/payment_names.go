@@ -9,11 +9,11 @@ func (s *State) findPayment(f *facts) {
 	ordered := s.paymentNamed(f.Order, s.byOrder)
 	switch {
 	case charged != nil && ordered != nil && charged != ordered && charged.OrderID == "" && ordered.TransactionID == "":
-		f.payment, f.same, f.known = mergeRows(charged, ordered), *ordered, true
+		f.payment, f.same = mergeRows(charged, ordered), *ordered
 	case charged != nil:
-		f.payment, f.known = *charged, true
+		f.payment = *charged
 	case ordered != nil && (f.Transaction == "" || ordered.TransactionID == ""):
-		f.payment, f.known = *ordered, true
+		f.payment = *ordered
 	}
 }
 
@@ -92,9 +92,8 @@ func (s *State) HasOrder(name string) bool { return s.paymentNamed(name, s.byOrd
 
 // named returns the event's payment, known or new, with the names that the event adds.
 func (s *State) named(f *facts) (p Payment) {
-	if f.known {
-		p = f.payment
-	} else {
+	p = f.payment
+	if p.ProviderPaymentID == "" {
 		p = Payment{ProviderPaymentID: f.PaymentID(), EventID: f.ID, OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq)}
 	}
 	if _, taken := s.byTransaction[f.Transaction]; p.TransactionID == "" && !taken {
