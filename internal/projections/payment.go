@@ -165,12 +165,8 @@ func (p *Payment) mergeAmount(q *Payment) {
 // win over none, whatever their ranks. With a catalogue, an offer without credits grants none; of two
 // offers that grant the same, the kind and the product decide.
 func (p *Payment) sellsMore(than *Payment) bool {
-	rank, others := p.rank(creditsRank), than.rank(creditsRank)
-	if rank == 0 {
-		return false
-	}
-	order := cmp.Compare(rank, others)
-	if some := cmp.Compare(p.creditsOrZero(), 0) - cmp.Compare(than.creditsOrZero(), 0); rank <= soldByTransaction {
+	order := cmp.Compare(p.rank(creditsRank), than.rank(creditsRank))
+	if some := cmp.Compare(p.creditsOrZero(), 0) - cmp.Compare(than.creditsOrZero(), 0); !p.offered() {
 		order = cmp.Or(some, order)
 	}
 	return cmp.Or(order, cmp.Compare(p.creditsOrZero(), than.creditsOrZero()),

@@ -74,18 +74,15 @@ func shownKind(a, b Kind) Kind {
 // sell merges what a checkout that starts the subscription says of its payments.
 func (s *SubscriptionState) sell(said Payment) {
 	kind := said.statedKind()
-	if kind != "" && kind != KindPro {
-		said.forgetGitHubUser()
+	if kind == "" || kind == KindPro {
+		s.nameGitHubUser(said.GitHubUsername, said.GitHubNamedAt)
 	}
-	said.setRank(kindRank, 0)
 	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is about all payments
 		said.setRank(of, max(0, said.rank(of)-(soldByOrder-soldWithSubscription)))
 	}
 	if said.rank(productRank) == 0 {
 		said.ProductKey = ""
 	}
-	s.nameGitHubUser(said.GitHubUsername, said.GitHubNamedAt)
-	said.forgetGitHubUser()
 	sold := s.sold()
 	sold.merge(&said)
 	s.SoldKind = shownKind(s.SoldKind, kind)
