@@ -258,6 +258,7 @@ products:
 		"fewer":                                {[]string{charged, again(`"product":"fewer"`)}, strings.ReplaceAll(whole, "100", "10")},
 		"more units":                           {[]string{charged, again(`"units":2,"metadata":{"key":"months"}`)}, strings.ReplaceAll(whole, "100", "200")},
 		"a transaction and an order are one":   {[]string{charged, ordered, half}, halved},
+		"they are one, and sold at once":       {[]string{at(1, checkout("e1", `"provider_payment_id":"t1","product":"once"`)), ordered, half}, "2026-01: 150"},
 		"more units after a refund of all":     {[]string{charged, again(`"amount":1000,"units":2,"metadata":{"key":"months"}`), halfOfUnknown}, strings.NewReplacer("100", "200", "50", "100").Replace(halved)},
 		"a refund of an amount that was known": {[]string{charged, half}, halved},
 		"a refund of an amount that was not":   {[]string{charged, again(`"amount":1000,"metadata":{"key":"months"}`), halfOfUnknown}, halved},
