@@ -56,15 +56,17 @@ func worlds(t require.TestingT, payments int) []world {
 			mixed.renewals(payment)
 			sold.claims(payment, `"key":"`+product+`","github":"ada"`, `"key":"nothing"`)
 			sold.others(payment)
-			foreign.ofAnotherUser(payment)
+			foreign.ofAnotherUser(payment, `"kind":"`+kind+`","credits":200`, `"credits":200`, `"kind":"`+kind+`"`, ``)
 		}
 		all = append(all, plain, mixed, sold, foreign)
 	}
 	products := world{name: "several products of a catalogue", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, ending: moneyAndStatuses, has: map[string]bool{}}
+	foreign := world{name: "several products of a subscription of another user", rules: Rules{Mode: ModeAny, Catalogue: catalogue}, ending: money, has: map[string]bool{}}
 	for payment := 1; payment <= payments; payment++ {
 		products.products(payment)
+		foreign.ofAnotherUser(payment, `"key":"plan"`, `"key":"pack"`, `"key":"tool"`, `"key":"nothing"`)
 	}
-	all = append(all, products)
+	all = append(all, products, foreign)
 	slices.SortFunc(all, func(a, b world) int { return strings.Compare(a.name, b.name) })
 	return all
 }
@@ -126,9 +128,9 @@ func (w *world) products(payment int) {
 }
 
 // ofAnotherUser adds claims of one user, and status events of their subscription that name another user.
-func (w *world) ofAnotherUser(payment int) {
+func (w *world) ofAnotherUser(payment int, sales ...string) {
 	for _, names := range []string{"t", "o", "to"} {
-		for _, sale := range []string{`"kind":"` + w.kind + `","credits":200`, `"credits":200`, `"kind":"` + w.kind + `"`, ``} {
+		for _, sale := range sales {
 			object := joined(named(payment, names, ""), `"metadata":{`+joined(`"user_id":"u1"`, sale)+`}`)
 			w.add("checkout.completed", object)
 			w.add("checkout.completed", `"subscription":"s1",`+object)
@@ -138,6 +140,7 @@ func (w *world) ofAnotherUser(payment int) {
 			w.add("subscription.active", joined(`"id":"s1"`, named(payment, names, ""), user))
 		}
 		w.add("refund.created", taking(payment, names, ""))
+		w.add("refund.created", joined(`"amount":500`, taking(payment, names, `,"amount_paid":1000`)))
 	}
 	w.add("subscription.active", `"id":"s1","metadata":{"user_id":"u2"}`)
 }
@@ -227,9 +230,9 @@ func (w *world) ends(s *State, set []events.Event, order []int) string {
 	return w.ending(s)
 }
 
-// money returns the sums, balances, amounts and active licences.
+// money returns the sums, the months in which credits can be spent, balances, amounts and active licences.
 func money(s *State) string {
-	var out []string
+	out := []string{monthsOf(s)} // all events are of one month
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	number := func(n *int64) string {
 		if n == nil {
