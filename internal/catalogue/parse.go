@@ -1,10 +1,12 @@
 package catalogue
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -23,12 +25,16 @@ const maxMonths = 1200
 // Parse reads a catalogue. The error lists all of its faults, one a line.
 func Parse(text []byte) (*Catalogue, error) {
 	var written file
-	if err := yaml.UnmarshalWithOptions(text, &written, yaml.Strict()); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := decoder.Decode(&written); err != nil && !errors.Is(err, io.EOF) {
 		return nil, unreadable(err)
 	}
 	sum := sha256.Sum256(text)
 	c := &Catalogue{Version: int(written.Version), Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
 	var faults []error
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		faults = append(faults, errors.New("something follows the line ---, which ends the catalogue"))
+	}
 	if written.Version < 1 {
 		faults = append(faults, errors.New("version must be a whole number from 1"))
 	}

@@ -57,6 +57,7 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		"version: 1\nproducts:\n  1.5:\n    kind: pro\n":        `[3:3] product 1.5 must be in quotes`,
 		"version: 1\nproducts: {true: {kind: pro}}":             `[2:12] product true must be in quotes`,
 		"version: 1\nproducts: {a: {kind: pro, colour: red}}":   `[2:27] unknown field "colour"`,
+		"version: 1\nproducts: {a: {kind: pro}}\n---\nb: 1":     `something follows the line ---`,
 		"version: 1\nversion: 2\nproducts: {a: {kind: pro}}":    `[2:1] mapping key "version" already defined at [1:1]`,
 	} {
 		_, err := Parse([]byte(text))
@@ -70,6 +71,13 @@ func TestAProductMayBeNamedByANumber(t *testing.T) {
 	c, err := Parse([]byte(`{version: 1, products: {"123": {kind: pro}}}`))
 	require.NoError(t, err)
 	require.True(t, c.Sells("123"))
+}
+
+func TestACatalogueMayStandBetweenLinesOfThreeDashes(t *testing.T) {
+	t.Parallel()
+	c, err := Parse([]byte("# our products\n---\nversion: 1\nproducts: {a: {kind: pro}}\n---\n"))
+	require.NoError(t, err)
+	require.True(t, c.Sells("a"))
 }
 
 func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
