@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,6 +116,28 @@ func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing
 			require.Equal(t, []string{"s1", "canceled"}, []string{shown.SubscriptionID, shown.Status})
 		}
 	}
+}
+
+// Its payment is of the kind subscription although nothing says so.
+func TestAPaidEventWithoutSubscriptionAndKindGrants(t *testing.T) {
+	t.Parallel()
+	s := fold(t, paid("e1", `"last_transaction_id":"t1","metadata":{"user_id":"u1","credits":5}`))
+	require.Equal(t, []string{"e1 gives u1 5 subscription for t1"}, grants(s))
+	require.Equal(t, statusActive, s.Current.find("u1").Status)
+}
+
+// The largest amount counts. If its event names no currency, it takes the currency of another event.
+func TestAnAmountTakesTheCurrencyOfAnotherEvent(t *testing.T) {
+	t.Parallel()
+	meta := `"metadata":{"kind":"one_time","user_id":"u1","credits":5}`
+	log := []string{
+		checkout("e1", `"order":{"id":"o1","amount_paid":1210},`+meta),
+		checkout("e2", `"order":{"id":"o1","amount_paid":1000,"currency":"EUR"},`+meta),
+	}
+	inEveryOrder(t, anyMode, log, func(s *State, order []int) {
+		p, _ := s.Payments.Get("o1")
+		require.Equal(t, "1210 EUR", fmt.Sprintf("%d %s", *p.Amount, p.Currency), "%v", order)
+	})
 }
 
 func TestAnImplicitSubscriptionStartsWithItsEarliestEvent(t *testing.T) {
