@@ -65,16 +65,20 @@ const indexSettings = "set local maintenance_work_mem = '256MB'; set local max_p
 // it. So every wait is shorter than the time after which Postgres looks for deadlocks (1 s).
 const shortLockTimeout = "set local lock_timeout = '300ms'"
 
-// retryLocks calls try again while other sessions hold the locks.
+// retryLocks calls try again while other sessions hold the locks. If ctx ends meanwhile, the error names the lock, too.
 func retryLocks(ctx context.Context, try func() error) error {
 	retry := backoff.Every(LockRetryInterval)
+	var locked error
 	for {
 		err := try()
-		if !TimedOut(err) {
+		switch {
+		case TimedOut(err):
+			locked = err
+		case err == nil || locked == nil || ctx.Err() == nil:
 			return err
 		}
-		if err := retry.Wait(ctx); err != nil {
-			return err
+		if ended := retry.Wait(ctx); ended != nil {
+			return fmt.Errorf("%w: %w", ended, locked)
 		}
 	}
 }

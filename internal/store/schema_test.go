@@ -84,6 +84,11 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	reader, batch := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "lock_timeout", "5s")
 	_, err = reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")
 	require.NoError(t, err)
+	soon, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err = s.Migrate(soon)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "lock timeout", "docs/runbook.md says what to do")
 	migrated := make(chan error, 1)
 	go func() { migrated <- s.Migrate(ctx) }()
 	wait.Until(t, func() bool {
