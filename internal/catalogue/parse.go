@@ -77,8 +77,8 @@ type file struct {
 type productKey string
 
 func (k *productKey) UnmarshalYAML(node ast.Node) error {
-	if t := node.GetToken(); node.Type() != ast.StringType {
-		return fmt.Errorf("[%d:%d] product %s must be in quotes", t.Position.Line, t.Position.Column, t.Value)
+	if at := node.GetToken().Position; node.Type() != ast.StringType {
+		return fmt.Errorf("[%d:%d] product %s must be in quotes", at.Line, at.Column, node)
 	}
 	return yaml.NodeToValue(node, (*string)(k))
 }
