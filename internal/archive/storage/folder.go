@@ -151,7 +151,7 @@ func (w *stepWriter) Write(data []byte) (int, error) {
 // this user may read them.
 func (f *Folder) makeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return nil // the next change says what is wrong with it
+		return nil // if it cannot be used, the next change says why
 	}
 	if err := f.step("make folder"); err != nil {
 		return err
