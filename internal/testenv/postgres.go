@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -19,6 +20,7 @@ import (
 var admin struct {
 	sync.Mutex
 	*pgx.Conn
+	copying string // the clause with which it copies a database
 }
 
 var databases atomic.Int64
@@ -67,10 +69,26 @@ func RunWithPostgres(m interface{ Run() int }) int {
 	}
 	defer admin.Close(ctx)
 	defer os.RemoveAll(admin.Config().Host) // the server leaves the folder of its socket
-	if err := makeLoginsQuick(ready); err != nil {
+	if err := errors.Join(makeLoginsQuick(ready), makeCopiesQuick(ready)); err != nil {
 		return fail(err)
 	}
 	return m.Run()
+}
+
+// makeCopiesQuick makes the server copy files, which PostgreSQL 14 always does. Without that, 15 and later write each
+// page to the WAL and leave out the file in which the first connection to a database stores the catalogue.
+func makeCopiesQuick(ctx context.Context) error {
+	const clause = "select case when current_setting('server_version_num')::int >= 150000 then ' strategy file_copy' else '' end"
+	if err := admin.QueryRow(ctx, clause).Scan(&admin.copying); err != nil {
+		return err
+	}
+	config := admin.Config().Copy()
+	config.Database = "template1"
+	first, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	return first.Close(ctx)
 }
 
 func fail(err error) int {
@@ -108,7 +126,7 @@ func template(t testing.TB, name string, fill func(t testing.TB, dsn string)) st
 func create(t testing.TB, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	execute(t, "create database "+name+" template "+template)
+	execute(t, "create database "+name+" template "+template+admin.copying)
 	t.Cleanup(func() { execute(t, "drop database "+name+" with (force)") })
 	return dsnOf(name)
 }
