@@ -36,6 +36,7 @@ func (s storeWorld) place(t testing.TB) storage.Place {
 }
 
 func TestAnObjectStoreHoldsTheLogByteByByte(t *testing.T) {
+	t.Parallel()
 	s := setupStore(t)
 	place := s.place(t)
 	require.Equal(t, "s3://archives/shop/log/", place.String())
@@ -57,6 +58,7 @@ func TestAnObjectStoreHoldsTheLogByteByByte(t *testing.T) {
 
 // Each fault passes, the archive goes on and is whole, and no error is logged.
 func TestAnObjectStoreThatMisbehavesForAWhile(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]objectstore.Fault{
 		"it denies": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusForbidden)
@@ -104,6 +106,7 @@ func TestAnObjectStoreThatMisbehavesForAWhile(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := setupStore(t)
 			s.fill(t, 1, 20)
 			require.NoError(t, s.archiver(s.place(t)).Step(t.Context()))
@@ -133,6 +136,7 @@ func (s storeWorld) archived(t *testing.T) bool {
 
 // Without the condition, an archiver that was frozen could replace a segment by a shorter one.
 func TestAnObjectStoreThatOverwritesIsNotUsed(t *testing.T) {
+	t.Parallel()
 	s := setupStore(t)
 	s.fill(t, 1, 3)
 	s.Misbehave(func(w http.ResponseWriter, r *http.Request, serve http.Handler) {
@@ -167,6 +171,7 @@ func (a *again) Create(ctx context.Context, name string, write func(io.Writer) e
 
 // Another archiver merges and removes the segment that proves the store, so that its name is free.
 func TestAMergeOfAnotherArchiverProvesNothingOfTheStore(t *testing.T) {
+	t.Parallel()
 	s := setupStore(t)
 	other := s.archiver(s.place(t))
 	for i := range 7 {
@@ -198,6 +203,7 @@ func TestAMergeOfAnotherArchiverProvesNothingOfTheStore(t *testing.T) {
 
 // A slow store delays the archive alone: every request has an end.
 func TestARequestToAnObjectStoreEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	s := setupStore(t)
 	s.fill(t, 1, 5)
 	asked := make(chan struct{}, 10)

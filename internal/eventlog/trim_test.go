@@ -202,6 +202,7 @@ func TestATrimmedLogNeedsTheArchiveOfItsBeginning(t *testing.T) {
 
 // Readers and a trimmer use an object store like a folder. Where it is away, they say what is missing.
 func TestATrimmedLogIsReadFromAnObjectStore(t *testing.T) {
+	t.Parallel()
 	store := objectstore.New(t)
 	place := store.Place(t, "log")
 	s := newTrimmable(t, 0)

@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAnObjectInAnObjectStoreIsNeverOverwritten(t *testing.T) {
+	t.Parallel()
 	s := objectstore.New(t)
 	place := s.Place(t, "shop/log")
 	write := func(text string) func(io.Writer) error {
@@ -69,6 +70,7 @@ func TestAnObjectThatIsNotThereCannotBeMadeDurable(t *testing.T) {
 
 // An archiver logs a fault again when its text changes.
 func TestAFaultOfAFolderHasTheSameTextEachTime(t *testing.T) {
+	t.Parallel()
 	place := &storage.Folder{Root: t.TempDir()}
 	place.Step = func(change string) error {
 		if change == "create" { // of the temporary file, for which there is no folder now

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"sync"
 	"testing"
 
@@ -31,12 +32,17 @@ type Server struct {
 // Fault answers a request in place of the store, or passes it on to serve.
 type Fault func(w http.ResponseWriter, r *http.Request, serve http.Handler)
 
-// New starts a store, whose credentials are those of the environment. So t cannot be parallel.
+// setCredentials sets those of the process, which all its stores share.
+var setCredentials = sync.OnceFunc(func() {
+	os.Setenv("AWS_ACCESS_KEY_ID", "key")
+	os.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	os.Setenv("AWS_REGION", "us-east-1")
+})
+
+// New starts a store, whose credentials are in the environment from now on.
 func New(t *testing.T) *Server {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	t.Setenv("AWS_REGION", "us-east-1")
+	setCredentials()
 	backend := s3mem.New()
 	require.NoError(t, backend.CreateBucket(Bucket))
 	fake := httptest.NewServer(gofakes3.New(backend).Server())
