@@ -9,63 +9,11 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// The two steps that ARCHITECTURE.md describes. The table is the number of reversals of
-// each day.
+// The two steps that ARCHITECTURE.md describes. The table of the other build is the number of
+// reversals of each day.
 func TestATableIsAddedInTwoSteps(t *testing.T) {
 	t.Parallel()
-	binary := otherBuild(t,
-		map[string][2]string{
-			"internal/projections/state.go":  {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
-			"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *facts, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
-			"internal/tables/all.go":         {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
-		},
-		map[string]string{
-			"internal/projections/reversals_daily.go": `package projections
-
-import "time"
-
-// ReversalDay is how many reversals took effect on one day.
-type ReversalDay struct {
-	Day       time.Time ` + "`db:\"day,key\"`" + `
-	Reversals int64     ` + "`db:\"reversals\"`" + `
-}
-
-type reversalDays = Table[time.Time, ReversalDay]
-
-func countReversals(days *reversalDays, f *facts, outcome Outcome) {
-	if outcome != Applied || !IsReversal(f.Type) {
-		return
-	}
-	day := f.OccurredAt.Truncate(24 * time.Hour)
-	row, _ := days.Get(day)
-	row.Day, row.Reversals = day, row.Reversals+1
-	days.Put(day, row)
-}
-`,
-			"internal/tables/reversals_daily.sql": `create table reversals_daily (
-  day       timestamptz not null primary key,
-  reversals bigint not null
-)
-`,
-			"internal/tables/reversals_daily.go": `package tables
-
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed reversals_daily.sql
-var reversalsDailyDDL string
-
-// ReversalsByDay is few rows.
-var ReversalsByDay = &Table[projections.ReversalDay]{
-	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
-	rows:       func(s *projections.State) stateRows[projections.ReversalDay] { return &s.ReversalDays },
-	put:        func(s *projections.State, row *projections.ReversalDay) { s.ReversalDays.Load(row.Day, row) },
-}
-`,
-		})
+	binary := otherBuild(t)
 	w := setup(t)
 	command := func(args ...string) string {
 		p := testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, "PROVIDER_WEBHOOK_SECRET="+secret))

@@ -2,14 +2,12 @@ package endtoend
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -276,51 +274,11 @@ func TestARebuildShowsABarOnATerminal(t *testing.T) {
 	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
-// otherBuild builds a projector from files that differ from the repository's: some have one
-// text replaced by another, others are new. It reuses the packages that make build compiled.
-func otherBuild(t *testing.T, changed map[string][2]string, added map[string]string) string {
-	t.Helper()
-	dir, root := t.TempDir(), repository(t)
-	replace := map[string]string{}
-	overlay := func(file, text string) {
-		replace[filepath.Join(root, file)] = filepath.Join(dir, fmt.Sprint(len(replace)))
-		require.NoError(t, os.WriteFile(replace[filepath.Join(root, file)], []byte(text), 0o600))
-	}
-	for file, change := range changed {
-		text, err := os.ReadFile(filepath.Join(root, file))
-		require.NoError(t, err)
-		require.Contains(t, string(text), change[0], file)
-		overlay(file, strings.Replace(string(text), change[0], change[1], 1))
-	}
-	for file, text := range added {
-		overlay(file, text)
-	}
-	list, err := json.Marshal(map[string]any{"Replace": replace})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
-	binary := filepath.Join(dir, "projector")
-	output, err := exec.Command("go", "build", "-trimpath", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "github.com/payfold/payfold/cmd/projector").CombinedOutput()
-	require.NoError(t, err, string(output))
-	return binary
-}
-
-func repository(t *testing.T) string {
-	t.Helper()
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	return root
-}
-
-// otherRules is the change of the files that gives a projector rules of version next.
-var otherRules = map[string][2]string{
-	"internal/projections/rules.go": {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
-}
-
 // Projectors with new rules start beside old ones. The promotion stops the old ones, and a
 // promotion back stops the new ones.
 func TestANewBuildIsDeployedAndRolledBack(t *testing.T) {
 	t.Parallel()
-	binary := otherBuild(t, otherRules, nil)
+	binary := otherBuild(t)
 	w := setup(t)
 	newly := func(args ...string) *testenv.Program {
 		return testenv.StartCommand(t, exec.Command(binary, args...), append(w.env(), "DATABASE_URL="+w.database, shortLease))

@@ -74,8 +74,8 @@ func thisBuild(t *testing.T) build {
 // withOtherRules is thisBuild with another version of the rules.
 func withOtherRules(t *testing.T) build {
 	t.Helper()
-	projector := otherBuild(t, otherRules, nil)
-	dir := filepath.Dir(projector)
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(otherBuild(t), filepath.Join(dir, "projector")))
 	require.NoError(t, os.Symlink(testenv.Binary(t, "ingest"), filepath.Join(dir, "ingest")))
 	return build{dir, "next"}
 }
