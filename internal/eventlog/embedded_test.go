@@ -78,7 +78,7 @@ func add(t *testing.T, l *Log, id string, size int) {
 
 func example(t *testing.T, id string, size int) events.Delivery {
 	t.Helper()
-	body := fmt.Appendf(nil, `{"id":%q,"eventType":"t","object":{"pad":%q}}`, id, strings.Repeat("x", size))
+	body := fmt.Appendf(nil, `{"id":%q,"eventType":"t","object":{"pad":"%s"}}`, id, strings.Repeat("x", size))
 	event, err := events.Parse(body)
 	require.NoError(t, err)
 	return events.Delivery{Event: event, Body: body}
