@@ -3,12 +3,12 @@ package browse
 import "github.com/payfold/payfold/internal/projections"
 
 const (
-	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's id, and kind, credits and" +
-		" user_id of the purchase in its metadata; with a catalogue also the product, and with PROVIDER_MODE the mode: ingest send FILE." +
+	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's transaction (or, if it has none," +
+		" its order), and kind, credits and user_id of the purchase in its metadata; with a catalogue also the product, and with PROVIDER_MODE the mode: ingest send FILE." +
 		" Sending the same event again changes nothing."
 	sendReversal = "Look at the body of one of the events, and at the refund or dispute in the provider's dashboard. It has taken nothing back here." +
-		" To take it back, send an event that you sign yourself, of the same type, with a new id, the payment's id as transaction, and what was taken back" +
-		" as refund_amount (without it: the whole payment), all in its object: ingest send FILE. Sending the same event again changes nothing."
+		" To take it back, send an event that you sign yourself, of the same type, with a new id. Its object has the payment's transaction (or, if it has" +
+		" none, its order), and as refund_amount what was taken back (without it: the whole payment): ingest send FILE. Sending the same event again changes nothing."
 	thenRebuild = ", then: projector rebuild --promote. The old events count then."
 )
 
@@ -36,7 +36,7 @@ var adviceByReason = map[projections.Reason]string{
 func advice(reason, eventType string) string {
 	text, known := adviceByReason[projections.Reason(reason)]
 	switch {
-	case projections.IsReversal(eventType) && reason != string(projections.Internal):
+	case projections.IsReversal(eventType): // a quarantined event has no type
 		return sendReversal
 	case known:
 		return text
