@@ -96,10 +96,19 @@ func TestAnOlderEventThatBringsTheUserDoesNotSetTheStatus(t *testing.T) {
 
 func TestACheckoutThatComesAfterThePaymentPromisesNoFurtherEvent(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "It set the subscription's state and claimed no payment itself; the subscription.paid event of its payment is the claim.", sentences(t,
+	require.Equal(t, "It set the subscription's state. It claimed no payment itself; the subscription.paid event of its payment is the claim.", sentences(t,
 		`{"id":"e1","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"subscription","credits":5}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1614600006000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
 	)[1])
+}
+
+func TestACheckoutThatBringsTheUserAfterTheCancellationDoesNotSetTheSubscription(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "The status of the subscription stayed as e1 (seq 1) had set it. It claimed no payment itself; the subscription.paid event of its payment is the claim.", sentences(t,
+		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1"}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1"}}`,
+		`{"id":"e3","eventType":"checkout.completed","created_at":1614600004000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
+	)[2])
 }
 
 // The checkout makes the payment a pack without credits, which nobody has claimed.

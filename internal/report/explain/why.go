@@ -106,11 +106,11 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
 		return state + fmt.Sprintf(" The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
-		const claims = "the subscription.paid event of its payment is the claim."
+		const claims = "It claimed no payment itself; the subscription.paid event of its payment is the claim."
 		if e.Kind != projections.KindSubscription {
-			return "It claimed no payment itself; " + claims
+			return claims
 		}
-		return "It set the subscription's state and claimed no payment itself; " + claims
+		return state + " " + claims
 	case p.UserID == "":
 		return state + " Its payment is not claimed until an event names the user of the subscription."
 	}

@@ -41,7 +41,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 		e       projections.ProcessedEvent
 		related Related
 	}{
-		"It set the subscription's state and claimed no payment itself; the subscription.paid event of its payment is the claim.": {
+		"It set the subscription's state. It claimed no payment itself; the subscription.paid event of its payment is the claim.": {
 			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Related{},
 		},
 		"It set the subscription's state. Its payment is not claimed until an event names the user of the subscription.": {
