@@ -156,7 +156,7 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 
 func TestAPaymentOfTwoUsersSaysWhoLostIt(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "Payments o1 and t1 turned out to be one, which e1 (seq 1) claimed for user u1. What user u2 had from it was taken back.", sentences(t,
+	require.Equal(t, "Payments o1 and t1 turned out to be one, which e1 (seq 1) claimed for user u1. User u2 has no credits and no licence from it.", sentences(t,
 		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"pro","user_id":"u1"}}}`,
 		fixture.Pro("e2", "t1", "u2", "octo"),
 		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`,
@@ -246,13 +246,27 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 	}
 }
 
-// Its only payment turned out to be a licence.
+// Its only payment turned out to be another user's.
 func TestAnImplicitSubscriptionWithoutPaymentsSaysWhyItIsNotShown(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, unbounded,
-		`{"id":"e1","eventType":"subscription.paid","object":{"transaction":"t1","metadata":{"user_id":"u1"}}}`,
-		`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
+		`{"id":"e1","eventType":"subscription.paid","object":{"order":"o1","metadata":{"user_id":"u2"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","object":{"transaction":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`)
 	user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
 	require.NoError(t, err)
-	require.Equal(t, "no: its payments are of another subscription or kind", isShown(user.Subscriptions.Items[0], user.Shown))
+	require.Equal(t, "no: no payment belongs to it any more", isShown(user.Subscriptions.Items[0], user.Shown))
+}
+
+// The subscription that the payment names stays active for its user.
+func TestAPaymentOfTwoUsersDoesNotSayThatASubscriptionWasTakenBack(t *testing.T) {
+	t.Parallel()
+	ctx, shop := fixture.NewFolded(t, unbounded,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","credits":7,"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u2"}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`)
+	user, err := readUser(ctx, shop.Tables, "u2", 0, unbounded)
+	require.NoError(t, err)
+	require.Equal(t, "active", user.Shown.Status)
+	require.NotContains(t, sentencesOf(ctx, t, shop.Tables, 3)[1], "taken back")
 }

@@ -97,7 +97,7 @@ func isShown(s projections.SubscriptionState, shown *projections.Subscription) s
 	case s.Kind != "" && s.Kind != projections.KindSubscription:
 		return "no: it is of kind " + page.Name(s.Kind)
 	case s.Merged():
-		return "no: its payments are of another subscription or kind"
+		return "no: no payment belongs to it any more"
 	case shown == nil:
 		return "no: no event has given its status yet"
 	case shown.SubscriptionID == "":

@@ -180,7 +180,7 @@ func merged(p projections.Payment) string {
 	}
 	text += fmt.Sprintf(", which %s (seq %d) claimed for user %s.", page.Name(p.EventID), p.StreamSeq, page.Name(p.UserID))
 	if p.OtherUserID != "" {
-		text += fmt.Sprintf(" What user %s had from it was taken back.", page.Name(p.OtherUserID))
+		text += fmt.Sprintf(" User %s has no credits and no licence from it.", page.Name(p.OtherUserID))
 	}
 	return text
 }
