@@ -294,6 +294,7 @@ func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
 }
 
 func TestAnInvitationSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	server, w := serve(t, nil)
 	var user, payment string
 	require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id from portal.payment where user_id is not null and kind = 'pro' limit 1").Scan(&user, &payment))

@@ -27,6 +27,7 @@ func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
 }
 
 func TestAKindThatChangesTheDirectionOfWritingIsEscaped(t *testing.T) {
+	t.Parallel()
 	_, shop := fixture.NewFolded(t, 1,
 		`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"\u202eorp","user_id":"u1"}}}`)
 	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
