@@ -14,10 +14,10 @@ build: ## bin/ingest and bin/projector
 run: build ## both programs with their own log and Postgres, until Ctrl-C
 	@exec deploy/run.sh
 
-# make lint runs go vet. One package more than there are cores works while others wait.
+# make lint runs go vet.
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -vet=off -shuffle=on -p "$$(($$(getconf _NPROCESSORS_ONLN) + 1))" -parallel 4 -timeout 30m ./...
+	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -vet=off -shuffle=on -p "$$(getconf _NPROCESSORS_ONLN)" -parallel 4 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
 
