@@ -390,7 +390,7 @@ func TestAnyOrderOfArrivalGivesTheSameResult(t *testing.T) {
 // are drawn anew in each round. make test folds a part of them.
 func TestEveryOrderOfArrivalGivesTheSameResult(t *testing.T) {
 	t.Parallel()
-	part := map[int]int{2: 40, 3: 12, 4: 7} // size of the sets → number of shapes they are made of
+	part := map[int]int{2: 60, 3: 16, 4: 8} // size of the sets → number of shapes they are made of
 	rounds, _ := strconv.Atoi(os.Getenv("ARRIVAL_ROUNDS"))
 	if rounds > 0 {
 		part = map[int]int{2: math.MaxInt, 3: 90, 4: 32}
