@@ -77,6 +77,7 @@ func (s *Store) migrateSchema(ctx context.Context) error {
 	if int(have) >= len(migrator.Migrations) {
 		return nil
 	}
+	// It is called in the transaction of each migration, which fails if this fails.
 	migrator.OnStart = func(int32, string, string, string) { _, _ = connection.Exec(ctx, shortLockTimeout) }
 	if err := retryLocks(ctx, func() error { return migrator.Migrate(ctx) }); err != nil {
 		return fmt.Errorf("migrate schema payfold: %w", err)

@@ -75,7 +75,7 @@ func TestTheSessionThatPreparesMayBeIdleForFiveMinutes(t *testing.T) {
 	require.Equal(t, []string{"5min", "48s"}, []string{within, usual})
 }
 
-// Whoever asks for a table queues behind a migration that waits for a long reader, such as pg_dump.
+// A session that asks for a table queues behind a migration that waits for a long reader, such as pg_dump.
 func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
