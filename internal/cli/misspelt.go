@@ -28,7 +28,7 @@ func warnOfMisspelt(program *kong.Node, parsed *kong.Context, stderr io.Writer) 
 		if len(name) < shortestName || slices.Contains(known, name) {
 			continue
 		}
-		if at := slices.IndexFunc(known, func(one string) bool { return distance(one, name) <= slips }); at >= 0 {
+		if at := slices.IndexFunc(known, func(one string) bool { return nearly(one, name) }); at >= 0 {
 			warnings(parsed, stderr).Warn("a variable of the environment is not read; is it misspelt?", "variable", name, "similar", known[at])
 		}
 	}
@@ -54,6 +54,12 @@ func variables(node *kong.Node) (names []string) {
 		names = append(names, variables(child)...)
 	}
 	return names
+}
+
+// nearly says whether at most slips letters of a must be added, removed or replaced to make b of it. distance takes far
+// longer than the comparison of the lengths.
+func nearly(a, b string) bool {
+	return max(len(a)-len(b), len(b)-len(a)) <= slips && distance(a, b) <= slips
 }
 
 // distance returns how many letters must be added, removed or replaced to make b of a.
