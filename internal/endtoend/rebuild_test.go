@@ -50,6 +50,9 @@ func (w *world) requireRefused(t testing.TB, reason string, args ...string) {
 	require.Contains(t, p.Output(), reason)
 }
 
+// readPace is the pause of a watch between two reads. It leaves the cores to the programs that are tested.
+const readPace = 5 * time.Millisecond
+
 // watch reads the sum of all balances again and again, in transactions of that isolation level. It
 // fails if the sum gets smaller. stop ends it and returns the error.
 func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
@@ -81,6 +84,7 @@ func (w *world) watch(t *testing.T, level pgx.TxIsoLevel) (stop func() error) {
 					}
 					last = direct
 					reads++
+					time.Sleep(readPace)
 				}
 				return nil
 			})
