@@ -9,25 +9,6 @@ import (
 	"github.com/payfold/payfold/internal/archive/segment"
 )
 
-// nameTaken is called when the next segment's name is taken. It continues after the segment of
-// another archiver, or after a damaged one.
-func (a *Archiver) nameTaken(ctx context.Context, from segment.Start, head Head) error {
-	if err := a.archive.Refresh(ctx); err != nil {
-		return err
-	}
-	if err := a.archive.Contradiction(); err != nil {
-		return err
-	}
-	if a.archive.Last() >= from.First {
-		return nil
-	}
-	_, err := a.archive.open(ctx, segment.PartName(from.First))
-	if isDamage(err) && a.archive.next(head) == from.First {
-		return a.afterDamage(ctx, from, head)
-	}
-	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
-}
-
 // afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment, which readers
 // prefer. The damaged segment stays for Heal. afterDamage fails if the damaged one holds other messages than the log, or
 // later ones, because then the log was set back.
@@ -71,13 +52,4 @@ func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Hea
 	}
 	a.add(info)
 	return nil
-}
-
-// agree compares the end of the archive with the log, if another archiver wrote it. That archiver may copy another
-// instance of this log: for example, the old machine still runs after a restore.
-func (a *Archiver) agree(ctx context.Context) error {
-	if end := a.archive.end(); end == nil || end.After == a.agreed {
-		return nil
-	}
-	return a.compareEnd(ctx, a.archive)
 }

@@ -147,6 +147,14 @@ func (a *Archive) end() *Info {
 	return a.segments[len(a.segments)-1]
 }
 
+// next returns the sequence with which the next segment begins.
+func (a *Archive) next(head Head) uint64 {
+	if end := a.end(); end != nil {
+		return end.Last + 1
+	}
+	return head.First
+}
+
 // listTries is how often the segments are listed until they have no gap: a store may not show a
 // merged segment yet and no longer show its parts.
 const listTries = 4

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/backoff"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // Head describes the log at one moment.
@@ -208,7 +206,7 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 // compareEnd compares the end of an archive with the log. If the end is damaged, the archive
 // continues after it.
 func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
-	err := opened.compare(ctx, a.Source)
+	err := opened.compareEnd(ctx, a.Source)
 	if isDamage(err) {
 		opened.faults, err = append(opened.faults, err), nil
 	}
@@ -217,6 +215,15 @@ func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
 		a.agreed = end.After
 	}
 	return err
+}
+
+// agree compares the end of the archive with the log, if another archiver wrote it. That archiver may copy another
+// instance of this log: for example, the old machine still runs after a restore.
+func (a *Archiver) agree(ctx context.Context) error {
+	if end := a.archive.end(); end == nil || end.After == a.agreed {
+		return nil
+	}
+	return a.compareEnd(ctx, a.archive)
 }
 
 // foundDamage notes damage that a merge has found. Nothing is merged any more, so damaged segments stay as they are.
@@ -290,105 +297,4 @@ func (a *Archiver) due(head Head) bool {
 	default:
 		return a.bytes > 0 && head.Bytes-a.bytes >= uint64(a.SegmentBytes)
 	}
-}
-
-var errFull = errors.New("the segment is full")
-
-// cut writes the next segment. If another archiver has written it already, that segment counts.
-func (a *Archiver) cut(ctx context.Context, head Head) error {
-	next := a.archive.next(head)
-	from, end := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: next, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}, a.archive.end()
-	if end != nil {
-		from.Before, from.Tree = end.After, end.Tree
-	}
-	var info Info
-	err := a.create(ctx, segment.PartName(next), from, &info, func(w *segment.Writer) error {
-		return a.Source.ReadRecords(ctx, next, head.Last, func(r Record) error {
-			if err := w.Write(&r); err != nil {
-				return err
-			}
-			if w.Bytes() >= a.SegmentBytes {
-				return errFull
-			}
-			return nil
-		})
-	})
-	if errors.Is(err, storage.ErrExists) {
-		return a.nameTaken(ctx, from, head)
-	}
-	if err != nil {
-		return fmt.Errorf("write the segment from seq %d: %w", next, err)
-	}
-	a.add(&info)
-	return a.proveStore(ctx, &info)
-}
-
-// proveStore checks, after the first segment of this process, what no earlier check can see: two
-// logs may have begun in one place at the same time, and the place must refuse a second object with
-// the same name. If another archiver has just merged and removed the segment, the name was free,
-// and nothing is proven. Then the next segment is tried.
-func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
-	if a.proven {
-		return nil
-	}
-	if err := RequireAlone(ctx, a.Place, info.LogID); err != nil {
-		return err
-	}
-	name := info.LogID + "/" + info.Name
-	err := a.Place.Create(ctx, name, func(to io.Writer) (err error) { // the same bytes
-		object, err := a.Place.Open(ctx, name)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, object.Close()) }()
-		_, err = io.Copy(to, io.NewSectionReader(object, 0, object.Size()))
-		return err
-	})
-	switch {
-	case errors.Is(err, storage.ErrExists):
-		a.proven = true
-		return nil
-	case err == nil:
-		if err := a.archive.Refresh(ctx); err != nil {
-			return err
-		}
-		if err := a.archive.Contradiction(); err != nil {
-			return err
-		}
-		if names := a.archive.names.holding(info.First); len(names) > 0 && names[0] != info.Name { // merged, whole or not
-			return a.tidy(ctx)
-		}
-		a.unsafe = errors.New("the store ignores the condition If-None-Match of a write, so that one archiver could overwrite segments of another")
-		return a.unsafe
-	default:
-		return err
-	}
-}
-
-// create writes a segment with the records that fill writes.
-func (a *Archiver) create(ctx context.Context, name string, from segment.Start, info *Info, fill func(*segment.Writer) error) error {
-	return a.Place.Create(ctx, from.LogID+"/"+name, func(to io.Writer) error {
-		w, err := segment.NewWriter(to, a.encoder, from)
-		if err != nil {
-			return err
-		}
-		w.FrameBytes, w.Pause = a.FrameBytes, pauses(ctx, a.hurries)
-		if err := fill(w); err != nil && !errors.Is(err, errFull) {
-			return err
-		}
-		*info, err = w.Close()
-		info.Name = name
-		return err
-	})
-}
-
-func (a *Archiver) add(info *Info) {
-	a.metrics.segments.Inc()
-	a.metrics.bytes.Add(float64(info.Size))
-	a.archive.known[info.Name] = info
-	if a.archive.origin == 0 {
-		a.archive.origin = info.First
-	}
-	a.archive.segments = append(a.archive.segments, info)
-	a.agreed = info.After
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // Healed is one gap between whole segments that was filled from the log.
@@ -120,30 +119,28 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 		if len(within) == 0 || c.last == 0 && within[len(within)-1].Last+1 < head.First { // its end is not known, and the log lacks what may be in it
 			continue
 		}
-		_, err := a.archive.open(ctx, c.name)
-		if isDamage(err) {
-			reason, err := a.holdsMore(ctx, c)
-			if err != nil {
-				return removed, left, err
-			}
-			if reason != "" {
-				left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
-				continue
-			}
-			done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
-			for _, info := range within {
-				done.Segments = append(done.Segments, info.Name)
-			}
-			removed = append(removed, done)
-			if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
-				return removed, left, err
-			}
-			if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
-				return removed, left, err
-			}
+		if _, err := a.archive.open(ctx, c.name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if !isDamage(err) {
+			return removed, left, err
+		}
+		reason, err := a.holdsMore(ctx, c)
+		if err != nil {
+			return removed, left, err
+		}
+		if reason != "" {
+			left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
 			continue
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
+		for _, info := range within {
+			done.Segments = append(done.Segments, info.Name)
+		}
+		removed = append(removed, done)
+		if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
+			return removed, left, err
+		}
+		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
 			return removed, left, err
 		}
 	}
@@ -213,10 +210,7 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 // heal fills one gap with the messages of a source.
 func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (Healed, error) {
 	done := Healed{First: g.first, Last: g.last}
-	from := segment.Start{LogID: head.LogID, Partitions: head.Partitions, First: g.first, Before: segment.ChainStart(head.LogID), Tree: new(fingerprint.Tree)}
-	if g.before != nil {
-		from.Before, from.Tree = g.before.After, g.before.Tree
-	}
+	from := startAfter(g.before, g.first, head)
 	pieces, err := a.pieces(ctx, g, from, source)
 	if err != nil {
 		return done, err

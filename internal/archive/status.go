@@ -1,15 +1,11 @@
 package archive
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/archive/storage"
-	"github.com/payfold/payfold/internal/fingerprint"
 )
 
 // Status says what an archive holds and what is wrong with it.
@@ -76,11 +72,8 @@ func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, 
 
 // compare adds the lag, and how the archive contradicts the log.
 func (s *Status) compare(ctx context.Context, opened *Archive, source Source) error {
-	err := opened.compare(ctx, source)
-	switch {
-	case isContradiction(err), isDamage(err):
-		s.Faults = append(s.Faults, err.Error())
-	case err != nil:
+	wrong := func(fault error) { s.Faults = append(s.Faults, fault.Error()) }
+	if err := asFault(opened.compareEnd(ctx, source), wrong); err != nil {
 		return err
 	}
 	head, err := source.Head(ctx)
@@ -96,71 +89,4 @@ func (s *Status) compare(ctx context.Context, opened *Archive, source Source) er
 		s.LagSeconds = max(0, time.Since(r.StoredAt).Seconds())
 		return nil
 	})
-}
-
-// next returns the sequence with which the next segment begins.
-func (a *Archive) next(head Head) uint64 {
-	if end := a.end(); end != nil {
-		return end.Last + 1
-	}
-	return head.First
-}
-
-// compare compares the end of an archive with the log. It reads the log's head after the archive,
-// because both grow meanwhile. If the error is a DamagedError, nothing else is wrong.
-func (a *Archive) compare(ctx context.Context, source Source) error {
-	end := a.end()
-	head, err := source.Head(ctx)
-	if err != nil {
-		return err
-	}
-	switch {
-	case head.LogID != a.logID:
-		return fmt.Errorf("the log was replaced by log %s meanwhile", head.LogID)
-	case end == nil && head.First > head.Begin:
-		return contradiction("it holds nothing, and seq %d to %d of the log were archived before they were removed there", head.Begin, head.First-1)
-	case end == nil:
-		return nil
-	case end.Partitions != head.Partitions:
-		return contradiction("it has %d partitions, the log has %d", end.Partitions, head.Partitions)
-	case end.Last > head.Last:
-		return contradiction("it holds seq %d, but the log ends with seq %d", end.Last, head.Last)
-	case end.Last+1 < head.First:
-		return contradiction("it ends with seq %d, but the log begins with seq %d: what lies between them is lost", end.Last, head.First)
-	case a.origin > head.Begin:
-		return contradiction("it begins with seq %d, the log with seq %d", a.origin, head.Begin)
-	case end.Last < head.First:
-		return nil
-	}
-	return a.compareNewest(ctx, source, head)
-}
-
-// compareNewest compares the newest message that can be read with the same message of the log. If
-// they are equal but a newer message is damaged, the error is the DamagedError.
-func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) error {
-	var damage error
-	for _, info := range slices.Backward(a.segments) {
-		for seq := info.Last; seq >= max(info.First, head.First); {
-			var archived fingerprint.Hash
-			err := a.Read(ctx, seq, seq, func(r Record) error {
-				archived = fingerprint.Leaf(r.Message())
-				return nil
-			})
-			if damaged, is := errors.AsType[*DamagedError](err); is {
-				damage, seq = cmp.Or(damage, err), min(seq, damaged.From)-1
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			err = source.ReadRecords(ctx, seq, seq, func(r Record) error {
-				if fingerprint.Leaf(r.Message()) != archived {
-					return contradiction("seq %d of segment %s is another message in the log", r.Seq, info.Name)
-				}
-				return nil
-			})
-			return cmp.Or(err, damage)
-		}
-	}
-	return damage
 }

@@ -173,7 +173,7 @@ func (t *Trimmer) open(ctx context.Context, head Head) (err error) {
 	if len(t.archive.faults) > 0 {
 		return errors.Join(t.archive.faults...)
 	}
-	return t.archive.compare(ctx, t.Log)
+	return t.archive.compareEnd(ctx, t.Log)
 }
 
 // prove reads all of a segment, as the place returns it, and compares it with those of its
