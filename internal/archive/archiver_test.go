@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -50,13 +49,7 @@ func TestAnArchiverThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 	w.fill(t, 1, 40)
 	for kills := 0; ; kills++ {
 		w.path = filepath.Join(t.TempDir(), "archive")
-		steps := 0
-		err := w.archiver(&storage.Folder{Root: w.path, Step: func(string) error {
-			if steps++; steps > kills {
-				return errKilled
-			}
-			return nil
-		}}).Step(t.Context())
+		err := w.archiver(w.killedAfter(kills)).Step(t.Context())
 		place := w.place(t)
 		require.Empty(t, w.open(t, place).Faults(), "killed before step %d", kills)
 		require.NoError(t, w.archiver(place).Step(t.Context()))
@@ -133,9 +126,7 @@ func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
 	fails := new(atomic.Bool)
 	fails.Store(true)
 	archiver := w.archiverOf(failing{w.place(t), fails}, w.source, 10*time.Millisecond)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- archiver.Run(ctx) }()
+	stop := run(t, archiver)
 	w.fill(t, 1, 5)
 	wait.Until(t, func() bool {
 		return strings.Contains(w.logged(), "the store is away") && strings.Contains(w.logged(), "the archive is behind the log")
@@ -154,7 +145,6 @@ func TestAPlaceThatIsAwayIsWaitedForAndTheLagIsSaid(t *testing.T) {
 		return archiver.State() == archive.State{Archive: w.path, LookedAt: archiver.State().LookedAt}
 	})
 	stop()
-	require.NoError(t, <-ended)
 	w.requireWhole(t, w.place(t))
 	require.NotContains(t, w.logged(), "level=ERROR")
 }
@@ -172,21 +162,10 @@ func TestTheLagGrowsWhereTheArchiveWasNeverRead(t *testing.T) {
 	w := setup(t)
 	w.fill(t, 1, 5)
 	archiver := w.archiverOf(unlisted{w.place(t)}, w.source, 10*time.Millisecond)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- archiver.Run(ctx) }()
+	stop := run(t, archiver)
 	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is behind the log") })
-	families, err := archiver.Registerer.(*prometheus.Registry).Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		if family.GetName() == "payfold_archive_lag_seconds" {
-			require.Positive(t, family.GetMetric()[0].GetGauge().GetValue())
-			stop()
-		}
-	}
-	require.Error(t, ctx.Err(), "there is no such metric")
-	require.NoError(t, <-ended)
+	require.Positive(t, lagSeconds(t, archiver))
+	stop()
 }
 
 // A segment is cut when the oldest message has waited for the interval, or when there are enough

@@ -1,7 +1,6 @@
 package archive_test
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,23 +11,15 @@ import (
 )
 
 // storedWith is a log whose server had another time when it stored its messages.
-type storedWith struct {
-	source
-	ahead time.Duration
-}
-
-func (s storedWith) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return s.source.ReadRecords(ctx, from, until, func(r archive.Record) error {
-		r.StoredAt = r.StoredAt.Add(s.ahead)
-		return deliver(r)
-	})
+func storedWith(log source, ahead time.Duration) archive.Source {
+	return changed{log, func(r *archive.Record) { r.StoredAt = r.StoredAt.Add(ahead) }}
 }
 
 func TestAClockThatWasAheadHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.fill(t, 1, 3)
-	require.NoError(t, w.archiverOf(w.place(t), storedWith{w.source, 24 * time.Hour}, 0).Step(t.Context()))
+	require.NoError(t, w.archiverOf(w.place(t), storedWith(w.source, 24*time.Hour), 0).Step(t.Context()))
 	require.EqualValues(t, 3, w.open(t, w.place(t)).Last())
 }
 
@@ -38,7 +29,7 @@ func TestACheckGoesBySomeLaterMessageWhereAClockWasAhead(t *testing.T) {
 	w := setup(t)
 	w.fill(t, 1, 3)
 	for age, faults := range map[time.Duration]int{time.Hour: 0, 25 * time.Hour: 1} {
-		log := &trimmable{source: w.source, record: func(r *archive.Record) {
+		log := changed{w.source, func(r *archive.Record) {
 			if r.StoredAt = r.StoredAt.Add(-age); r.Seq == 1 {
 				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)
 			}
@@ -55,7 +46,7 @@ func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 	w := setup(t)
 	w.fill(t, 1, 3)
 	for age, faults := range map[time.Duration][]string{time.Hour: nil, 25 * time.Hour: {"it lacks seq 1 to 3"}} {
-		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), storedWith{w.source, -age}, true)
+		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), storedWith(w.source, -age), true)
 		require.NoError(t, err)
 		require.Len(t, checked.Faults, len(faults))
 		for i, fault := range faults {

@@ -82,10 +82,7 @@ func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 			w.fill(t, 1, 1)
 			place := newHanging(w.place(t), call)
 			archiver := w.archiverOf(place, w.source, time.Millisecond)
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			ended := make(chan error, 1)
-			go func() { ended <- archiver.Run(ctx) }()
+			stop := run(t, archiver)
 			reached := func() bool {
 				select {
 				case <-place.reached:
@@ -113,7 +110,6 @@ func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 			}, "it is no more behind")
 			require.Zero(t, lagSeconds(t, archiver))
 			stop()
-			require.NoError(t, <-ended)
 			w.requireWhole(t, w.place(t))
 		})
 	}

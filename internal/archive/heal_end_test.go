@@ -37,7 +37,7 @@ func TestAnotherLogReplacesNothingAtTheEnd(t *testing.T) {
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
 	paths := w.files(t)
 	breakSegment(t, "a frame", paths[len(paths)-1])
-	_, _, err := w.heal(t.Context(), w.place(t), otherBody{w.source})
+	_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.source))
 	require.ErrorAs(t, err, new(*archive.ContradictionError))
 	require.Equal(t, paths, w.files(t))
 }
@@ -137,7 +137,7 @@ func TestAnotherLogReplacesNoSegmentWithoutAFooter(t *testing.T) {
 				t.Parallel()
 				w, paths := whole.copyArchive(t)
 				breakSegment(t, how, paths[len(paths)-1])
-				_, _, err := w.heal(t.Context(), w.place(t), otherBody{w.source})
+				_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.source))
 				require.ErrorAs(t, err, new(*archive.ContradictionError))
 				require.Equal(t, paths, w.files(t))
 			})

@@ -98,13 +98,7 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		w, paths := whole.copyArchive(t)
 		breakSegment(t, "a frame", paths[1])
 		breakSegment(t, "its footer", paths[2])
-		steps := 0
-		_, _, err := w.heal(t.Context(), &storage.Folder{Root: w.path, Step: func(string) error {
-			if steps++; steps > kills {
-				return errKilled
-			}
-			return nil
-		}}, w.source)
+		_, _, err := w.heal(t.Context(), w.killedAfter(kills), w.source)
 		_, left, again := w.heal(t.Context(), w.place(t), w.source)
 		require.NoError(t, again, "killed before step %d", kills)
 		require.Empty(t, left)
@@ -180,7 +174,7 @@ func TestAnotherLogHealsNothing(t *testing.T) {
 	breakSegment(t, "a frame", paths[1])
 	content, err := os.ReadFile(paths[1])
 	require.NoError(t, err)
-	_, _, err = w.heal(t.Context(), w.place(t), otherBody{w.source})
+	_, _, err = w.heal(t.Context(), w.place(t), otherBody(w.source))
 	require.ErrorAs(t, err, new(*archive.ContradictionError))
 	require.Equal(t, paths, w.files(t))
 	same, err := os.ReadFile(paths[1])

@@ -144,13 +144,7 @@ func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 		t.Parallel()
 		for kills := 0; ; kills++ {
 			w, _ := whole.copyArchive(t)
-			steps := 0
-			_, _, err := w.heal(t.Context(), &storage.Folder{Root: w.path, Step: func(string) error {
-				if steps++; steps > kills {
-					return errKilled
-				}
-				return nil
-			}}, trimmed)
+			_, _, err := w.heal(t.Context(), w.killedAfter(kills), trimmed)
 			_, left, again := w.heal(t.Context(), w.place(t), trimmed)
 			require.NoError(t, again, "killed before step %d", kills)
 			require.Empty(t, left)
@@ -177,8 +171,7 @@ func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 		t.Parallel()
 		w, paths := whole.copyArchive(t)
 		forged := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
-		record := func(r *archive.Record) { r.Body = []byte("{}") }
-		require.NoError(t, forged.archiverOf(forged.place(t), &trimmable{source: w.source, record: record}, 0).Step(t.Context()))
+		require.NoError(t, forged.archiverOf(forged.place(t), otherBody(w.source), 0).Step(t.Context()))
 		content, err := os.ReadFile(forged.files(t)[0])
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(paths[1], content, 0o600))
@@ -207,16 +200,13 @@ func TestAnArchiverThatFindsAMergedSegmentDamagedCountsIt(t *testing.T) {
 			breaks(t, paths)
 			w.out.Reset()
 			archiver := w.archiver(w.place(t))
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() { ended <- archiver.Run(ctx) }()
+			stop := run(t, archiver)
 			for i := 10; i < 40; i++ { // enough for merges
 				w.fill(t, i, i)
 				wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == uint64(i) })
 			}
 			wait.Until(t, func() bool { return archiver.State().Damaged == 1 })
 			stop()
-			require.NoError(t, <-ended)
 			require.Equal(t, 1, strings.Count(w.logged(), "damaged in frame 1"), w.logged())
 			require.NotContains(t, w.logged(), "cannot be written now")
 			require.FileExists(t, paths[0])

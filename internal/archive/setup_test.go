@@ -33,6 +33,23 @@ func (s source) Head(ctx context.Context) (archive.Head, error) {
 	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, Begin: info.First, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes}, err
 }
 
+// changed is a log with other records.
+type changed struct {
+	source
+	change func(*archive.Record)
+}
+
+func (c changed) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
+	return c.source.ReadRecords(ctx, from, until, func(r archive.Record) error {
+		c.change(&r)
+		return deliver(r)
+	})
+}
+
+func otherBody(log source) archive.Source {
+	return changed{log, func(r *archive.Record) { r.Body = []byte("{}") }}
+}
+
 // world is a log, and a folder for its archive.
 type world struct {
 	source
@@ -86,6 +103,18 @@ func (w *world) archiverOf(place storage.Place, source archive.Source, interval 
 		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Registerer: prometheus.NewRegistry(), SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
 	})
+}
+
+// run runs an archiver until stop is called.
+func run(t *testing.T, archiver *archive.Archiver) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- archiver.Run(ctx) }()
+	return func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}
 }
 
 func (w *world) id(t testing.TB) string {
@@ -143,6 +172,16 @@ func (w *world) files(t testing.TB) []string {
 }
 
 var errKilled = errors.New("killed")
+
+// killedAfter is the archive of a process that is killed after so many changes of the file system.
+func (w *world) killedAfter(changes int) storage.Place {
+	return &storage.Folder{Root: w.path, Step: func(string) error {
+		if changes--; changes < 0 {
+			return errKilled
+		}
+		return nil
+	}}
+}
 
 // damage changes one byte of a file.
 func damage(t testing.TB, path string, at int64) {
