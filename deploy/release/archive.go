@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,26 +36,12 @@ func (b *built) documents() ([]document, error) {
 }
 
 // writeArchive writes a .tar.gz with the programs, their man pages and the documents.
-func (b *built) writeArchive(to string) (name string, err error) {
-	name = b.name(".tar.gz")
-	file, err := os.Create(filepath.Join(to, name))
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	}()
-	packed := gzip.NewWriter(file)
-	archive := tar.NewWriter(packed)
-	if err := b.fill(archive, strings.TrimSuffix(name, ".tar.gz")); err != nil {
-		return "", err
-	}
-	if err := archive.Close(); err != nil {
-		return "", err
-	}
-	return name, packed.Close()
+func (b *built) writeArchive(to string) (string, error) {
+	return b.create(to, ".tar.gz", func(file io.Writer) error {
+		packed := gzip.NewWriter(file)
+		archive := tar.NewWriter(packed)
+		return errors.Join(b.fill(archive, b.name("")), archive.Close(), packed.Close())
+	})
 }
 
 func (b *built) fill(archive *tar.Writer, folder string) error {

@@ -3,8 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"time"
 
@@ -17,16 +16,9 @@ func (b *built) writeBOM(to string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := b.name(".cdx.json")
-	file, err := os.Create(filepath.Join(to, name))
-	if err != nil {
-		return "", err
-	}
-	if err := cyclonedx.NewBOMEncoder(file, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6); err != nil {
-		_ = file.Close()
-		return "", err
-	}
-	return name, file.Close()
+	return b.create(to, ".cdx.json", func(file io.Writer) error {
+		return cyclonedx.NewBOMEncoder(file, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
+	})
 }
 
 func (b *built) bom() (*cyclonedx.BOM, error) {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"debug/buildinfo"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -63,4 +66,14 @@ func (b *built) program(name string) string { return b.path(filepath.Join("bin",
 // name returns the name of a file of the release.
 func (b *built) name(extension string) string {
 	return fmt.Sprintf("payfold_%s_%s_%s%s", b.version, b.target.os, b.target.arch, extension)
+}
+
+// create writes a file of the release, and returns its name.
+func (b *built) create(to, extension string, write func(io.Writer) error) (name string, err error) {
+	name = b.name(extension)
+	file, err := os.Create(filepath.Join(to, name))
+	if err != nil {
+		return "", err
+	}
+	return name, errors.Join(write(file), file.Close())
 }

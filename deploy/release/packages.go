@@ -1,8 +1,8 @@
 package main
 
 import (
+	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/goreleaser/nfpm/v2"
 	"github.com/goreleaser/nfpm/v2/deb"
@@ -21,16 +21,7 @@ func (b *built) writePackage(to, format string, packager nfpm.Packager) (string,
 	if err != nil {
 		return "", err
 	}
-	name := b.name("." + format)
-	file, err := os.Create(filepath.Join(to, name))
-	if err != nil {
-		return "", err
-	}
-	if err := packager.Package(info, file); err != nil {
-		_ = file.Close()
-		return "", err
-	}
-	return name, file.Close()
+	return b.create(to, "."+format, func(file io.Writer) error { return packager.Package(info, file) })
 }
 
 // packageInfo reads packageFile and makes its paths those of the commit's folder.
