@@ -168,21 +168,3 @@ func (r *Reconciler) perform(ctx context.Context, attempt *Attempt) result {
 	}
 	return done
 }
-
-// asDenied turns a permanent failure into a denial. It is for requests that do not depend
-// on the user: their refusal means that the credentials or the repository are wrong.
-func asDenied(err error) *problem {
-	failure := asProblem(err)
-	if failure.kind == permanent {
-		return &problem{kind: denied, message: failure.message + "; is the repository right, and do the credentials reach it?"}
-	}
-	return failure
-}
-
-func asProblem(err error) *problem {
-	var failure *problem
-	if errors.As(err, &failure) {
-		return failure
-	}
-	return &problem{kind: unclear, message: err.Error()}
-}

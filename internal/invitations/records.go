@@ -87,6 +87,11 @@ var withdrawUnsent string
 //go:embed end_future_waits.sql
 var endFutureWaits string
 
+// maxAhead is more than any recorded time is ahead of the clock: payfold waits a day at most (maxRetryAfter,
+// watchInterval), and the clocks of two machines differ by less than an hour. A later time is that of a clock that was
+// wrong, and does not count.
+const maxAhead = 25 * time.Hour
+
 // errOlderTables means that the live tables have no column for the GitHub user of a purchase.
 var errOlderTables = errors.New("invitations wait: older rules made the live tables, without the GitHub user of each purchase; run: projector rebuild --promote")
 

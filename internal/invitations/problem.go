@@ -35,6 +35,24 @@ type problem struct {
 
 func (p *problem) Error() string { return p.message }
 
+// asProblem takes any other error for an unclear problem.
+func asProblem(err error) *problem {
+	if failure, is := errors.AsType[*problem](err); is {
+		return failure
+	}
+	return &problem{kind: unclear, message: err.Error()}
+}
+
+// asDenied turns a permanent failure into a denial. It is for requests that do not depend
+// on the user: their refusal means that the credentials or the repository are wrong.
+func asDenied(err error) *problem {
+	failure := asProblem(err)
+	if failure.kind == permanent {
+		return &problem{kind: denied, message: failure.message + "; is the repository right, and do the credentials reach it?"}
+	}
+	return failure
+}
+
 // problemOf classifies a failed request by status and headers. The error types of go-github
 // do not suffice: there is none for 429, and they show a secondary limit only by a link.
 func problemOf(response *github.Response, err error, now time.Time) *problem {
@@ -97,11 +115,6 @@ func isLimit(header http.Header, err error) bool {
 // maxRetryAfter bounds the time that GitHub, or a proxy, tells us to wait. GitHub's own
 // limits are for an hour or a day.
 const maxRetryAfter = 24 * time.Hour
-
-// maxAhead is more than any recorded time is ahead of the clock: payfold waits a day at most (maxRetryAfter,
-// watchInterval), and the clocks of two machines differ by less than an hour. A later time is that of a clock that was
-// wrong, and does not count.
-const maxAhead = 25 * time.Hour
 
 // retryTime is when GitHub allows the next request; zero if it names no time.
 func retryTime(header http.Header, now time.Time) time.Time {
