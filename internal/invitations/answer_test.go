@@ -66,7 +66,7 @@ func TestAnInvitationThatExistsAtGitHubIsFoundAndRecorded(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	var purchases []string
-	for i := range 130 { // more than one page
+	for i := range 105 { // more than one page
 		purchases = append(purchases, w.purchase(fmt.Sprintf("u%03d", i), fmt.Sprintf("pay%03d", i), fmt.Sprintf("octo%03d", i)))
 	}
 	w.deliver(t, purchases...)
@@ -75,12 +75,12 @@ func TestAnInvitationThatExistsAtGitHubIsFoundAndRecorded(t *testing.T) {
 	w.exec(t, "truncate payfold.invitation, payfold.invitation_attempt") // as after restoring an old backup
 	w.github.Accept(t, "octo007")
 	reconcile(t, w.inviter(t))
-	for i := range 130 {
+	for i := range 105 {
 		name := fmt.Sprintf("octo%03d", i)
 		require.Equal(t, 1, w.github.Sent(name))
 		require.Zero(t, w.github.Repeated(name))
 	}
-	w.requireStatus(t, "u129", "pay129", Invited)
+	w.requireStatus(t, "u104", "pay104", Invited)
 	w.requireStatus(t, "u007", "pay007", Collaborator)
 }
 

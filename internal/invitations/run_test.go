@@ -164,7 +164,7 @@ func TestOnlyTheLeaderSaysWhatIsLeftOfTheQuota(t *testing.T) {
 func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	private, text := newKey(t)
+	private, text := newKey()
 	w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey}
 	credentials, err := App(7, 42, text)
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 	t.Parallel()
 	for status, cause := range map[int]string{401: PauseDenied, 404: PauseDenied, 403: PauseDenied, 429: PauseLimit, 500: PauseFault} {
 		w := setup(t)
-		private, text := newKey(t)
+		private, text := newKey()
 		w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey, Refuses: status}
 		credentials, err := App(7, 42, text)
 		require.NoError(t, err)
@@ -201,16 +201,18 @@ func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 	}
 }
 
-func newKey(t *testing.T) (*rsa.PrivateKey, []byte) {
-	t.Helper()
+// newKey makes the key of an App, the same for all tests.
+var newKey = sync.OnceValues(func() (*rsa.PrivateKey, []byte) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	if err != nil {
+		panic(err)
+	}
 	return key, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-}
+})
 
 func TestSecretsAlwaysPrintAsRedacted(t *testing.T) {
 	t.Parallel()
-	_, key := newKey(t)
+	_, key := newKey()
 	app, err := App(7, 42, key)
 	require.NoError(t, err)
 	inKey := strings.Split(string(key), "\n")[3]
