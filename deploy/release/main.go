@@ -1,6 +1,6 @@
-// Command release builds a release from what is committed in a repository: for each target an archive,
-// an SBOM and, for Linux, packages; the chart for Kubernetes; and SHA256SUMS over all of them. The same commit and the same Go
-// give the same bytes, in any folder and at any time.
+// Command release builds a release from what is committed in a repository: for each target an archive, an
+// SBOM and, for Linux, packages; the chart for Kubernetes; and SHA256SUMS over all of them. The same commit
+// and the same Go give the same bytes, in any folder and at any time.
 //
 //	go run . [-repository DIR] [-to DIR] OS/ARCH…
 package main

@@ -9,9 +9,9 @@ import (
 	"github.com/payfold/payfold/internal/archive/segment"
 )
 
-// afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment, which readers
-// prefer. The damaged segment stays for Heal. afterDamage fails if the damaged one holds other messages than the log, or
-// later ones, because then the log was set back.
+// afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment,
+// which readers prefer. The damaged segment stays for Heal. afterDamage fails if the damaged one holds other
+// messages than the log, or later ones, because then the log was set back.
 func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Head) error {
 	for _, c := range a.archive.names {
 		if c.first < from.First {

@@ -15,9 +15,10 @@
 //	segment      package with the format of one segment; package storage keeps the segments
 //	archive.go   the segments of one log, in order, and what is wrong with them
 //	read.go      reads and checks them; logs.go finds the logs of a place
-//	archiver.go  looks at log and archive, again and again; cut.go writes the next segment; after_damage.go, beside a damaged one
-//	merge.go     merges small segments; trim.go and keep.go remove from the log what is archived
+//	archiver.go  decides when something is to be done; cut.go writes the next segment; merge.go merges small ones
 //	pace.go      lets deliveries go first; state.go says how far behind the archive is
-//	compare.go   compares the archive with the log; heal.go replaces what is damaged
+//	trim.go      removes from the log what is archived; keep.go says what it has to keep
+//	compare.go   compares the archive with the log; status.go says what it holds
+//	heal.go      replaces what is damaged; after_damage.go goes on beside a damaged newest segment
 //	remains.go   what only a damaged segment holds; parts.go finds other segments with the same messages
 package archive

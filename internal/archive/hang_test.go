@@ -16,7 +16,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// hanging is a place whose disk hangs: one kind of call does not return before it is released, whatever its context says.
+// hanging is a place whose disk hangs: one kind of call does not return before it is released, whatever its
+// context says.
 type hanging struct {
 	storage.Place
 	call     string

@@ -15,8 +15,8 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// mergedBadly returns a log of nine messages, and an archive of eight: each in a segment of its own, and all in a merged
-// one, which is damaged in its first frame. Not all of them are in that frame.
+// mergedBadly returns a log of nine messages, and an archive of eight: each in a segment of its own, and all
+// in a merged one, which is damaged in its first frame. Not all of them are in that frame.
 func mergedBadly(t *testing.T) *world {
 	t.Helper()
 	w := setup(t)

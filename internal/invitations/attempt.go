@@ -158,12 +158,12 @@ func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 	return nil
 }
 
-// endEarlier records that nothing is left of what earlier attempts sent to the GitHub user. So later access of the user
-// does not come from them. It leaves out invitations that still wait for the user: such an invitation is the present one,
-// or its own attempt finds that it has ended. If this attempt took back what was sent (Ended is OutcomeSent), other
-// purchases for the GitHub user have lost their access. They become pending again, because one of them may be kept.
-// If this attempt neither invited nor took anything back, it leaves out attempts whose answer was lost lately: GitHub
-// may still act on their requests.
+// endEarlier records that nothing is left of what earlier attempts sent to the GitHub user. So later access
+// of the user does not come from them. It leaves out invitations that still wait for the user: such an
+// invitation is the present one, or its own attempt finds that it has ended. If this attempt took back what
+// was sent (Ended is OutcomeSent), other purchases for the GitHub user have lost their access. They become
+// pending again, because one of them may be kept. If this attempt neither invited nor took anything back, it
+// leaves out attempts whose answer was lost lately: GitHub may still act on their requests.
 func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
 	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4

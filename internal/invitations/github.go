@@ -49,8 +49,9 @@ type invitation struct {
 // expiresAfter is how long GitHub keeps an invitation open.
 const expiresAfter = 7 * 24 * time.Hour
 
-// Look returns the user's access. It finds the recorded invitation (nil: none) even if GitHub lists it under another name,
-// because its user may have renamed the account. A permanent problem means that these credentials cannot see the repository.
+// Look returns the user's access. It finds the recorded invitation (nil: none) even if GitHub lists it under
+// another name, because its user may have renamed the account. A permanent problem means that these
+// credentials cannot see the repository.
 func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access, error) {
 	client := g.client()
 	pending, err := g.pending(ctx, client, user, recorded) // comes first: a user who accepts meanwhile has access in the next answer
@@ -82,9 +83,9 @@ type listedInvitation struct {
 // maxReads bounds the reads of a list of invitations that changes meanwhile.
 const maxReads = 5
 
-// pending finds the user's invitation or the recorded one. It prefers an open one to an expired one, then the recorded one.
-// When an invitation ends, those after it may move to a page that was read already. So if the list has several pages and
-// no open invitation is found, pending reads until two reads agree.
+// pending finds the user's invitation or the recorded one. It prefers an open one to an expired one, then the
+// recorded one. When an invitation ends, those after it may move to a page that was read already. So if the
+// list has several pages and no open invitation is found, pending reads until two reads agree.
 func (g *GitHub) pending(ctx context.Context, client *github.Client, user string, recorded *int64) (*invitation, error) {
 	var before []int64
 	for range maxReads {
