@@ -13,8 +13,9 @@
 // the root of the Merkle tree over the whole log up to its end (package fingerprint).
 //
 //	segment      package with the format of one segment; package storage keeps the segments
-//	archive.go   the segments of one log, in order, and what is wrong with them
-//	read.go      reads and checks them; logs.go finds the logs of a place
+//	archive.go   the archive of one log; logs.go finds the logs of a place
+//	list.go      puts its segments in order, and says what is wrong with them; candidates.go goes by their names
+//	read.go      reads and checks them
 //	archiver.go  decides when something is to be done; cut.go writes the next segment; merge.go merges small ones
 //	pace.go      lets deliveries go first; state.go says how far behind the archive is
 //	trim.go      removes from the log what is archived; keep.go says what it has to keep

@@ -13,70 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
-
-// snapshot is the tables of one schema at one moment. It is not safe for concurrent use.
-type snapshot struct {
-	store  *store.Store
-	tx     pgx.Tx
-	tables store.TablesID // the tables that had the schema's name at that moment
-	schema store.Schema
-}
-
-// freeze takes a snapshot of the store's schema, which lasts until Close.
-func freeze(ctx context.Context, s *store.Store) (*snapshot, error) {
-	tx, err := beginRead(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := freezeIn(ctx, s, tx)
-	if err != nil {
-		_ = tx.Rollback(ctx)
-		return nil, err
-	}
-	return snapshot, nil
-}
-
-func beginRead(ctx context.Context, s *store.Store) (pgx.Tx, error) {
-	tx, err := s.Pool().BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
-	}
-	return tx, nil
-}
-
-func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*snapshot, error) {
-	all, err := store.SchemasIn(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := store.SchemaIn(all, s.Schema())
-	if err != nil {
-		return nil, err
-	}
-	tables, err := s.FindTables(ctx, tx)
-	return &snapshot{s, tx, tables, schema}, err
-}
-
-// Close ends the snapshot.
-func (s *snapshot) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), store.CleanUpTimeout)
-	defer cancel()
-	_ = s.tx.Rollback(ctx)
-}
-
-// positions returns the position of each of the log's partitions.
-func (s *snapshot) positions(ctx context.Context, partitions int) (identity.Positions, error) {
-	at, err := store.PositionsIn(ctx, s.tx)
-	if err != nil {
-		return nil, err
-	}
-	return identity.PositionsOf(at, partitions), nil
-}
 
 // Difference is a row that differs from the row of the new fold.
 type Difference struct {
@@ -252,30 +192,4 @@ func keyText(columns []tables.Column, row [][]byte) string {
 		}
 	}
 	return strings.Join(out, " ")
-}
-
-// Sums counts the rows that break the rules within the tables; see store.CheckSums.
-func (s *snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
-	sums, err := store.CheckSums(ctx, s.tx)
-	if err != nil {
-		return nil, err
-	}
-	return sums, s.store.CheckTables(ctx, s.tx, s.tables)
-}
-
-// share returns the same snapshot on another connection. The caller must close it.
-func (s *snapshot) share(ctx context.Context) (*snapshot, error) {
-	var id string
-	if err := s.tx.QueryRow(ctx, "select pg_export_snapshot()").Scan(&id); err != nil {
-		return nil, fmt.Errorf("share the snapshot: %w", err)
-	}
-	tx, err := beginRead(ctx, s.store)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := tx.Exec(ctx, "set transaction snapshot '"+id+"'"); err != nil {
-		_ = tx.Rollback(ctx)
-		return nil, fmt.Errorf("share the snapshot: %w", err)
-	}
-	return &snapshot{s.store, tx, s.tables, s.schema}, nil
 }
