@@ -107,59 +107,6 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 	return whole, a.archive.Contradiction()
 }
 
-// removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
-// replaced them, or they reach beyond one gap. A segment that may hold more stays, and left
-// describes it.
-func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, left []string, err error) {
-	if err := a.archive.Refresh(ctx); err != nil {
-		return nil, nil, err
-	}
-	for _, c := range a.archive.names {
-		within := a.archive.covers(c)
-		if len(within) == 0 || c.last == 0 && within[len(within)-1].Last+1 < head.First { // its end is not known, and the log lacks what may be in it
-			continue
-		}
-		if _, err := a.archive.open(ctx, c.name); err == nil || errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if !isDamage(err) {
-			return removed, left, err
-		}
-		reason, err := a.holdsMore(ctx, c)
-		if err != nil {
-			return removed, left, err
-		}
-		if reason != "" {
-			left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
-			continue
-		}
-		done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
-		for _, info := range within {
-			done.Segments = append(done.Segments, info.Name)
-		}
-		removed = append(removed, done)
-		if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
-			return removed, left, err
-		}
-		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
-			return removed, left, err
-		}
-	}
-	return removed, left, nil
-}
-
-// covers returns the other segments that together hold the sequences of a segment's name; none if
-// there is a gap between them.
-func (a *Archive) covers(c candidate) (within []*Info) {
-	for seq := c.first; seq <= max(c.first, c.last); {
-		info := a.segmentOf(seq)
-		if info == nil || info.Name == c.name {
-			return nil
-		}
-		within, seq = append(within, info), info.Last+1
-	}
-	return within
-}
-
 // gap is what lies between two whole segments: damaged segments, or nothing.
 type gap struct {
 	first, last   uint64
@@ -312,4 +259,59 @@ func (a *Archiver) write(ctx context.Context, name string, from segment.Start, l
 		err = contradiction("segment %s does not follow what lies before it", name)
 	}
 	return info, err
+}
+
+// removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
+// replaced them, or they reach beyond one gap. A segment that may hold more stays, and left
+// describes it.
+func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, left []string, err error) {
+	if err := a.archive.Refresh(ctx); err != nil {
+		return nil, nil, err
+	}
+	for _, c := range a.archive.names {
+		within := a.archive.covers(c)
+		if len(within) == 0 || c.last == 0 && within[len(within)-1].Last+1 < head.First { // its end is not known, and the log lacks what may be in it
+			continue
+		}
+		_, err := a.archive.open(ctx, c.name)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if !isDamage(err) {
+			return removed, left, err
+		}
+		reason, err := a.holdsMore(ctx, c)
+		if err != nil {
+			return removed, left, err
+		}
+		if reason != "" {
+			left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
+			continue
+		}
+		done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
+		for _, info := range within {
+			done.Segments = append(done.Segments, info.Name)
+		}
+		removed = append(removed, done)
+		if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
+			return removed, left, err
+		}
+		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
+			return removed, left, err
+		}
+	}
+	return removed, left, nil
+}
+
+// covers returns the other segments that together hold the sequences of a segment's name; none if
+// there is a gap between them.
+func (a *Archive) covers(c candidate) (within []*Info) {
+	for seq := c.first; seq <= max(c.first, c.last); {
+		info := a.segmentOf(seq)
+		if info == nil || info.Name == c.name {
+			return nil
+		}
+		within, seq = append(within, info), info.Last+1
+	}
+	return within
 }
