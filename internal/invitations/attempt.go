@@ -113,7 +113,7 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 		if late = ended.RowsAffected() == 0; late {
 			return recordLate(ctx, tx, attempt, answer, now)
 		}
-		if err := recordNext(ctx, tx, attempt, answer, now); err != nil || answer.Ended == "" {
+		if err := recordNext(ctx, tx, answer, now); err != nil || answer.Ended == "" {
 			return err
 		}
 		return endEarlier(ctx, tx, attempt, answer, now)
@@ -124,7 +124,7 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, no
 	return err
 }
 
-func recordNext(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
+func recordNext(ctx context.Context, tx pgx.Tx, answer Answer, now time.Time) error {
 	next := answer.Next
 	_, err := tx.Exec(ctx, `update payfold.invitation
 		set status = case when $12 and not revoked then 'pending' else $4 end, -- kept after all: what was withdrawn is given again

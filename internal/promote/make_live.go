@@ -71,7 +71,7 @@ func exchange(ctx context.Context, s *store.Store, tx pgx.Tx, p terms) error {
 	if err := check(ctx, s, p); err != nil {
 		return err
 	}
-	if err := catchUp(ctx, s, tx, p.CatchUp); err != nil {
+	if err := catchUp(ctx, tx, p.CatchUp); err != nil {
 		return err
 	}
 	if err := checkQuarantined(ctx, s, tx, foldedBefore); err != nil {
@@ -102,7 +102,7 @@ func exchange(ctx context.Context, s *store.Store, tx pgx.Tx, p terms) error {
 }
 
 // catchUp brings the candidate up to the live positions, which no batch moves now.
-func catchUp(ctx context.Context, s *store.Store, tx pgx.Tx, to func(context.Context, uint64) error) error {
+func catchUp(ctx context.Context, tx pgx.Tx, to func(context.Context, uint64) error) error {
 	var head int64
 	if err := tx.QueryRow(ctx, "select max(position) from "+store.Qualified(store.LiveSchema, "checkpoint")).Scan(&head); err != nil {
 		return fmt.Errorf("read the live checkpoints: %w", err)

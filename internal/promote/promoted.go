@@ -54,7 +54,7 @@ func promotedBefore(ctx context.Context, s *store.Store) (Promoted, bool, error)
 
 // Tell records that a command has reported the last promotion.
 func Tell(ctx context.Context, s *store.Store) error {
-	return answered(ctx, s, func(ctx context.Context) error {
+	return answered(ctx, func(ctx context.Context) error {
 		_, err := s.Pool().Exec(ctx, "update payfold.schema_state set told_at = now() where schema_name = $1 and told_at is null", store.LiveSchema)
 		if err != nil {
 			return fmt.Errorf("record that the promotion was reported: %w", err)
@@ -77,7 +77,7 @@ func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, caus
 }
 
 // answered repeats ask on another connection while connections break.
-func answered(ctx context.Context, s *store.Store, ask func(context.Context) error) error {
+func answered(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	retry := backoff.Every(store.LockRetryInterval)
@@ -92,7 +92,7 @@ func answered(ctx context.Context, s *store.Store, ask func(context.Context) err
 // Last waits for a promotion under way, and returns the last promotion. The error is
 // store.ErrNoSchema if there are no live tables.
 func Last(ctx context.Context, s *store.Store) (last Promoted, err error) {
-	err = answered(ctx, s, func(ctx context.Context) error {
+	err = answered(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return readPromotion(ctx, tx, &last) })
 	})
 	if err != nil {
