@@ -71,7 +71,7 @@ release: ## dist/: archives and packages of the commit for TARGETS (linux and da
 test-release: ## a release is complete, runs, and is the same, byte by byte, when built again (needs dpkg, rpm, systemd)
 	cd deploy/release && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
-test-helm: ## the chart for Kubernetes: its values in every combination, those it refuses, its programs, and its archive
+test-helm: ## the chart for Kubernetes: every combination of four of its values, those it refuses, its programs, and its archive
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
