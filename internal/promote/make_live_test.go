@@ -236,14 +236,24 @@ func TestAPromotionThatFreezesLosesItsLock(t *testing.T) {
 	frozen, thawed, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	thaw := sync.OnceFunc(func() { close(thawed) })
 	defer thaw()
-	p := promotion(t, next)
-	p.CatchUp = func(context.Context, uint64) error {
-		close(frozen)
-		<-thawed
-		return nil
-	}
-	go func() { ended <- makeLive(ctx, next, p) }()
+	var timeout string // of the frozen session
+	go func() {
+		ended <- pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+			p := promotion(t, next)
+			p.CatchUp = func(ctx context.Context, _ uint64) error {
+				err := tx.QueryRow(ctx, "show idle_in_transaction_session_timeout").Scan(&timeout)
+				if err == nil {
+					_, err = tx.Exec(ctx, "set local idle_in_transaction_session_timeout = '1s'") // the test does not wait for longer
+				}
+				close(frozen)
+				<-thawed
+				return err
+			}
+			return exchange(ctx, next, tx, p)
+		})
+	}()
 	<-frozen
+	require.Equal(t, (2 * store.CatchUpTimeout).String(), timeout)
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 4, fixture.Pack("e4", "p4", "u1", 1))}, store.Advance{LogID: "log-1", From: fixture.From(0, 3), To: 4})
 	require.NoError(t, err)
 	thaw()
