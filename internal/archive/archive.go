@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,28 +92,13 @@ func (a *Archive) First() uint64 {
 }
 
 // Last is the last sequence; 0 in an empty archive.
-func (a *Archive) Last() uint64 {
-	if end := a.end(); end != nil {
-		return end.Last
-	}
-	return 0
-}
+func (a *Archive) Last() uint64 { return cmp.Or(a.end(), new(Info)).Last }
 
 // Partitions is the number of the log's partitions; 0 in an empty archive.
-func (a *Archive) Partitions() int {
-	if end := a.end(); end != nil {
-		return end.Partitions
-	}
-	return 0
-}
+func (a *Archive) Partitions() int { return cmp.Or(a.end(), new(Info)).Partitions }
 
-// StoredTo is when the last message was stored.
-func (a *Archive) StoredTo() time.Time {
-	if end := a.end(); end != nil {
-		return end.StoredTo
-	}
-	return time.Time{}
-}
+// StoredTo is when the last message was stored; zero in an empty archive.
+func (a *Archive) StoredTo() time.Time { return cmp.Or(a.end(), new(Info)).StoredTo }
 
 // Faults returns what is wrong: DamagedErrors, GapErrors, ContradictionErrors.
 func (a *Archive) Faults() []error { return a.faults }

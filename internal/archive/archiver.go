@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,18 +90,10 @@ type Archiver struct {
 
 // NewArchiver registers its metrics. Run does the work.
 func NewArchiver(config Config) *Archiver {
-	if config.SegmentBytes == 0 {
-		config.SegmentBytes = segmentBytes
-	}
-	if config.FrameBytes == 0 {
-		config.FrameBytes = segment.FrameBytes
-	}
-	if config.PollInterval == 0 {
-		config.PollInterval = min(pollInterval, config.Interval)
-	}
-	if config.MinWait == 0 {
-		config.MinWait = minWait
-	}
+	config.SegmentBytes = cmp.Or(config.SegmentBytes, segmentBytes)
+	config.FrameBytes = cmp.Or(config.FrameBytes, segment.FrameBytes)
+	config.PollInterval = cmp.Or(config.PollInterval, min(pollInterval, config.Interval))
+	config.MinWait = cmp.Or(config.MinWait, minWait)
 	a := &Archiver{Config: config, encoder: segment.NewEncoder()}
 	a.metrics = newMetrics(config.Registerer, a.State)
 	return a

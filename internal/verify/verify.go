@@ -125,7 +125,11 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 	}
 	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
 	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
-	if err := v.compareDefinitions(ctx, frozen, verdict); err != nil {
+	err := frozen.Definitions(ctx, v.Rules, func(d DefinitionDifference) {
+		verdict.Definitions++
+		v.Definition(d)
+	})
+	if err != nil {
 		return err
 	}
 	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
@@ -193,13 +197,6 @@ func (v *Verify) freeze(ctx context.Context) (*snapshot, error) {
 		return nil, store.CommandRulesError(frozen.schema.Name, frozen.schema.FoldID, v.Rules.FoldID())
 	}
 	return frozen, nil
-}
-
-func (v *Verify) compareDefinitions(ctx context.Context, frozen *snapshot, verdict *Verdict) error {
-	return frozen.Definitions(ctx, v.Rules, func(d DefinitionDifference) {
-		verdict.Definitions++
-		v.Definition(d)
-	})
 }
 
 func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions, verdict *Verdict) error {

@@ -22,12 +22,10 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	switch {
-	case e.Frame == 0:
+	if e.Frame == 0 {
 		return fmt.Sprintf("segment %s, from seq %d on, is damaged: %s", e.Segment, e.From, e.Reason)
-	default:
-		return fmt.Sprintf("segment %s is damaged in frame %d, seq %d to %d: %s", e.Segment, e.Frame, e.From, e.To, e.Reason)
 	}
+	return fmt.Sprintf("segment %s is damaged in frame %d, seq %d to %d: %s", e.Segment, e.Frame, e.From, e.To, e.Reason)
 }
 
 // Segment is an open segment whose header and footer are whole.
