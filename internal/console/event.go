@@ -73,7 +73,7 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 		c.hidePersonalData(masked)
 		found.Quarantined = &masked[0]
 	}
-	e := found.EventRows.Event
+	e := found.Event
 	shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
 	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, found, nil}, nil
 }
@@ -177,7 +177,7 @@ func (c *Console) body(w http.ResponseWriter, r *http.Request) {
 	answer, err := c.explain(ctx, asked, explain.Question{EventID: r.PathValue("id")})
 	var message events.Message
 	if found, ok := answer.(explain.Event); err == nil && ok {
-		message, err = c.message(ctx, found.LogID, uint64(found.EventRows.Event.StreamSeq))
+		message, err = c.message(ctx, found.LogID, uint64(found.Event.StreamSeq))
 	} else if err == nil {
 		err = errNoPage
 	}

@@ -44,18 +44,14 @@ func Payment(ctx context.Context, db *store.Store, name string, limit int) (Paym
 }
 
 func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit int) error {
-	payments, err := tables.PaymentsNamed(ctx, tx, []string{name})
+	payment, err := explain.PaymentNamed(ctx, tx, name)
 	if err != nil {
 		return err
 	}
 	a.Names = []string{name}
-	for _, p := range payments {
-		if a.Payment == nil || p.ProviderPaymentID == name {
-			a.Payment = &explain.Row[projections.Payment]{Columns: p}
-		}
-	}
-	if a.Payment != nil {
-		a.Names = append(a.Names, explain.PaymentNames(a.Payment.Columns)...)
+	if payment != nil {
+		a.Payment = &explain.Row[projections.Payment]{Columns: *payment}
+		a.Names = append(a.Names, explain.PaymentNames(*payment)...)
 	}
 	a.Names = cleanNames(a.Names)
 	if a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names); err != nil {
@@ -64,10 +60,10 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 	if a.Reversals, err = explain.Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, a.Names); err != nil {
 		return err
 	}
-	if a.Payment == nil {
+	if payment == nil {
 		return nil
 	}
-	return a.readUser(ctx, tx, a.Payment.Columns, limit)
+	return a.readUser(ctx, tx, *payment, limit)
 }
 
 func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {

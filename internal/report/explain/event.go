@@ -13,11 +13,24 @@ import (
 	"github.com/payfold/payfold/internal/report/status"
 )
 
-// Event shows what an event did and why.
+// Event shows what an event did and why. All its rows are of one moment.
 type Event struct {
-	EventRows
-	Copies   []Duplicate
-	LogFault string // why the copies could not be compared; empty if they were
+	At           time.Time // of the moment, by the database's clock
+	LogID        string    // of the log that the tables were folded from
+	Event        projections.ProcessedEvent
+	Duplicates   Part[Duplicate]
+	LogFault     string                           // why the duplicates could not be compared; empty if they were
+	Payment      *projections.Payment             // the payment that the event names
+	Others       Part[projections.ProcessedEvent] // the other events of that payment
+	Ledger       Lines                            // of that payment
+	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
+	Credits      *projections.Credits             // of its user
+	Subscription *projections.SubscriptionState   // the subscription that the event is about
+	Shown        *projections.Subscription        // the subscription that the user is shown
+	License      *projections.ProLicense          // of its user, if the event is about a licence
+	OutOfOrder   []status.OutOfOrder              // those that involve the event or a duplicate
+	Quarantined  *status.Quarantined
+	Related      Related
 }
 
 // Duplicate is another message with the event's id.
@@ -30,22 +43,18 @@ type Duplicate struct {
 // maxCompared bounds the duplicates that are read from the log, one query for each.
 const maxCompared = 100
 
-// newEvent adds what the log has of the duplicates. If the right log does not answer, LogFault
-// says why that is missing.
-func newEvent(ctx context.Context, log Log, rows EventRows) Event {
-	out := Event{EventRows: rows}
-	for _, seq := range rows.Duplicates.Items {
-		out.Copies = append(out.Copies, Duplicate{Seq: seq})
+// compare compares the event with its duplicates. If the right log does not answer, LogFault says why
+// that is missing.
+func (e *Event) compare(ctx context.Context, log Log) {
+	if len(e.Duplicates.Items) == 0 {
+		return
 	}
-	if len(out.Copies) > 0 {
-		if err := out.compare(ctx, log); err != nil {
-			out.LogFault = err.Error()
-		}
+	if err := e.readDuplicates(ctx, log); err != nil {
+		e.LogFault = err.Error()
 	}
-	return out
 }
 
-func (e *Event) compare(ctx context.Context, log Log) error {
+func (e *Event) readDuplicates(ctx context.Context, log Log) error {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	info, err := log.Info(ctx)
@@ -55,32 +64,30 @@ func (e *Event) compare(ctx context.Context, log Log) error {
 	if info.LogID != e.LogID {
 		return identity.ErrLogLost
 	}
-	original, err := log.Message(ctx, uint64(e.EventRows.Event.StreamSeq))
+	original, err := log.Message(ctx, uint64(e.Event.StreamSeq))
 	if err != nil {
 		return err
 	}
-	for i := max(0, len(e.Copies)-maxCompared); i < len(e.Copies); i++ {
-		message, err := log.Message(ctx, uint64(e.Copies[i].Seq))
+	for i := max(0, len(e.Duplicates.Items)-maxCompared); i < len(e.Duplicates.Items); i++ {
+		duplicate := &e.Duplicates.Items[i]
+		message, err := log.Message(ctx, uint64(duplicate.Seq))
 		if err != nil {
 			return err
 		}
 		same := string(message.Body) == string(original.Body)
-		e.Copies[i].ReceivedAt, e.Copies[i].SameBody = &message.ReceivedAt, &same
+		duplicate.ReceivedAt, duplicate.SameBody = &message.ReceivedAt, &same
 	}
 	return nil
 }
 
 // Write writes text for people, or one JSON object.
 func (e Event) Write(w io.Writer, asJSON bool) error {
-	return page.Write(w, asJSON, e.object(), e.text)
+	return page.Write(w, asJSON, e, e.text)
 }
 
-func (e Event) object() any {
-	copies := e.Copies
-	if copies == nil {
-		copies = []Duplicate{}
-	}
-	return struct {
+// MarshalJSON implements json.Marshaler.
+func (e Event) MarshalJSON() ([]byte, error) {
+	return page.Marshal(struct {
 		Event       row                              `json:"event"`
 		Why         string                           `json:"why"`
 		Copies      []Duplicate                      `json:"copies"`
@@ -97,16 +104,16 @@ func (e Event) object() any {
 		OutOfOrder  []status.OutOfOrder              `json:"disorder"`
 		Quarantined *status.Quarantined              `json:"poison"`
 	}{
-		row{e.EventRows.Event},
-		Why(e.EventRows.Event, e.Related), copies, e.EventRows.Duplicates.Earlier,
-		row{e.EventRows.Payment},
-		e.Others, e.Ledger, rowsOf(e.EventRows.Reversals.Items), e.EventRows.Reversals.Earlier,
-		row{e.EventRows.Credits},
-		row{e.EventRows.Subscription},
+		row{e.Event},
+		Why(e.Event, e.Related), e.Duplicates.Items, e.Duplicates.Earlier,
+		row{e.Payment},
+		e.Others, e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
+		row{e.Credits},
+		row{e.Subscription},
 		row{e.Shown},
 		row{e.License},
 		e.OutOfOrder, e.Quarantined,
-	}
+	})
 }
 
 // Pending is a message of the log that is not applied yet.

@@ -1,11 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,29 +15,10 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// EventRows has the rows about one event, all of one moment.
-type EventRows struct {
-	At           time.Time // of the moment, by the database's clock
-	LogID        string    // of the log that the tables were folded from
-	Event        projections.ProcessedEvent
-	Duplicates   Part[int64]                      // sequences of its duplicates
-	Payment      *projections.Payment             // the payment that the event names
-	Others       Part[projections.ProcessedEvent] // the other events of that payment
-	Ledger       Lines                            // of that payment
-	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
-	Credits      *projections.Credits             // of its user
-	Subscription *projections.SubscriptionState   // the subscription that the event is about
-	Shown        *projections.Subscription        // the subscription that the user is shown
-	License      *projections.ProLicense          // of its user, if the event is about a licence
-	OutOfOrder   []status.OutOfOrder              // those that involve the event or a duplicate
-	Quarantined  *status.Quarantined
-	Related
-}
-
-// readEvent reads the rows about the event that has one of these ids; the first id that is
+// readEvent reads everything about the event that has one of these ids; the first id that is
 // known counts. Lists have at most limit items. The error is store.ErrUnknown if no id is
 // known.
-func readEvent(ctx context.Context, database *store.Store, ids []string, limit int) (out EventRows, err error) {
+func readEvent(ctx context.Context, database *store.Store, ids []string, limit int) (out Event, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, id := range ids {
 			event, err := tables.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
@@ -45,8 +26,8 @@ func readEvent(ctx context.Context, database *store.Store, ids []string, limit i
 				return err
 			}
 			if event != nil {
-				out, err = readEventRows(ctx, tx, database.Schema(), *event, limit)
-				return err
+				out = Event{Event: *event}
+				return out.read(ctx, tx, database.Schema(), limit)
 			}
 		}
 		return store.ErrUnknown
@@ -56,7 +37,7 @@ func readEvent(ctx context.Context, database *store.Store, ids []string, limit i
 
 // readMessage is readEvent for the message at seq. It may be the event's first message or
 // a duplicate.
-func readMessage(ctx context.Context, database *store.Store, seq uint64, limit int) (out EventRows, err error) {
+func readMessage(ctx context.Context, database *store.Store, seq uint64, limit int) (out Event, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		event, err := tables.ProcessedEvents.Row(ctx, tx,
 			"where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)", int64(seq))
@@ -66,95 +47,129 @@ func readMessage(ctx context.Context, database *store.Store, seq uint64, limit i
 		if event == nil {
 			return store.ErrUnknown
 		}
-		out, err = readEventRows(ctx, tx, database.Schema(), *event, limit)
-		return err
+		out = Event{Event: *event}
+		return out.read(ctx, tx, database.Schema(), limit)
 	})
 	return out, err
 }
 
-func readEventRows(ctx context.Context, tx pgx.Tx, schema string, e projections.ProcessedEvent, limit int) (out EventRows, err error) {
-	out = EventRows{Event: e}
-	steps := []func(context.Context, pgx.Tx, int) error{
-		out.readOrigin(schema), out.readPayment, out.readUser,
-		func(ctx context.Context, tx pgx.Tx, _ int) (err error) {
-			out.Related, err = readRelated(ctx, tx, append(slices.Clone(out.Others.Items), e))
-			return err
-		},
-	}
-	for _, step := range steps {
-		if err := step(ctx, tx, limit); err != nil {
-			return EventRows{}, fmt.Errorf("explain %s: %w", e.EventID, err)
+// read reads everything that belongs to e.Event.
+func (e *Event) read(ctx context.Context, tx pgx.Tx, schema string, limit int) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("explain %s: %w", e.Event.EventID, err)
 		}
+	}()
+	if err := e.readOrigin(ctx, tx, schema, limit); err != nil {
+		return err
 	}
-	return out, nil
+	if err := e.readPayment(ctx, tx, limit); err != nil {
+		return err
+	}
+	if err := e.readUser(ctx, tx); err != nil {
+		return err
+	}
+	e.Related, err = readRelated(ctx, tx, append(slices.Clone(e.Others.Items), e.Event))
+	return err
 }
 
 // readOrigin reads the moment, the event's log, its duplicates, whether it was applied out of order, and
 // whether it is quarantined.
-func (o *EventRows) readOrigin(schema string) func(context.Context, pgx.Tx, int) error {
-	return func(ctx context.Context, tx pgx.Tx, limit int) error {
-		err := tx.QueryRow(ctx, "select now(), log_id from payfold.schema_state where schema_name = $1", schema).Scan(&o.At, &o.LogID)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return store.ErrNotPrepared
-		}
-		if err != nil {
-			return err
-		}
-		duplicates, err := Newest(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, o.Event.EventID)
-		if err != nil {
-			return err
-		}
-		o.Duplicates.Earlier = duplicates.Earlier
-		messages := []int64{o.Event.StreamSeq}
-		for _, c := range duplicates.Items {
-			o.Duplicates.Items = append(o.Duplicates.Items, c.StreamSeq)
-			messages = append(messages, c.StreamSeq)
-		}
-		if o.OutOfOrder, err = status.ReadOutOfOrder(ctx, tx, schema, messages, limit); err != nil {
-			return err
-		}
-		quarantined, err := status.ReadQuarantined(ctx, tx, o.LogID, messages[:1], 1)
-		if err != nil || len(quarantined) == 0 {
-			return err
-		}
-		o.Quarantined = &quarantined[0]
-		return nil
+func (e *Event) readOrigin(ctx context.Context, tx pgx.Tx, schema string, limit int) error {
+	err := tx.QueryRow(ctx, "select now(), log_id from payfold.schema_state where schema_name = $1", schema).Scan(&e.At, &e.LogID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.ErrNotPrepared
 	}
+	if err != nil {
+		return err
+	}
+	duplicates, err := Newest(ctx, tx, tables.DuplicateEvents, "event_id = $1", "stream_seq desc", limit, e.Event.EventID)
+	if err != nil {
+		return err
+	}
+	e.Duplicates = Part[Duplicate]{Items: []Duplicate{}, Earlier: duplicates.Earlier}
+	messages := []int64{e.Event.StreamSeq}
+	for _, d := range duplicates.Items {
+		e.Duplicates.Items = append(e.Duplicates.Items, Duplicate{Seq: d.StreamSeq})
+		messages = append(messages, d.StreamSeq)
+	}
+	if e.OutOfOrder, err = status.ReadOutOfOrder(ctx, tx, schema, messages, limit); err != nil {
+		return err
+	}
+	quarantined, err := status.ReadQuarantined(ctx, tx, e.LogID, messages[:1], 1)
+	if err != nil || len(quarantined) == 0 {
+		return err
+	}
+	e.Quarantined = &quarantined[0]
+	return nil
 }
 
 // readPayment reads the payment that the event names by any of its ids, with the payment's
 // events, reversals and ledger lines.
-func (o *EventRows) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
-	e := o.Event
-	o.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, e.EventID)
-	if err != nil || e.ProviderPaymentID == "" {
+func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+	id, name := e.Event.EventID, e.Event.ProviderPaymentID
+	e.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, id)
+	if err != nil || name == "" {
 		return err
 	}
-	names := []string{e.ProviderPaymentID}
-	found, err := tables.PaymentsNamed(ctx, tx, names)
-	if err != nil {
+	if e.Payment, err = PaymentNamed(ctx, tx, name); err != nil {
 		return err
 	}
-	for i, p := range found {
-		if o.Payment == nil || p.ProviderPaymentID == e.ProviderPaymentID {
-			o.Payment = &found[i]
-		}
-	}
-	if p := o.Payment; p != nil {
+	names := []string{name}
+	if p := e.Payment; p != nil {
 		names = append(names, PaymentNames(*p)...)
-		o.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
+		e.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return err
 		}
 		if p.UserID != "" {
-			if o.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
+			if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
 				return err
 			}
 		}
 	}
-	o.Others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
-		NewestEvents, limit, names, e.EventID)
+	e.Others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
+		NewestEvents, limit, names, id)
 	return err
+}
+
+// readUser reads what the user of the event has now: the subscription, credits or licence
+// that the event is about.
+func (e *Event) readUser(ctx context.Context, tx pgx.Tx) (err error) {
+	var payment projections.Payment
+	if e.Payment != nil {
+		payment = *e.Payment
+	}
+	user := cmp.Or(e.Event.UserID, payment.UserID)
+	if subscription := cmp.Or(e.Event.Subscription(), payment.SubscriptionID); subscription != "" {
+		if e.Subscription, err = tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
+			return err
+		}
+		if user == "" && e.Subscription != nil {
+			user = e.Subscription.UserID
+		}
+		if e.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
+			return err
+		}
+	}
+	switch cmp.Or(e.Event.Kind, payment.Kind) {
+	case projections.KindOneTime:
+		e.Credits, err = tables.Credits.Row(ctx, tx, "where user_id = $1", user)
+	case projections.KindPro:
+		e.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", user)
+	}
+	return err
+}
+
+// PaymentNamed reads the payment that has this name: as its key, or else as its transaction or order. It
+// returns nil if there is none.
+func PaymentNamed(ctx context.Context, tx pgx.Tx, name string) (*projections.Payment, error) {
+	found, err := tables.PaymentsNamed(ctx, tx, []string{name})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	byKey := slices.IndexFunc(found, func(p projections.Payment) bool { return p.ProviderPaymentID == name })
+	return &found[max(byKey, 0)], nil
 }
 
 // PaymentNames lists the names that events and reversals may have for the payment. Some may be
@@ -171,40 +186,4 @@ func PaymentNames(p projections.Payment) []string {
 func LedgerOfPayment(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (Lines, error) {
 	return newestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit,
 		[]string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
-}
-
-// readUser reads what the user of the event has now: the subscription, credits or licence
-// that the event is about.
-func (o *EventRows) readUser(ctx context.Context, tx pgx.Tx, _ int) (err error) {
-	user, subscription := o.Event.UserID, o.Event.Subscription()
-	if o.Payment != nil {
-		if user == "" {
-			user = o.Payment.UserID
-		}
-		if subscription == "" {
-			subscription = o.Payment.SubscriptionID
-		}
-	}
-	if subscription != "" {
-		if o.Subscription, err = tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
-			return err
-		}
-		if user == "" && o.Subscription != nil {
-			user = o.Subscription.UserID
-		}
-		if o.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
-			return err
-		}
-	}
-	kind := o.Event.Kind
-	if kind == "" && o.Payment != nil {
-		kind = o.Payment.Kind
-	}
-	switch kind {
-	case projections.KindOneTime:
-		o.Credits, err = tables.Credits.Row(ctx, tx, "where user_id = $1", user)
-	case projections.KindPro:
-		o.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", user)
-	}
-	return err
 }

@@ -30,7 +30,8 @@ func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	require.NoError(t, err)
 	rows.LogID = "another"
 	var text bytes.Buffer
-	require.NoError(t, newEvent(ctx, shop.Log, rows).Write(&text, false))
+	rows.compare(ctx, shop.Log)
+	require.NoError(t, rows.Write(&text, false))
 	require.Contains(t, text.String(), "it arrived 2 more times")
 	require.Contains(t, text.String(), identity.ErrLogLost.Error())
 	require.NotContains(t, text.String(), "DIFFERENT")

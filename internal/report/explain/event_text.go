@@ -8,7 +8,7 @@ import (
 )
 
 func (e Event) text(p *page.Page) {
-	event := e.EventRows.Event
+	event := e.Event
 	p.Section("%s: %s", event.EventID, outcome(event))
 	p.Line("%s", Why(event, e.Related))
 	if e.Quarantined != nil {
@@ -19,8 +19,8 @@ func (e Event) text(p *page.Page) {
 		"provider's time", at(event.OccurredAt), "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
 		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID))
 	e.duplicatesText(p)
-	if e.EventRows.Payment != nil {
-		paymentText(p, *e.EventRows.Payment)
+	if e.Payment != nil {
+		paymentText(p, *e.Payment)
 	}
 	if len(e.Ledger.Items) > 0 {
 		p.Section("LEDGER of this payment: %s", page.Count(e.Ledger.Sum, "credit"))
@@ -31,11 +31,11 @@ func (e Event) text(p *page.Page) {
 		earlier(p, e.Others, "events")
 		eventsText(p, e.Others.Items, event.UserID, e.Related)
 	}
-	if c := e.EventRows.Credits; c != nil {
+	if c := e.Credits; c != nil {
 		p.Section("CREDITS of user %s", page.Name(c.UserID))
 		creditsText(p, *c)
 	}
-	if s := e.EventRows.Subscription; s != nil {
+	if s := e.Subscription; s != nil {
 		subscriptionText(p, *s, e.Shown)
 	}
 	if e.License != nil {
@@ -45,24 +45,24 @@ func (e Event) text(p *page.Page) {
 }
 
 func (e Event) duplicatesText(p *page.Page) {
-	if len(e.Copies) == 0 {
+	if len(e.Duplicates.Items) == 0 {
 		return
 	}
-	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.EventRows.Duplicates.Earlier+int64(len(e.Copies))))
-	earlier(p, e.EventRows.Duplicates, "duplicates")
+	p.Section("DUPLICATES: it arrived %s, without effect", moreTimes(e.Duplicates.Earlier+int64(len(e.Duplicates.Items))))
+	earlier(p, e.Duplicates, "duplicates")
 	if e.LogFault != "" {
 		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
 	}
 	var rows [][]string
-	for _, c := range e.Copies {
+	for _, d := range e.Duplicates.Items {
 		received, body := "-", "-"
-		if c.ReceivedAt != nil {
-			received, body = at(*c.ReceivedAt), "the same"
-			if !*c.SameBody {
+		if d.ReceivedAt != nil {
+			received, body = at(*d.ReceivedAt), "the same"
+			if !*d.SameBody {
 				body = "DIFFERENT"
 			}
 		}
-		rows = append(rows, []string{digits(c.Seq), received, body})
+		rows = append(rows, []string{digits(d.Seq), received, body})
 	}
 	p.Table("seq,received,body", rows)
 }

@@ -40,13 +40,13 @@ func Ask(ctx context.Context, log Log, database *store.Store, about Question) (A
 
 func ask(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
 	if about.User != "" {
-		rows, err := readUser(ctx, database, Storable(about.User), about.Before, about.Limit)
-		return User{rows}, err
+		user, err := readUser(ctx, database, Storable(about.User), about.Before, about.Limit)
+		return user, err
 	}
-	var rows EventRows
+	var event Event
 	var err error
 	if about.Seq != 0 {
-		rows, err = readMessage(ctx, database, about.Seq, about.Limit)
+		event, err = readMessage(ctx, database, about.Seq, about.Limit)
 		if errors.Is(err, store.ErrUnknown) {
 			live, err := database.SchemaNamed(ctx, database.Schema())
 			if err != nil {
@@ -55,12 +55,13 @@ func ask(ctx context.Context, log Log, database *store.Store, about Question) (A
 			return findPending(ctx, log, live.LogID, about.Seq)
 		}
 	} else {
-		rows, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
+		event, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newEvent(ctx, log, rows), nil
+	event.compare(ctx, log)
+	return event, nil
 }
 
 // UnknownError says in one line that neither tables nor log have the event or user.

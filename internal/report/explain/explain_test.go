@@ -48,9 +48,10 @@ func TestEachEventOfAMonthIsExplained(t *testing.T) {
 			file = "not_plain"
 		}
 		var text, object bytes.Buffer
-		require.NoError(t, newEvent(ctx, shop.Log, rows).Write(&text, false))
+		rows.compare(ctx, shop.Log)
+		require.NoError(t, rows.Write(&text, false))
 		requireGolden(t, file+".txt", text.Bytes())
-		require.NoError(t, newEvent(ctx, shop.Log, rows).Write(&object, true))
+		require.NoError(t, rows.Write(&object, true))
 		golden.RequireNoTerminalCommands(t, object.Bytes())
 		require.True(t, json.Valid(object.Bytes()))
 		require.Equal(t, 1, bytes.Count(object.Bytes(), []byte("\n")), "one object on one line")
@@ -77,10 +78,10 @@ func TestAUserShowsTheInvitationOfEachPurchase(t *testing.T) {
 	rows, err := readUser(ctx, shop.Tables, "u1", 0, 10)
 	require.NoError(t, err)
 	var text, object bytes.Buffer
-	require.NoError(t, User{UserRows: rows}.Write(&text, false))
+	require.NoError(t, rows.Write(&text, false))
 	require.Regexp(t, `INVITATIONS of this user's purchases\n.*\n +tx_1 +octo +acme/tool +pending +2021-03-01 12:00:00Z +waits for its turn \(quota, pause or no credentials\)`, text.String())
 	require.NotContains(t, text.String(), "hubot")
-	require.NoError(t, User{UserRows: rows}.Write(&object, true))
+	require.NoError(t, rows.Write(&object, true))
 	require.Contains(t, object.String(), `"invitations":[{"user_id":"u1","repository":"acme/tool","provider_payment_id":"tx_1"`)
 }
 
@@ -94,15 +95,15 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 		require.WithinDuration(t, time.Now(), rows.At, time.Minute)
 		rows.At = fixture.Received
 		var text, object bytes.Buffer
-		require.NoError(t, User{UserRows: rows}.Write(&text, false))
+		require.NoError(t, rows.Write(&text, false))
 		requireGolden(t, file+".txt", text.Bytes())
-		require.NoError(t, User{UserRows: rows}.Write(&object, true))
+		require.NoError(t, rows.Write(&object, true))
 		requireGolden(t, file+".json", indented(t, object.Bytes()))
 	}
 	rows, err := readUser(ctx, shop.Tables, "u_anna", 0, 2)
 	require.NoError(t, err)
 	var text bytes.Buffer
-	require.NoError(t, User{UserRows: rows}.Write(&text, false))
+	require.NoError(t, rows.Write(&text, false))
 	requireGolden(t, "user_anna_bounded.txt", text.Bytes())
 }
 

@@ -31,7 +31,7 @@ func sequence(about Question, answer Answer) (uint64, error) {
 		return about.Seq, nil
 	}
 	if event, ok := answer.(Event); ok {
-		return uint64(event.EventRows.Event.StreamSeq), nil
+		return uint64(event.Event.StreamSeq), nil
 	}
 	return 0, errors.New("the answer is not about one event")
 }

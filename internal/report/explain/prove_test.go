@@ -39,7 +39,7 @@ func TestTheEventOfAnAnswerIsProven(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "evt_pack", id)
 
-	duplicate := Question{Seq: uint64(answer.(Event).Duplicates.Items[0]), Limit: 1}
+	duplicate := Question{Seq: uint64(answer.(Event).Duplicates.Items[0].Seq), Limit: 1}
 	answer, err = Ask(ctx, shop.Log, shop.Tables, duplicate)
 	require.NoError(t, err)
 	id, err = prove(duplicate, answer)

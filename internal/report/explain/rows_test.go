@@ -42,9 +42,9 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 	require.Zero(t, rows.Ledger.EarlierSum)
 	require.Len(t, rows.Reversals.Items, 2, "also the pending one, which has another id of the payment")
 	require.EqualValues(t, 82, rows.Credits.Balance)
-	require.Equal(t, "e1", rows.Payments["t1"].EventID)
-	require.EqualValues(t, 100, rows.Wrote["e1"])
-	require.EqualValues(t, -25, rows.Wrote["e4"])
+	require.Equal(t, "e1", rows.Related.Payments["t1"].EventID)
+	require.EqualValues(t, 100, rows.Related.Wrote["e1"])
+	require.EqualValues(t, -25, rows.Related.Wrote["e4"])
 	require.Equal(t, shop.LogID, rows.LogID)
 	require.Empty(t, rows.Duplicates.Items)
 
@@ -52,7 +52,7 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 		rows, err = readMessage(ctx, shop.Tables, seq, 1)
 		require.NoError(t, err)
 		require.Equal(t, "e1", rows.Event.EventID)
-		require.Equal(t, Part[int64]{Items: []int64{7}, Earlier: 1}, rows.Duplicates)
+		require.Equal(t, Part[Duplicate]{Items: []Duplicate{{Seq: 7}}, Earlier: 1}, rows.Duplicates)
 		require.Equal(t, []string{"e8"}, ids(rows.Others.Items))
 		require.EqualValues(t, 3, rows.Others.Earlier)
 		require.EqualValues(t, 100, rows.Ledger.EarlierSum)
@@ -126,7 +126,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 	require.EqualValues(t, 15, rows.Events.Earlier)
 	require.Len(t, rows.Payments.Items, 10)
 	require.True(t, rows.Payments.More)
-	require.Len(t, rows.Wrote, 10)
+	require.Len(t, rows.Related.Wrote, 10)
 }
 
 func TestSpendableCreditsEqualTheView(t *testing.T) {
@@ -187,6 +187,6 @@ func TestASubscriptionOfAnotherKindSaysWhyItIsNotShown(t *testing.T) {
 	rows, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
 	require.NoError(t, err)
 	var text bytes.Buffer
-	require.NoError(t, User{rows}.Write(&text, false))
+	require.NoError(t, rows.Write(&text, false))
 	require.Regexp(t, `shown +no: it is of kind pro\n`, text.String())
 }

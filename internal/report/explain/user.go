@@ -9,16 +9,40 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// User shows what a user has, and which events gave it.
-type User struct{ UserRows }
+// User shows what a user has, and which events gave it. All its rows are of one moment. Events, payments and
+// ledger lines are those of one page of the user's history.
+type User struct {
+	ID            string
+	At            time.Time            // by the database's clock; it decides what is available and expired
+	Credits       *projections.Credits // of packs; nil if the user never had any
+	Packs         Lines                // of kind one_time; their sum is the balance
+	Grants        Lines                // of kind subscription
+	Subscription  *Spendable           // sums of Grants; nil if they are not summed
+	Events        Part[projections.ProcessedEvent]
+	Payments      Part[projections.Payment]
+	Subscriptions Part[projections.SubscriptionState]
+	Shown         *projections.Subscription
+	License       *projections.ProLicense
+	Invitations   []invitations.Invitation // the present ones, even if the tables are as of a sequence
+	Next          *int64                   // the place of the next page, which is older; nil if this page is the oldest
+	Related       Related
+}
+
+// Spendable sums the credits of subscriptions at one moment.
+type Spendable struct {
+	Now     int64 `json:"now"`
+	Later   int64 `json:"later"` // not available yet
+	Expired int64 `json:"expired"`
+}
 
 // Write writes text for people, or one JSON object.
 func (u User) Write(w io.Writer, asJSON bool) error {
-	return page.Write(w, asJSON, u.object(), u.text)
+	return page.Write(w, asJSON, u, u.text)
 }
 
-func (u User) object() any {
-	return struct {
+// MarshalJSON implements json.Marshaler.
+func (u User) MarshalJSON() ([]byte, error) {
+	return page.Marshal(struct {
 		User          string                              `json:"user_id"`
 		At            time.Time                           `json:"at"`
 		Spendable     *int64                              `json:"spendable"` // null: too many lines to add up
@@ -34,17 +58,17 @@ func (u User) object() any {
 		Events        Part[WithWhy]                       `json:"events"`
 		Next          *int64                              `json:"next_before"` // the place of the next page; null: this is the last one
 	}{
-		u.UserRows.User, u.At, u.Spendable(),
+		u.ID, u.At, u.Spendable(),
 		row{u.Credits},
 		u.Packs, u.Subscription, u.Grants,
 		row{u.Shown},
-		u.UserRows.Subscriptions,
+		u.Subscriptions,
 		row{u.License},
 		u.Invitations,
-		u.UserRows.Payments,
+		u.Payments,
 		Part[WithWhy]{withWhy(u.Events.Items, u.Related), u.Events.Earlier, u.Events.More},
 		u.Next,
-	}
+	})
 }
 
 // Spendable equals the balance in the view credit_balance. It is nil if the ledger has too many

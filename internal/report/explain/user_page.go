@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -40,7 +41,7 @@ const (
 // reads the payments that have no newer event of the user, the other events of these payments, and the
 // ledger lines from the first of these events on.
 type userPage struct {
-	*UserRows
+	*User
 	tx            pgx.Tx
 	before        int64
 	limit         int
@@ -49,8 +50,8 @@ type userPage struct {
 	payments      []string
 }
 
-func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
-	p := userPage{UserRows: o, tx: tx, before: before, limit: limit}
+func (u *User) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
+	p := userPage{User: u, tx: tx, before: before, limit: limit}
 	if p.before == 0 {
 		p.before = math.MaxInt64
 	}
@@ -79,15 +80,15 @@ func (o *UserRows) readPage(ctx context.Context, tx pgx.Tx, before int64, limit 
 	} else {
 		err = p.readSomeLines(ctx)
 	}
-	if o.Events.Earlier > 0 || o.Packs.Earlier > 0 || o.Grants.Earlier > 0 {
-		o.Next = &first
+	if u.Events.Earlier > 0 || u.Packs.Earlier > 0 || u.Grants.Earlier > 0 {
+		u.Next = &first
 	}
 	return err
 }
 
 // findSubscriptions finds the subscriptions whose events the page may show.
 func (p *userPage) findSubscriptions(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.User, maxOthers+1)
+	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ var userEvents string
 // everything.
 func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 	counted := p.limit * readsPerItem
-	rows, err := p.tx.Query(ctx, userEvents, p.User, p.before, counted+1, p.subscriptions)
+	rows, err := p.tx.Query(ctx, userEvents, p.ID, p.before, counted+1, p.subscriptions)
 	if err != nil {
 		return 0, err
 	}
@@ -125,12 +126,7 @@ func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 
 // dropBefore leaves the events before a sequence to the next page.
 func (p *userPage) dropBefore(first int64) {
-	kept, _ := slices.BinarySearchFunc(p.own, first, func(seq, first int64) int {
-		if seq >= first {
-			return -1
-		}
-		return 1
-	})
+	kept := sort.Search(len(p.own), func(i int) bool { return p.own[i] < first })
 	p.Events.Earlier += int64(len(p.own) - kept)
 	p.own = p.own[:kept]
 }
@@ -142,7 +138,7 @@ var userPayments string
 var userOtherEvents string
 
 func (p *userPage) readEvents(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, userPayments, p.User, p.own, p.before, p.subscriptions)
+	rows, err := p.tx.Query(ctx, userPayments, p.ID, p.own, p.before, p.subscriptions)
 	if err != nil {
 		return err
 	}
@@ -153,7 +149,7 @@ func (p *userPage) readEvents(ctx context.Context) error {
 	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
 		return err
 	}
-	if rows, err = p.tx.Query(ctx, userOtherEvents, p.User, p.payments, p.subscriptions, maxOthers+1); err != nil {
+	if rows, err = p.tx.Query(ctx, userOtherEvents, p.ID, p.payments, p.subscriptions, maxOthers+1); err != nil {
 		return err
 	}
 	others, err := pgx.CollectRows(rows, pgx.RowTo[int64])
@@ -191,7 +187,7 @@ var userLedgerSQL string
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
 	maxLines := int64(p.limit) * readsPerItem
-	rows, err := p.tx.Query(ctx, userLedgerSQL, p.User, p.before, p.limit, maxLines+1)
+	rows, err := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -236,7 +232,7 @@ func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, firs
 // Postgres read all lines of the user.
 func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
 	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, line", events)
-	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.User }), err
+	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.ID }), err
 }
 
 func sumOf(lines []projections.LedgerLine) (sum int64) {

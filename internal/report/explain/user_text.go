@@ -3,7 +3,7 @@ package explain
 import "github.com/payfold/payfold/internal/report/page"
 
 func (u User) text(p *page.Page) {
-	p.Section("User %s", page.Name(u.UserRows.User))
+	p.Section("User %s", page.Name(u.ID))
 	if sum := u.Spendable(); sum != nil {
 		p.Line("Can spend %s now: %d of packs, %d of subscriptions.", page.Count(*sum, "credit"), u.Packs.Sum, u.Subscription.Now)
 	} else {
@@ -25,10 +25,10 @@ func (u User) text(p *page.Page) {
 		}
 		ledgerText(p, u.Grants)
 	}
-	for _, s := range u.UserRows.Subscriptions.Items {
+	for _, s := range u.Subscriptions.Items {
 		subscriptionText(p, s, u.Shown)
 	}
-	earlier(p, u.UserRows.Subscriptions, "subscriptions")
+	earlier(p, u.Subscriptions, "subscriptions")
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
@@ -36,20 +36,20 @@ func (u User) text(p *page.Page) {
 	u.paymentsText(p)
 	p.Section("EVENTS")
 	earlier(p, u.Events, "events")
-	eventsText(p, u.Events.Items, u.UserRows.User, u.Related)
+	eventsText(p, u.Events.Items, u.ID, u.Related)
 	if u.Next != nil {
 		p.Section("Earlier history: --before %d", *u.Next)
 	}
 }
 
 func (u User) paymentsText(p *page.Page) {
-	if len(u.UserRows.Payments.Items) == 0 {
+	if len(u.Payments.Items) == 0 {
 		return
 	}
 	p.Section("PAYMENTS")
-	earlier(p, u.UserRows.Payments, "payments")
+	earlier(p, u.Payments, "payments")
 	var rows [][]string
-	for _, m := range u.UserRows.Payments.Items {
+	for _, m := range u.Payments.Items {
 		rows = append(rows, []string{
 			page.Name(m.ProviderPaymentID), page.Name(m.TransactionID), page.Name(m.OrderID), m.Kind, page.Name(m.ProductKey), optionalDigits(m.Credits),
 			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), page.Name(m.Currency), at(m.ReversedAt), page.Name(m.GitHubUsername), page.Name(m.EventID),
