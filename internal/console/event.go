@@ -19,29 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Lists show defaultLimit of their newest items, or as many as ?limit= says, up to maxLimit.
-const (
-	defaultLimit = 100
-	maxLimit     = 1000
-)
-
-// limit returns the number of items that the address asks for.
-func (q query) limit() (int, error) { return q.number("limit", defaultLimit, maxLimit) }
-
-// number returns a number of the address, from 1 to highest; absent if the address has none.
-func (q query) number(name string, absent, highest int) (int, error) {
-	text := q.Get(name)
-	if text == "" {
-		return absent, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > highest {
-		return 0, fmt.Errorf("%w: %s is a number from 1 to %d", errBadValue, name, highest)
-	}
-	return n, nil
-}
-
-// eventPage is an event with its message in the log.
+// eventPage is an event with its message in the log. In JSON it is the event alone.
 type eventPage struct {
 	explain.Event
 	Message arrived
@@ -75,16 +53,7 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	}
 	e := found.Event
 	shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
-	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, found, nil}, nil
-}
-
-// before returns the sequence before which the page ends; 0 if the address has none.
-func (q query) before() (int64, error) {
-	before, err := explain.ParsePlace(q.Get("before"))
-	if err != nil {
-		return 0, fmt.Errorf("%w: before: %w", errBadValue, err)
-	}
-	return before, nil
+	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, nil}, nil
 }
 
 func (c *Console) explain(ctx context.Context, asked query, about explain.Question) (_ explain.Answer, err error) {

@@ -1,9 +1,7 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/browse"
@@ -13,11 +11,12 @@ import (
 // eventsPage is a list of events, with the filter that its form shows.
 type eventsPage struct {
 	browse.EventList
-	Filter   browse.Filter
-	From, To string // as they were typed
-	Outcomes []projections.Outcome
-	Reasons  []projections.Reason
-	Kinds    []string
+	Filter   browse.Filter         `json:"-"`
+	From     string                `json:"-"` // as it was typed
+	To       string                `json:"-"` // as it was typed
+	Outcomes []projections.Outcome `json:"-"`
+	Reasons  []projections.Reason  `json:"-"`
+	Kinds    []string              `json:"-"`
 }
 
 // outcomes are what the filter offers.
@@ -40,7 +39,7 @@ func (c *Console) events(r *http.Request, asked query) (view, error) {
 		return browse.Events(r.Context(), tables, filter, limit)
 	})
 	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
-	return view{"events.html", "Events", list.Moment, shown, object{list}, nil}, err
+	return view{"events.html", "Events", list.Moment, shown, nil}, err
 }
 
 // filter reads the filter of a list of events.
@@ -57,20 +56,4 @@ func (q query) filter() (f browse.Filter, err error) {
 	}
 	f.Before, err = q.before()
 	return f, err
-}
-
-// layouts are how people and browsers write a time. All are UTC.
-var layouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
-
-func (q query) time(name string) (time.Time, error) {
-	text := q.Get(name)
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%w: %s is a time such as 2026-01-31 or 2026-01-31T12:00:00Z", errBadValue, name)
 }

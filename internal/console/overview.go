@@ -46,7 +46,7 @@ func (c *Console) overview(r *http.Request, asked query) (view, error) {
 	}
 	out.Charts = charts(out.Revenue, overviewDays)
 	out.Concerns = concerns(out.Status, out.Pauses)
-	return view{"overview.html", "Overview", out.Moment, out, object{out}, nil}, err
+	return view{"overview.html", "Overview", out.Moment, out, nil}, err
 }
 
 // If an age is above these limits, it is a concern.

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -22,34 +20,14 @@ type view struct {
 	template string
 	title    string
 	moment   browse.Moment // the moment that the page shows; zero: none
-	data     any           // for the template
-	json     explain.Answer
-	onlyHit  *browse.Hit // a browser is sent to its page
-}
-
-// object is an Answer that is only written as JSON.
-type object struct{ value any }
-
-func (o object) Write(w io.Writer, _ bool) error { return page.JSON(w, o.value) }
-
-// query has the parameters that every page takes.
-type query struct {
-	url.Values
-	schema string // empty: the live schema
-}
-
-func queryOf(r *http.Request) query {
-	values := r.URL.Query()
-	return query{values, values.Get("schema")}
+	data     any           // for the template, and in JSON
+	onlyHit  *browse.Hit   // a browser is sent to its page
 }
 
 // pageTimeout bounds all queries of one page to the database and the log.
 const pageTimeout = 15 * time.Second
 
-var (
-	errNoPage   = errors.New("there is no such page")
-	errBadValue = errors.New("the address has a value that cannot be read")
-)
+var errNoPage = errors.New("there is no such page")
 
 // route serves a page at a path.
 func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
@@ -85,7 +63,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, sta
 	switch {
 	case wantsJSON(r):
 		w.Header().Set("Content-Type", "application/json")
-		if err = shown.json.Write(&body, true); !c.ShowPersonalData {
+		if err = page.JSON(&body, shown.data); !c.ShowPersonalData {
 			body = *bytes.NewBuffer(maskNames(body.Bytes()))
 		}
 	case shown.onlyHit != nil:
@@ -142,7 +120,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusServiceUnavailable, "The database does not answer"
 		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
 	}
-	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "error.html", title: said.Title, data: said, json: object{said}})
+	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "error.html", title: said.Title, data: said})
 }
 
 // sentence is an error as a sentence for people.

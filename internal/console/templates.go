@@ -3,16 +3,12 @@ package console
 import (
 	"cmp"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
@@ -104,48 +100,6 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// mask shows only the first character of a name.
-func mask(show bool, text string) string {
-	text = page.Clean(text)
-	if show || text == "" {
-		return text
-	}
-	return string([]rune(text)[:1]) + "•••"
-}
-
-// hidePersonalData replaces the database's errors about quarantined events: they may repeat names and
-// bodies.
-func (c *Console) hidePersonalData(refused []status.Quarantined) {
-	if c.ShowPersonalData {
-		return
-	}
-	for i := range refused {
-		refused[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
-	}
-}
-
-// gitHubName matches every text that can be the name of a GitHub user.
-var gitHubName = regexp.MustCompile(`[A-Za-z0-9_-]+`)
-
-// hideNames masks the name of an invitation's GitHub user in the invitation's reason, which has GitHub's words.
-func (c *Console) hideNames(list []invitations.Invitation) {
-	for i := range list {
-		c.hideName(&list[i])
-	}
-}
-
-func (c *Console) hideName(one *invitations.Invitation) {
-	if one.Reason != nil && one.GitHubUser != nil {
-		one.Reason = new(c.withoutName(*one.Reason, *one.GitHubUser))
-	}
-}
-
-func (c *Console) withoutName(text, name string) string {
-	return gitHubName.ReplaceAllStringFunc(text, func(word string) string {
-		return mask(c.ShowPersonalData || !strings.EqualFold(word, name), word)
-	})
-}
-
 // balanceLine is a ledger line with the sum of all lines up to it.
 type balanceLine struct {
 	projections.LedgerLine
@@ -164,20 +118,4 @@ func balances(l explain.Lines) (out []balanceLine) {
 		out = append(out, with)
 	}
 	return out
-}
-
-// gitHubNames matches the fields of JSON that contain names of people.
-var gitHubNames = regexp.MustCompile(`("(?:sold_)?github_username":")((?:[^"\\]|\\.)*)(")`)
-
-// maskNames is mask for JSON.
-func maskNames(text []byte) []byte {
-	return gitHubNames.ReplaceAllFunc(text, func(found []byte) []byte {
-		parts := gitHubNames.FindSubmatch(found)
-		var name string
-		if json.Unmarshal(slices.Concat([]byte(`"`), parts[2], parts[3]), &name) != nil {
-			name = "?" // the name is masked even if it cannot be read
-		}
-		masked, _ := page.Marshal(mask(false, name)) // never fails for a text
-		return slices.Concat(parts[1][:len(parts[1])-1], masked)
-	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// userPage is a page of a customer's history.
+// userPage is a page of a customer's history. In JSON it is the user alone.
 type userPage struct {
 	explain.User
 	Before int64  // where the page ends; 0: at the end of the history
@@ -34,5 +34,5 @@ func (c *Console) user(r *http.Request, asked query) (view, error) {
 	if user.Next != nil {
 		shown.Older = strconv.FormatInt(*user.Next, 10)
 	}
-	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), shown, answer, nil}, nil
+	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), shown, nil}, nil
 }

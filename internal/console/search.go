@@ -12,31 +12,6 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-func (c *Console) payment(r *http.Request, asked query) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	id := r.PathValue("id")
-	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.PaymentAnswer, error) {
-		return browse.Payment(r.Context(), tables, id, limit)
-	})
-	c.hideNames(found.Invitations)
-	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, object{found}, nil}, err
-}
-
-func (c *Console) subscription(r *http.Request, asked query) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	id := r.PathValue("id")
-	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.SubscriptionAnswer, error) {
-		return browse.Subscription(r.Context(), tables, id, limit)
-	})
-	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, object{found}, nil}, err
-}
-
 // searchPage is what a search found.
 type searchPage struct {
 	Asked string       `json:"q"`
@@ -50,11 +25,11 @@ func (c *Console) search(r *http.Request, asked query) (view, error) {
 	})
 	if err == nil && len(hits) == 0 {
 		if pending, ok := c.pending(r.Context(), asked); ok {
-			return view{template: "pending.html", title: "Event " + page.Clean(pending.EventID), data: pending, json: pending}, nil
+			return view{template: "pending.html", title: "Event " + page.Clean(pending.EventID), data: map[string]explain.Pending{"pending": pending}}, nil
 		}
 	}
 	out := searchPage{asked.Get("q"), hits}
-	shown := view{template: "search.html", title: "Search", data: out, json: object{out}}
+	shown := view{template: "search.html", title: "Search", data: out}
 	if len(out.Hits) == 1 {
 		shown.onlyHit = &out.Hits[0]
 	}

@@ -1,11 +1,33 @@
 package console
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/store"
 )
+
+// revenuePage has the revenue of some days, drawn and as a table.
+type revenuePage struct {
+	browse.RevenueAnswer
+	Asked  int          `json:"-"`
+	Charts []moneyChart `json:"-"`
+}
+
+const maxDays = 366
+
+func (c *Console) revenue(r *http.Request, asked query) (view, error) {
+	days, err := asked.number("days", overviewDays, maxDays)
+	if err != nil {
+		return view{}, err
+	}
+	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RevenueAnswer, error) {
+		return c.counter.Revenue(r.Context(), tables, days)
+	})
+	return view{"revenue.html", "Revenue by day", out.Moment, revenuePage{out, days, charts(out, days)}, nil}, err
+}
 
 // moneyChart shows what came in on each day in one currency, in its minor unit, and what was taken
 // back. Days without money have a place, too.

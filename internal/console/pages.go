@@ -1,0 +1,78 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+func (c *Console) payment(r *http.Request, asked query) (view, error) {
+	limit, err := asked.limit()
+	if err != nil {
+		return view{}, err
+	}
+	id := r.PathValue("id")
+	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.PaymentAnswer, error) {
+		return browse.Payment(r.Context(), tables, id, limit)
+	})
+	c.hideNames(found.Invitations)
+	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, nil}, err
+}
+
+func (c *Console) subscription(r *http.Request, asked query) (view, error) {
+	limit, err := asked.limit()
+	if err != nil {
+		return view{}, err
+	}
+	id := r.PathValue("id")
+	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.SubscriptionAnswer, error) {
+		return browse.Subscription(r.Context(), tables, id, limit)
+	})
+	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, nil}, err
+}
+
+func (c *Console) rejected(r *http.Request, asked query) (view, error) {
+	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RejectedAnswer, error) {
+		return c.counter.Rejected(r.Context(), tables)
+	})
+	c.hidePersonalData(out.Quarantined.Newest)
+	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
+}
+
+func (c *Console) projectors(r *http.Request, _ query) (view, error) {
+	status, err := browse.Projectors(r.Context(), c.Log, c.Tables)
+	if status.Database != nil {
+		c.hidePersonalData(status.Database.Quarantined.Newest)
+	}
+	return view{"projectors.html", "Projectors", status.Moment, status, nil}, err
+}
+
+func (c *Console) listSchemas(r *http.Request, _ query) (view, error) {
+	list, err := browse.Schemas(r.Context(), c.Log, c.Tables)
+	return view{"schemas.html", "Schemas", list.Moment, list, nil}, err
+}
+
+// invitationsPage is a page of the invitations, with the status that is asked for.
+type invitationsPage struct {
+	browse.InvitationList
+	Status   string   `json:"-"`
+	Statuses []string `json:"-"`
+}
+
+func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
+	limit, err := asked.limit()
+	if err != nil {
+		return view{}, err
+	}
+	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
+	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), limit)
+	for i := range list.Items {
+		one := &list.Items[i]
+		c.hideName(&one.Invitation)
+		one.Waits = one.Why()
+	}
+	return view{"invitations.html", "Invitations", list.Moment, invitationsPage{list, asked.Get("status"), invitations.Statuses}, nil}, err
+}

@@ -1,0 +1,72 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/payfold/payfold/internal/report/explain"
+)
+
+// query has the parameters that every page takes.
+type query struct {
+	url.Values
+	schema string // empty: the live schema
+}
+
+func queryOf(r *http.Request) query {
+	values := r.URL.Query()
+	return query{values, values.Get("schema")}
+}
+
+var errBadValue = errors.New("the address has a value that cannot be read")
+
+// Lists show defaultLimit of their newest items, or as many as ?limit= says, up to maxLimit.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// limit returns the number of items that the address asks for.
+func (q query) limit() (int, error) { return q.number("limit", defaultLimit, maxLimit) }
+
+// number returns a number of the address, from 1 to highest; absent if the address has none.
+func (q query) number(name string, absent, highest int) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > highest {
+		return 0, fmt.Errorf("%w: %s is a number from 1 to %d", errBadValue, name, highest)
+	}
+	return n, nil
+}
+
+// before returns the sequence before which the page ends; 0 if the address has none.
+func (q query) before() (int64, error) {
+	before, err := explain.ParsePlace(q.Get("before"))
+	if err != nil {
+		return 0, fmt.Errorf("%w: before: %w", errBadValue, err)
+	}
+	return before, nil
+}
+
+// layouts are how people and browsers write a time. All are UTC.
+var layouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+
+func (q query) time(name string) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%w: %s is a time such as 2026-01-31 or 2026-01-31T12:00:00Z", errBadValue, name)
+}
