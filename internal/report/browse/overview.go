@@ -40,6 +40,6 @@ func (c *Counter) Overview(ctx context.Context, log lag.Log, db *store.Store, ne
 	if err != nil {
 		return OverviewAnswer{}, err
 	}
-	out.Status = status.WithLog(ctx, log, database)
+	out.Status = status.WithLog(ctx, log, database, nil)
 	return out, nil
 }

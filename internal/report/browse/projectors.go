@@ -27,5 +27,5 @@ func Projectors(ctx context.Context, log lag.Log, db *store.Store) (ProjectorsAn
 	if err != nil {
 		return ProjectorsAnswer{}, err
 	}
-	return ProjectorsAnswer{now, status.WithLog(ctx, log, database)}, nil
+	return ProjectorsAnswer{now, status.WithLog(ctx, log, database, nil)}, nil
 }

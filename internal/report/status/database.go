@@ -110,22 +110,14 @@ func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) error {
 // not depend on the number of events. The error is store.ErrNotPrepared if there are no
 // tables.
 func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, err error) {
-	err = out.read(ctx, tx, schema)
-	return out, err
-}
-
-func (out *Database) read(ctx context.Context, tx pgx.Tx, live string) (err error) {
 	if out.Schemas, err = store.SchemasIn(ctx, tx); err != nil {
-		return err
+		return out, err
 	}
-	for _, schema := range out.Schemas {
-		if schema.Name == live {
-			out.Live = schema
-		}
+	at := slices.IndexFunc(out.Schemas, func(s store.Schema) bool { return s.Name == schema })
+	if at < 0 {
+		return out, store.ErrNotPrepared
 	}
-	if out.Live.Name == "" {
-		return store.ErrNotPrepared
-	}
+	out.Live = out.Schemas[at]
 	for _, read := range []struct {
 		what string
 		from func() error
@@ -138,10 +130,10 @@ func (out *Database) read(ctx context.Context, tx pgx.Tx, live string) (err erro
 			return err
 		}},
 		{"the out-of-order events", func() error {
-			if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, live); err != nil {
+			if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, schema); err != nil {
 				return err
 			}
-			out.OutOfOrder.Newest, err = ReadOutOfOrder(ctx, tx, live, nil, maxShown)
+			out.OutOfOrder.Newest, err = ReadOutOfOrder(ctx, tx, schema, nil, maxShown)
 			return err
 		}},
 		{"the quarantined events", func() error {
@@ -154,10 +146,10 @@ func (out *Database) read(ctx context.Context, tx pgx.Tx, live string) (err erro
 		}},
 	} {
 		if err := read.from(); err != nil {
-			return fmt.Errorf("read %s: %w", read.what, err)
+			return out, fmt.Errorf("read %s: %w", read.what, err)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // readList reads rows whose columns are the fields of T, in order. The list is never nil,

@@ -15,7 +15,7 @@ func TestStatusSaysHowDurableAnEventIsAfterA200(t *testing.T) {
 	ctx := t.Context()
 	server := testenv.NewNATS(t)
 	server.CreateStream(ctx, t, 4)
-	status := newStatus(ctx, server.Log(t), Database{}, store.ErrNotPrepared)
+	status := WithLog(ctx, server.Log(t), Database{}, store.ErrNotPrepared)
 	require.Empty(t, status.LogFault)
 	text, object := textAndJSON(t, status)
 	require.Contains(t, text, "1: WARNING: a power cut of its server may lose events that were answered 200")
@@ -27,7 +27,7 @@ func TestStatusSaysHowDurableAnEventIsAfterA200(t *testing.T) {
 	config.MaxMsgs = 5
 	_, err = server.JetStream.UpdateStream(ctx, config)
 	require.NoError(t, err)
-	text, object = textAndJSON(t, newStatus(ctx, server.Log(t), Database{}, store.ErrNotPrepared))
+	text, object = textAndJSON(t, WithLog(ctx, server.Log(t), Database{}, store.ErrNotPrepared))
 	require.Contains(t, text, "fault: the stream does not keep every event as it is for ever: max_msgs is 5, must be -1")
 	require.Contains(t, object, `"log_fault":"the stream does not keep`)
 }

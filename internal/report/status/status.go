@@ -69,22 +69,16 @@ func Read(ctx context.Context, log lag.Log, tables func(ctx context.Context, wor
 		database, err = readWithCounts(ctx, s)
 		return err
 	})
-	status := newStatus(ctx, log, database, fault)
+	status := WithLog(ctx, log, database, fault)
 	if errors.Is(fault, store.ErrNotPrepared) {
 		return status, nil
 	}
 	return status, fault
 }
 
-// WithLog joins the state of the database with the state of the log. It queries the log now, so
-// events that arrive after the database was read count as lag.
-func WithLog(ctx context.Context, log lag.Log, database Database) Status {
-	return newStatus(ctx, log, database, nil)
-}
-
-// newStatus joins the state of the database, or its fault, with the state of the log. It
-// queries the log after the database, so that events that arrive in between count as lag.
-func newStatus(ctx context.Context, log lag.Log, database Database, fault error) Status {
+// WithLog joins the state of the database, or the fault with which it could not be read, with the state
+// of the log. It queries the log now, so events that arrived after the database was read count as lag.
+func WithLog(ctx context.Context, log lag.Log, database Database, fault error) Status {
 	out := Status{Partitions: []Partition{}}
 	if fault != nil {
 		out.DatabaseFault = fault.Error()

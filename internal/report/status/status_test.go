@@ -65,7 +65,7 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	replaced := database.Schemas[0]
 	replaced.Name = store.PreviousSchema
 	database.Schemas = append(database.Schemas, replaced)
-	status := newStatus(ctx, shop.Log.Reader(t), database, nil)
+	status := WithLog(ctx, shop.Log.Reader(t), database, nil)
 	require.EqualValues(t, len(bodies)-20, status.Lag.Events)
 	require.Equal(t, fixture.Received.Add(20*time.Minute), *status.Lag.Oldest)
 	require.InDelta(t, 40*60, status.Lag.Seconds, 0.001)
@@ -84,7 +84,7 @@ func TestStatusSaysThatNoneRunsAfterTheLastProjectorWasKilled(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, status.Members, 1)
 		var text bytes.Buffer
-		require.NoError(t, newStatus(ctx, shop.Log, status, nil).Write(&text, false))
+		require.NoError(t, WithLog(ctx, shop.Log, status, nil).Write(&text, false))
 		require.Contains(t, text.String(), shop.Tables.Owner())
 		return text.String()
 	}
@@ -121,19 +121,19 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	ctx, shop := fixture.NewFolded(t, 2, fixture.Month()[:2]...)
 	database := readWithFixedTimes(ctx, t, shop)
 
-	status := newStatus(ctx, shop.Log, Database{}, errors.New("the database does not answer: \x1b[2J"))
+	status := WithLog(ctx, shop.Log, Database{}, errors.New("the database does not answer: \x1b[2J"))
 	require.NotNil(t, status.Log)
 	requireStatus(t, "status_without_database", status)
 
 	foreign := database
 	foreign.Live.LogID = "another"
-	status = newStatus(ctx, shop.Log, foreign, nil)
+	status = WithLog(ctx, shop.Log, foreign, nil)
 	require.Equal(t, identity.ErrLogLost.Error(), status.LogFault)
 	require.Nil(t, status.Lag)
 
 	longer := database
 	longer.Partitions = []Partition{{Number: 0, Position: 3}}
-	status = newStatus(ctx, shop.Log, longer, nil)
+	status = WithLog(ctx, shop.Log, longer, nil)
 	require.Contains(t, status.LogFault, "has lost messages")
 	require.Nil(t, status.Lag)
 
@@ -141,7 +141,7 @@ func TestStatusWorksWithoutLogOrDatabase(t *testing.T) {
 	reader := shop.Log.Reader(t)
 	shop.Log.Stop(t)
 	for status.Log != nil { // until the reader notices
-		status = newStatus(ctx, reader, database, nil)
+		status = WithLog(ctx, reader, database, nil)
 	}
 	status.LogFault = "not connected to the log" // the error depends on the moment of the stop
 	requireStatus(t, "status_without_log", status)
