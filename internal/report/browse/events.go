@@ -56,12 +56,12 @@ func readEvents(ctx context.Context, tx pgx.Tx, now Moment, f Filter, limit int)
 	if err != nil {
 		return out, err
 	}
-	found, err := list.page(ctx, tx, limit)
+	out, seqs, err := list.page(ctx, tx, limit)
 	if err != nil {
 		return out, fmt.Errorf("list events: %w", err)
 	}
-	out = EventList{Moment: now, Next: found.next, SearchedTo: found.searchedTo, Complete: found.complete}
-	out.Items, err = explainedAt(ctx, tx, found.seqs)
+	out.Moment = now
+	out.Items, err = explainedAt(ctx, tx, seqs)
 	return out, err
 }
 

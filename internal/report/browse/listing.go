@@ -105,33 +105,25 @@ func (l *listing) limitTime(ctx context.Context, tx pgx.Tx, f Filter) (err error
 	return nil
 }
 
-// found is a page of sequences; see EventList.
-type found struct {
-	seqs       []int64
-	next       *int64
-	searchedTo int64
-	complete   bool
-}
-
-func (l *listing) page(ctx context.Context, tx pgx.Tx, limit int) (out found, err error) {
+// page returns a page of the list without its items, and the sequences of the items.
+func (l *listing) page(ctx context.Context, tx pgx.Tx, limit int) (out EventList, seqs []int64, err error) {
 	floor, err := l.floor(ctx, tx)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
-	if out.seqs, err = l.seqs(ctx, tx, floor, limit+1); err != nil {
-		return out, err
+	if seqs, err = l.seqs(ctx, tx, floor, limit+1); err != nil {
+		return out, nil, err
 	}
-	out.searchedTo, out.complete = floor, true
-	if len(out.seqs) > limit {
-		out.seqs = out.seqs[:limit]
-		out.searchedTo = out.seqs[limit-1]
-		out.next = &out.searchedTo
-		return out, nil
+	if len(seqs) > limit {
+		seqs = seqs[:limit]
+		last := seqs[limit-1]
+		return EventList{Next: &last, SearchedTo: last, Complete: true}, seqs, nil
 	}
-	if out.complete, err = l.endsAt(ctx, tx, floor); err == nil && !out.complete {
-		out.next = &out.searchedTo
+	out.SearchedTo = floor
+	if out.Complete, err = l.endsAt(ctx, tx, floor); !out.Complete {
+		out.Next = &floor
 	}
-	return out, err
+	return out, seqs, err
 }
 
 // floor is the sequence down to which a page may look.

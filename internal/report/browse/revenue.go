@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -89,12 +90,7 @@ func (r revenue) last(days int) RevenueAnswer {
 		return out
 	}
 	first := out.At.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
-	end, _ := slices.BinarySearchFunc(out.Days, first, func(d RevenueDay, first time.Time) int {
-		if d.Day.Before(first) {
-			return 1
-		}
-		return -1
-	})
+	end := sort.Search(len(out.Days), func(i int) bool { return out.Days[i].Day.Before(first) })
 	out.Days = out.Days[:end:end]
 	return out
 }

@@ -3,7 +3,6 @@ package browse
 import (
 	"fmt"
 	"math/big"
-	"strings"
 )
 
 // Sum is an exact sum of amounts, which may be beyond 64 bits. A Sum is immutable. The zero value is 0,
@@ -30,7 +29,7 @@ func SumOf(n int64) Sum { return sum(big.NewInt(n)) }
 // parseSum reads the digits of a number, which may begin with a minus.
 func parseSum(text string) (Sum, error) {
 	n, whole := new(big.Int).SetString(text, 10)
-	if !whole || strings.HasPrefix(text, "+") {
+	if !whole {
 		return Sum{}, fmt.Errorf("read a sum: %q is not a whole number", text)
 	}
 	return sum(n), nil

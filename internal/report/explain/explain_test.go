@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
 
-// unbounded is a limit that is higher than the length of any list here, and a number of events that is higher than that of
-// any log here.
+// unbounded is a limit that is higher than the length of any list here, and a number of events that is
+// higher than that of any log here.
 const unbounded = 100
 
 // requireGolden compares with a file in testdata.

@@ -87,7 +87,8 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	return out, readUndone(ctx, tx, slices.Collect(maps.Keys(out.Wrote)), out.Undone)
 }
 
-// readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants that it reversed.
+// readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants
+// that it reversed.
 func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]Correction) error {
 	rows, err := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
 		coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint

@@ -27,7 +27,7 @@ func (r Row[R]) MarshalJSON() ([]byte, error) {
 	out.WriteByte('{')
 	for i := range value.NumField() {
 		column, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("db"), ",")
-		var cell any = value.Field(i).Interface()
+		cell := value.Field(i).Interface()
 		switch v := cell.(type) {
 		case string:
 			if v == "" {
