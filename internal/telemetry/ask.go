@@ -18,17 +18,9 @@ const askTimeout = 3 * time.Second
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
-// RefusedError means that the program answered, and that its answer is no.
-type RefusedError struct {
-	Status int
-	Reason string
-}
-
-func (e *RefusedError) Error() string { return e.Reason }
-
 // Ask asks the Admin of a program on this machine. addr is the address on which it listens. If addr
-// has no host, or a host that means all interfaces, Ask uses the loopback interface. The error is a
-// RefusedError if the answer is not 200.
+// has no host, or a host that means all interfaces, Ask uses the loopback interface. If the answer is
+// not 200, it is the error.
 func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -56,7 +48,7 @@ func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 		return nil, unanswered(ctx, targets[0], err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(body))}
+		return nil, errors.New(strings.TrimSpace(string(body)))
 	}
 	return body, nil
 }
