@@ -75,12 +75,9 @@ func (f *inviteFlags) checkAPI(faults *cli.Faults) {
 }
 
 func (f *inviteFlags) checkToken(faults *cli.Faults) {
-	token := cli.SecretText("INVITE_GITHUB_TOKEN", f.InviteToken, f.InviteTokenFile, faults)
+	token := cli.GivenText("INVITE_GITHUB_TOKEN", f.InviteToken, f.InviteTokenFile, faults)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		faults.Addf("INVITE_GITHUB_TOKEN has characters that no token has")
-	}
-	if _, err := os.Stat(f.InviteTokenFile); err == nil && token == "" && f.InviteToken == "" {
-		faults.Addf("INVITE_GITHUB_TOKEN_FILE is empty")
 	}
 	f.credentials = invitations.Token(token)
 }

@@ -45,7 +45,8 @@ type sources struct {
 	store *store.Store
 }
 
-// logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run waits for ever.
+// logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run
+// waits for ever.
 const logTimeout = 30 * time.Second
 
 // sayAfter is how long a command waits for the log before it says so.

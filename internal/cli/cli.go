@@ -39,9 +39,9 @@ type Checked interface{ Check(faults *Faults) }
 // ErrPrinted means that the help, the version or completions were printed, and that the program must end.
 var ErrPrinted = errors.New("the help, the version or completions were printed")
 
-// Parse fills grammar from args and the environment, and returns the chosen command. A
-// variable that is set but empty counts as unset. One that is probably misspelt is named on stderr. The error is ErrPrinted, or lists all faults,
-// one a line.
+// Parse fills grammar from args and the environment, and returns the chosen command. A variable that is
+// set but empty counts as unset. One that is probably misspelt is named on stderr. The error is
+// ErrPrinted, or lists all faults, one a line.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
 	printed := false
@@ -152,33 +152,4 @@ func names(ctx *kong.DecodeContext) string {
 		out += " (" + strings.Join(ctx.Value.Tag.Envs, ", ") + ")"
 	}
 	return out
-}
-
-// SecretText returns a secret that is given as a value or as the name of a file. It removes
-// one newline at the end of the file. It is a fault to give both.
-func SecretText(name, value, file string, faults *Faults) string {
-	if file == "" {
-		return value
-	}
-	if value != "" {
-		faults.Addf("%s and %s_FILE are both set", name, name)
-		return ""
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		faults.Addf("%s_FILE: %w", name, err)
-		return ""
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-}
-
-// GivenText is SecretText for a text that nobody leaves empty on purpose, such as an address: without
-// an address, the programs use a log or a database of their own. So an empty file is a fault.
-func GivenText(name, value, file string, faults *Faults) string {
-	before := len(faults.list)
-	text := SecretText(name, value, file, faults)
-	if file != "" && text == "" && len(faults.list) == before {
-		faults.Addf("%s_FILE is empty", name)
-	}
-	return text
 }
