@@ -84,8 +84,9 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	}
 }
 
-// Append appends a delivery, and repeats that until the log confirms it, as a provider does. On a busy machine the log may
-// be late with an answer; a repetition adds nothing. Append returns the last error when ctx or wait.Timeout has ended.
+// Append appends a delivery, and repeats that until the log confirms it, as a provider does. On a busy
+// machine the log may be late with an answer; a repetition adds nothing. Append returns the last error when
+// ctx or wait.Timeout has ended.
 func Append(ctx context.Context, log *eventlog.Log, delivery events.Delivery) error {
 	ctx, cancel := context.WithTimeout(ctx, wait.Timeout)
 	defer cancel()

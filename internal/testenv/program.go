@@ -33,9 +33,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	built.Lock()
-	built.dirs = append(built.dirs, dir)
-	built.Unlock()
+	programsDir = dir
 	args := append([]string{"build", "-trimpath", "-ldflags=-w", "-o", dir}, strings.Fields(os.Getenv("PROGRAM_FLAGS"))...)
 	args = append(args, "github.com/payfold/payfold/cmd/...")
 	if output, err := exec.Command("go", args...).CombinedOutput(); err != nil {
@@ -44,24 +42,16 @@ func build() (string, error) {
 	return dir, nil
 }
 
-var built struct {
-	sync.Mutex
-	dirs []string
-}
+// programsDir has the programs; empty if they were not built.
+var programsDir string
 
 // RemovePrograms removes the programs that were built. TestMain calls it at the end.
-func RemovePrograms() {
-	built.Lock()
-	defer built.Unlock()
-	for _, dir := range built.dirs {
-		_ = os.RemoveAll(dir)
-	}
-}
+func RemovePrograms() { _ = os.RemoveAll(programsDir) }
 
 // Program is a process of a real program.
 type Program struct {
 	command *exec.Cmd
-	output  output
+	output  Buffer
 	exited  chan struct{}
 }
 
@@ -86,7 +76,6 @@ func StartCommand(t testing.TB, command *exec.Cmd, env []string) *Program {
 	t.Helper()
 	enableInterrupts()
 	p := &Program{command: command, exited: make(chan struct{})}
-	p.output.changed = make(chan struct{})
 	// GORACE: without it, a program with the race detector sleeps for a second at its end.
 	command.Env = append([]string{"GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "PG_BIN=" + os.Getenv("PG_BIN")}, env...)
 	command.Stdout, command.Stderr = &p.output, &p.output
@@ -212,7 +201,7 @@ func (p *Program) Await(ctx context.Context, text string) (string, error) {
 		select {
 		case <-changed:
 		case <-p.exited:
-			if written, _ := p.output.watch(); strings.Contains(written, text) {
+			if strings.Contains(p.output.String(), text) {
 				continue
 			}
 			return "", errors.New("it ended without writing " + text)
@@ -220,30 +209,4 @@ func (p *Program) Await(ctx context.Context, text string) (string, error) {
 			return "", errors.New("it has not written " + text)
 		}
 	}
-}
-
-// output collects what a process writes, and signals each change.
-type output struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	changed chan struct{}
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	text, _ := o.watch()
-	return text
-}
-
-func (o *output) watch() (string, <-chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String(), o.changed
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -77,9 +78,7 @@ func (c command) isName(node *kong.Node) bool {
 // parse parses the command as the program does.
 func (c command) parse(program string, grammar any) error {
 	given := map[string]string{cli.SecretName: "whsec_of_the_documents", cli.VerifierKeyName: verifierKey}
-	for name, value := range c.variables {
-		given[name] = value
-	}
+	maps.Copy(given, c.variables)
 	for name, value := range given {
 		before, set := os.LookupEnv(name)
 		if err := os.Setenv(name, value); err != nil {

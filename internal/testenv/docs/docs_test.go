@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,9 +175,7 @@ func setup(t *testing.T, files map[string]string) string {
 		"internal/webhook/handler.go":      "package webhook\n\ntype Handler struct {\n\tDir string `env:\"DATA_DIR\"`\n}\n\nvar o = x{Name: \"payfold_total\"}\n",
 		"internal/webhook/handler_test.go": "package webhook\n\nfunc TestHandler(t *testing.T) {}\n",
 	}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	for name, text := range all {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,18 +90,12 @@ func Run(ctx context.Context, t *testing.T, p *live.Projector, database *store.S
 		database.Close()
 		done <- err
 	}()
-	var once func() error
-	ended := false
-	var result error
-	once = func() error {
-		if !ended {
-			cancel()
-			result, ended = <-done, true
-		}
-		return result
-	}
-	t.Cleanup(func() { require.NoError(t, once()) })
-	return once
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return stop
 }
 
 // WaitApplied waits until the tables have a record of every message of the log.
