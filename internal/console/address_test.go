@@ -15,7 +15,7 @@ var odd = []string{".", "..", "/", "//", "../x", "a/b", "?x#y", "%2F", "a&b=c+d"
 
 func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, nil)
+	server, w := serve(t)
 	giveOddIDs(t, w)
 	link := regexp.MustCompile(`<td><a class="id" href="([^"]*)"`)
 	_, list := get(t, server, "/events?limit=100&type=none.such")
@@ -37,17 +37,4 @@ func TestEveryIDHasAnAddressThatABrowserKeeps(t *testing.T) {
 	}
 	_, text := get(t, server, "/users/a%2Fb?limit=1")
 	require.NotContains(t, text, `href="/users/a/b`)
-}
-
-func TestTextThatNoTableHasIsUnknown(t *testing.T) {
-	t.Parallel()
-	server, _ := serve(t, nil)
-	for path, want := range map[string]int{
-		"/users/%00": http.StatusNotFound, "/users/%ff": http.StatusNotFound, "/users/": http.StatusNotFound, "/events/%00": http.StatusNotFound,
-		"/payments/%00": http.StatusNotFound, "/subscriptions/%ff": http.StatusNotFound, "/events?user=%00&type=%ff*": http.StatusOK, "/search?q=%00": http.StatusOK,
-		"/invitations?user=%00&repository=%00&payment=%ff&status=%00": http.StatusOK, "/events?schema=%00": http.StatusNotFound,
-	} {
-		answer, _ := get(t, server, path)
-		require.Equal(t, want, answer.StatusCode, path)
-	}
 }

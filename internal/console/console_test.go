@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,17 +30,29 @@ func (everybody) Protect(pages http.Handler) http.Handler { return pages }
 
 func (everybody) HasSession(context.Context) bool { return false }
 
-// serve returns a console over the log of a shop, all of which is applied.
-func serve(t *testing.T, change func(*console.Config)) (url string, w *world.World) {
+// shop returns the configuration of a console over the log of a shop, all of which is applied.
+func shop(t *testing.T) (console.Config, *world.World) {
 	t.Helper()
 	ctx, w := world.New(t)
-	stop := w.Project(ctx, t, 100)
-	t.Cleanup(func() { require.NoError(t, stop()) })
-	config := console.Config{Log: w.Log, Tables: w.Open(ctx, t, "portal"), Guard: everybody{}, Version: "test", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
-	if change != nil {
-		change(&config)
-	}
+	w.Project(ctx, t, 100)
+	return console.Config{Log: w.Log, Tables: w.Open(ctx, t, "portal"), Guard: everybody{}, Version: "test", Logger: testenv.Logger(t)}, w
+}
+
+// serve returns a console over a shop.
+func serve(t *testing.T) (url string, w *world.World) {
+	t.Helper()
+	config, w := shop(t)
 	return run(t, config), w
+}
+
+// serveBoth returns two consoles over one shop, by whether they show personal data.
+func serveBoth(t *testing.T) (urls map[bool]string, w *world.World) {
+	t.Helper()
+	config, w := shop(t)
+	urls = map[bool]string{false: run(t, config)}
+	config.ShowPersonalData = true
+	urls[true] = run(t, config)
+	return urls, w
 }
 
 // run runs a console until the test ends.
@@ -76,7 +87,7 @@ func get(t *testing.T, server string, path string, headers ...string) (*http.Res
 
 func TestEveryPageHasAStrictPolicy(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server, _ := serve(t)
 	for _, path := range []string{"/projectors", "/events", "/nothing", "/events/unknown", "/static/style.css", "/static/console.js"} {
 		answer, text := get(t, server, path)
 		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", path)
@@ -89,7 +100,7 @@ func TestEveryPageHasAStrictPolicy(t *testing.T) {
 
 func TestNothingWrites(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server := run(t, console.Config{Guard: everybody{}, Logger: testenv.Logger(t)})
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		request, err := http.NewRequestWithContext(t.Context(), method, server+"/projectors", strings.NewReader("x"))
 		require.NoError(t, err)
@@ -129,7 +140,7 @@ func addresses(t *testing.T, server string) []string {
 
 func TestEveryPageIsWhole(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server, _ := serve(t)
 	for _, path := range addresses(t, server) {
 		answer, text := get(t, server, path)
 		require.Equal(t, http.StatusOK, answer.StatusCode, path+text)
@@ -146,7 +157,7 @@ func TestEveryPageIsWhole(t *testing.T) {
 
 func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, nil)
+	server, w := serve(t)
 	var applied int64
 	require.NoError(t, w.DB.QueryRow(t.Context(), "select count(*) from portal.processed_event where outcome = 'applied'").Scan(&applied))
 	require.Positive(t, applied)
@@ -166,11 +177,15 @@ func TestWhatIsCountedInTheBackgroundArrives(t *testing.T) {
 
 func TestWhatIsUnknownIsSaid(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server, _ := serve(t)
 	for path, want := range map[string]int{
 		"/nothing": http.StatusNotFound, "/events/evt_unknown": http.StatusNotFound, "/users/nobody": http.StatusNotFound,
 		"/payments/none": http.StatusNotFound, "/subscriptions/none": http.StatusNotFound, "/events?schema=none": http.StatusNotFound,
 		"/events?from=yesterday": http.StatusBadRequest, "/events?before=x": http.StatusBadRequest, "/events?limit=100000": http.StatusBadRequest,
+		// Text that no table can have.
+		"/users/%00": http.StatusNotFound, "/users/%ff": http.StatusNotFound, "/users/": http.StatusNotFound, "/events/%00": http.StatusNotFound,
+		"/payments/%00": http.StatusNotFound, "/subscriptions/%ff": http.StatusNotFound, "/events?user=%00&type=%ff*": http.StatusOK, "/search?q=%00": http.StatusOK,
+		"/invitations?user=%00&repository=%00&payment=%ff&status=%00": http.StatusOK, "/events?schema=%00": http.StatusNotFound,
 	} {
 		answer, text := get(t, server, path)
 		require.Equal(t, want, answer.StatusCode, path)
@@ -192,22 +207,24 @@ func (l oneIsAway) Info(ctx context.Context) (eventlog.Info, error) {
 
 func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, func(c *console.Config) { c.Log = oneIsAway{c.Log} })
+	config, _ := shop(t)
+	whole := run(t, config)
+	config.Log = oneIsAway{config.Log}
+	server := run(t, config)
 	_, text := get(t, server, "/projectors")
 	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
 	require.Contains(t, text, "on a majority of 3 servers")
 	_, text = get(t, server, "/")
 	require.Contains(t, text, "Only 2 of 3 NATS servers have the whole log")
-	server, _ = serve(t, nil)
 	for _, path := range []string{"/projectors", "/"} {
-		_, text = get(t, server, path)
+		_, text = get(t, whole, path)
 		require.NotContains(t, text, "NATS servers")
 	}
 }
 
 func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, nil)
+	server, w := serve(t)
 	for cause, said := range map[string]bool{"limit": false, "denied": true} {
 		_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation_pause values ('acme/tool', now() + interval '1 hour', $1, 'because')
 			on conflict (repository) do update set cause = excluded.cause`, cause)
@@ -226,7 +243,7 @@ func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 	tables := w.Open(ctx, t, "portal")
 	_, err := tables.Pool().Exec(ctx, "insert into payfold.member (owner, last_seen) values ('killed', now() - interval '1 hour')")
 	require.NoError(t, err)
-	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: testenv.Logger(t)})
 	for _, path := range []string{"/", "/projectors"} {
 		_, text := get(t, server, path)
 		require.Contains(t, text, "No projector runs.", path)
@@ -236,7 +253,7 @@ func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 
 func TestASearchGoesToTheOnlyHit(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server, _ := serve(t)
 	_, text := get(t, server, "/events?limit=1", "Accept", "application/json")
 	var list struct {
 		Items []struct {
@@ -251,11 +268,11 @@ func TestASearchGoesToTheOnlyHit(t *testing.T) {
 
 func TestNamesAndBodiesAreMasked(t *testing.T) {
 	t.Parallel()
-	for _, personal := range []bool{false, true} {
-		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
-		var event, user, name string
-		require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id, user_id, github_username from portal.payment where github_username is not null and user_id is not null limit 1").
-			Scan(&event, &user, &name))
+	servers, w := serveBoth(t)
+	var event, user, name string
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id, user_id, github_username from portal.payment where github_username is not null and user_id is not null limit 1").
+		Scan(&event, &user, &name))
+	for personal, server := range servers {
 		for _, path := range []string{"/events/" + event, "/users/" + url.PathEscape(user)} {
 			for _, accept := range []string{"text/html", "application/json"} {
 				_, text := get(t, server, path, "Accept", accept)
@@ -275,14 +292,14 @@ func TestNamesAndBodiesAreMasked(t *testing.T) {
 // GitHub's words can repeat the name.
 func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
 	t.Parallel()
-	for _, personal := range []bool{false, true} {
-		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
-		var user, payment, name string
-		require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id, github_username from portal.payment where github_username is not null and user_id is not null and kind = 'pro' limit 1").
-			Scan(&user, &payment, &name))
-		_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
-			values ($1, 'acme/tool', $2, $3, 'failed', '422 Validation Failed ' || upper($3) || ' is blocked', now(), now(), now())`, user, payment, name)
-		require.NoError(t, err)
+	servers, w := serveBoth(t)
+	var user, payment, name string
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id, github_username from portal.payment where github_username is not null and user_id is not null and kind = 'pro' limit 1").
+		Scan(&user, &payment, &name))
+	_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
+		values ($1, 'acme/tool', $2, $3, 'failed', '422 Validation Failed ' || upper($3) || ' is blocked', now(), now(), now())`, user, payment, name)
+	require.NoError(t, err)
+	for personal, server := range servers {
 		for _, path := range []string{"/invitations", "/users/" + url.PathEscape(user), "/payments/" + url.PathEscape(payment)} {
 			for _, accept := range []string{"text/html", "application/json"} {
 				_, text := get(t, server, path, "Accept", accept)
@@ -295,7 +312,7 @@ func TestANameInTheReasonOfAnInvitationIsMasked(t *testing.T) {
 
 func TestAnInvitationSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, nil)
+	server, w := serve(t)
 	var user, payment string
 	require.NoError(t, w.DB.QueryRow(t.Context(), "select user_id, provider_payment_id from portal.payment where user_id is not null and kind = 'pro' limit 1").Scan(&user, &payment))
 	_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, status, activated_at, due_at, changed_at)
@@ -311,12 +328,12 @@ func TestAnInvitationSaysWhatItWaitsFor(t *testing.T) {
 func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
 	t.Parallel()
 	const said = "invalid value for Petra Personal"
-	for _, personal := range []bool{false, true} {
-		server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = personal })
-		_, err := w.DB.Exec(t.Context(), "insert into payfold.poison (log_id, stream_seq, error) select log_id, 1, $1 from payfold.schema_state where schema_name = 'portal'", said)
-		require.NoError(t, err)
-		var event string
-		require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id from portal.processed_event where stream_seq = 1").Scan(&event))
+	servers, w := serveBoth(t)
+	_, err := w.DB.Exec(t.Context(), "insert into payfold.poison (log_id, stream_seq, error) select log_id, 1, $1 from payfold.schema_state where schema_name = 'portal'", said)
+	require.NoError(t, err)
+	var event string
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id from portal.processed_event where stream_seq = 1").Scan(&event))
+	for personal, server := range servers {
 		for _, path := range []string{"/", "/projectors", "/rejected", "/events/" + event} {
 			_, text := get(t, server, path, "Accept", "application/json")
 			require.Equal(t, personal, strings.Contains(text, said), path)

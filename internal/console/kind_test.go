@@ -1,12 +1,12 @@
 package console_test
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/console"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -19,7 +19,7 @@ func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
 	var status string
 	require.NoError(t, shop.Tables.Pool().QueryRow(t.Context(), "select status from portal.subscription").Scan(&status))
 	require.Equal(t, "unknown", status)
-	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: testenv.Logger(t)})
 	_, text := get(t, server, "/subscriptions/s1")
 	require.Contains(t, text, "The portal does not show this subscription.")
 	_, text = get(t, server, "/users/u1")
@@ -30,7 +30,7 @@ func TestAKindThatChangesTheDirectionOfWritingIsEscaped(t *testing.T) {
 	t.Parallel()
 	_, shop := fixture.NewFolded(t, 1,
 		`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"\u202eorp","user_id":"u1"}}}`)
-	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: testenv.Logger(t)})
 	_, text := get(t, server, "/events/e1")
 	require.NotContains(t, text, "\u202e")
 	require.Contains(t, text, `<dd>\u202eorp</dd>`)

@@ -10,7 +10,7 @@ import (
 
 func TestAPageSaysWhichTablesItShows(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, nil)
+	server, _ := serve(t)
 	// Projectors, invitations and schemas are about the live tables in any case.
 	const notLive = "not the live ones"
 	for _, path := range []string{"/events?schema=" + store.LiveSchema, "/projectors?schema=" + store.LiveSchema, "/projectors?schema=portal_next", "/invitations?schema=portal_next", "/schemas?schema=portal_next"} {

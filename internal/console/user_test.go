@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -23,7 +22,8 @@ var answeredAt = regexp.MustCompile(`"at":"[^"]*"`)
 
 func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, func(c *console.Config) { c.ShowPersonalData = true })
+	servers, w := serveBoth(t)
+	server := servers[true]
 	giveOddIDs(t, w)
 	tables := w.Open(t.Context(), t, store.LiveSchema)
 	rows, err := w.DB.Query(t.Context(), "select user_id from portal.processed_event where user_id is not null group by 1 order by count(*) desc limit 15")
@@ -79,7 +79,7 @@ func giveOddIDs(t *testing.T, w *world.World) {
 
 func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 	t.Parallel()
-	server, w := serve(t, nil)
+	server, w := serve(t)
 	const customer = "regular"
 	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
 		select 'regular' || i, 1000000 + i, 'checkout.completed', 'one_time', $1, 'regular' || i, 'applied', now(), now() from generate_series(1, 250) i`, customer)
