@@ -43,11 +43,7 @@ func view[T any](ctx context.Context, db *store.Store, read func(context.Context
 		out, err = read(ctx, tx, now)
 		return err
 	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return out, nil
+	return out, err
 }
 
 // viewEvents is view, but returns ErrNotIndexed if the events have no index.

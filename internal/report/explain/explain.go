@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -19,6 +21,15 @@ type Question struct {
 	Limit  int   // maximum number of items in a list; the newest are shown
 	Before int64 // for a user: the page shows the history before this sequence; 0: the newest page
 }
+
+// Log is what explanations need from the event log.
+type Log interface {
+	Info(ctx context.Context) (eventlog.Info, error)
+	Message(ctx context.Context, seq uint64) (events.Message, error)
+}
+
+// logTimeout bounds all queries to the log together.
+const logTimeout = 10 * time.Second
 
 // Answer writes itself as text for people, or as one JSON object.
 type Answer interface {

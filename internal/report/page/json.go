@@ -5,30 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf16"
 )
 
-// JSON writes one object on one line.
+// JSON writes one object on one line. It escapes the same characters as Clean, as \u….
 func JSON(w io.Writer, value any) error {
-	out, err := encode(value)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(out)
-	return err
-}
-
-// encode encodes one object on one line. It escapes the same characters as Clean, as
-// \u….
-func encode(value any) ([]byte, error) {
 	out, err := Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
+		return fmt.Errorf("write JSON: %w", err)
 	}
 	// Outside of strings JSON is ASCII. The encoder has escaped control characters.
-	escaped := strings.Builder{}
+	var escaped bytes.Buffer
 	for _, r := range string(out) {
 		switch {
 		case unicode.IsPrint(r):
@@ -41,7 +29,8 @@ func encode(value any) ([]byte, error) {
 		}
 	}
 	escaped.WriteByte('\n')
-	return []byte(escaped.String()), nil
+	_, err = escaped.WriteTo(w)
+	return err
 }
 
 // Marshal encodes a part of an object. It leaves <, > and & as they are.
