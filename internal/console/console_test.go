@@ -17,6 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -264,6 +265,17 @@ func TestASearchGoesToTheOnlyHit(t *testing.T) {
 	answer, text := get(t, server, "/search?q="+url.QueryEscape(list.Items[0].ID))
 	require.Equal(t, "/events/"+url.PathEscape(list.Items[0].ID), answer.Request.URL.EscapedPath())
 	require.Contains(t, text, "What arrived")
+}
+
+func TestASearchFindsAMessageThatIsNotAppliedYet(t *testing.T) {
+	t.Parallel()
+	_, folded := fixture.NewFolded(t, 1, fixture.Month()[:2]...)
+	server := run(t, console.Config{Log: folded.Log, Tables: folded.Tables, Guard: everybody{}, Logger: testenv.Logger(t)})
+	_, text := get(t, server, "/search?q=2")
+	require.Contains(t, text, "no projector has applied it yet")
+	require.Contains(t, text, "<dd>seq 2, partition ")
+	_, text = get(t, server, "/search?q=2", "Accept", "application/json")
+	require.Contains(t, text, `{"pending":{"stream_seq":2,`)
 }
 
 func TestNamesAndBodiesAreMasked(t *testing.T) {
