@@ -19,16 +19,18 @@ import (
 var ErrPooler = errors.New("the database is behind a connection pooler; DATABASE_URL must name Postgres itself")
 
 // lostSettings lists the settings that the session has not got from its client.
-const lostSettings = "select string_agg(name, ', ' order by name) from pg_settings where name = any($1) and source not in ('client', 'session')"
+const lostSettings = `select string_agg(name, ', ' order by name) from pg_settings
+	where name = any($1) and (source not in ('client', 'session') or name = 'search_path' and setting <> $2)`
 
 // checkSettings returns ErrPooler if a new session lacks one of the settings. A pooler drops those in its
-// ignore_startup_parameters. Without search_path a candidate would be written into the live tables, and verify would
-// compare the live tables with themselves.
+// ignore_startup_parameters, and its connect_query can give all clients the same ones. With another search_path a
+// candidate would be written into the live tables, and verify would compare the live tables with themselves.
 func checkSettings(settings map[string]string) pgconn.AfterConnectFunc {
 	names := slices.Sorted(maps.Keys(settings))
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		array := []byte("{" + strings.Join(names, ",") + "}")
-		answer := conn.ExecParams(ctx, lostSettings, [][]byte{array}, []uint32{pgtype.TextArrayOID}, nil, nil).Read()
+		values, types := [][]byte{array, []byte(settings["search_path"])}, []uint32{pgtype.TextArrayOID, pgtype.TextOID}
+		answer := conn.ExecParams(ctx, lostSettings, values, types, nil, nil).Read()
 		if answer.Err != nil {
 			return fmt.Errorf("read the settings of the session: %w", answer.Err)
 		}

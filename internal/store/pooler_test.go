@@ -32,6 +32,21 @@ func TestAPoolerThatDropsASettingIsRefused(t *testing.T) {
 	}
 }
 
+// PgBouncer's connect_query sets the same for all clients.
+func TestAPoolerThatSetsAnotherSearchPathIsRefused(t *testing.T) {
+	t.Parallel()
+	pooled := pooler(t, testenv.Database(t), func(_ net.Conn, m *pgproto3.StartupMessage) bool {
+		m.Parameters["search_path"] = "portal"
+		return true
+	})
+	s, err := Open(t.Context(), Config{DSN: pooled, Schema: "portal_next"})
+	require.NoError(t, err)
+	defer s.Close()
+	err = s.Ping(t.Context())
+	require.ErrorIs(t, err, ErrPooler)
+	require.ErrorContains(t, err, "(the session lacks these settings: search_path)")
+}
+
 func TestAPoolerThatRefusesASettingIsNamed(t *testing.T) {
 	t.Parallel()
 	refusal := &pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: search_path"}
