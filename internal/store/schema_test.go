@@ -156,3 +156,21 @@ func TestTheLockOnASchemaOutlivesTheTimeoutOfIdleSessions(t *testing.T) {
 	}
 	require.ErrorContains(t, err, "another command works on schema portal_next")
 }
+
+// Among them is transaction_timeout since PostgreSQL 17, which would end a long verify.
+func TestTheTimeoutsOfTheDatabaseAreNotThoseOfASession(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, `do $$ declare timeout text; begin
+		for timeout in select name from pg_settings where name ~ '^(statement|lock|transaction|idle_.*session)_timeout$' loop
+			execute format('alter database %I set %I = 4321', current_database(), timeout);
+		end loop;
+	end $$`)
+	require.NoError(t, err)
+	next, err := s.OpenSchema(ctx, "portal_next")
+	require.NoError(t, err)
+	defer next.Close()
+	var inForce []string
+	require.NoError(t, next.Pool().QueryRow(ctx, "select array(select name from pg_settings where setting = '4321')").Scan(&inForce))
+	require.Empty(t, inForce)
+}

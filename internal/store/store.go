@@ -64,6 +64,10 @@ const poolSize = 8
 // silent. After it the connection is closed, and Postgres cleans up when it notices that.
 const CleanUpTimeout = 5 * time.Second
 
+// noTransactionTimeout turns transaction_timeout off, which would end a long verify. Before PostgreSQL 17 there is no
+// such setting, and a new session that asks for it is refused.
+const noTransactionTimeout = "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'"
+
 // Open returns a store on the schema of the configuration. It does not connect: the first
 // call of a method does.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -101,12 +105,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		config.MaxConns = needed
 	}
 	config.PingTimeout = cmp.Or(config.PingTimeout, CleanUpTimeout) // of an idle connection before its use; Close waits for it, too
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 		})
 		tables.RegisterArrays(conn.TypeMap())
-		return nil
+		_, err := conn.PgConn().Exec(ctx, noTransactionTimeout).ReadAll()
+		return err
 	}
 	keepsOpen := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, fault *pgconn.PgError) bool {
