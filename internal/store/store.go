@@ -66,7 +66,7 @@ const CleanUpTimeout = 5 * time.Second
 
 // noTransactionTimeout turns transaction_timeout off, which would end a long verify. Before PostgreSQL 17 there is no
 // such setting, and a new session that asks for it is refused.
-const noTransactionTimeout = "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'"
+const noTransactionTimeout = "select set_config('transaction_timeout', '0', false) where current_setting('transaction_timeout', true) is not null"
 
 // Open returns a store on the schema of the configuration. It does not connect: the first
 // call of a method does.
