@@ -69,8 +69,7 @@ func Connect(config Config) (*Log, error) {
 			connection.Dial(embedded, wait.silence),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
-	// A cluster acknowledges and delivers only messages that its quorum has.
-	publisher := appends.NewClient(func(uint64) error { return nil })
+	publisher := appends.NewClient()
 	l, err := connect(url, config.Stream, wait.request, publisher.Lost, config.Logger, options...)
 	if err != nil {
 		return nil, err
@@ -79,7 +78,8 @@ func Connect(config Config) (*Log, error) {
 		l.conn.Close()
 		return nil, err
 	}
-	l.committer = appends.NewCommitter(publisher)
+	// A cluster acknowledges and delivers only messages that its quorum has.
+	l.committer = appends.NewCommitter(publisher, func(uint64) error { return nil })
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	switch {
 	case config.URL == "":

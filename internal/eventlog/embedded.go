@@ -172,21 +172,21 @@ func (s *Server) run(syncAlways bool) (err error) {
 
 // Connect opens the connection that writes.
 func (s *Server) Connect() (*Log, error) {
-	flush := s.store.Flush
-	if s.serverSyncs {
-		flush = s.store.FlushFolders
-	}
 	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(appends.InsideTimeout)}
 	log, err := connect("nats://embedded.invalid", s.config.Stream, ofEmbedded.request, func() {}, s.config.Logger, inProcess...)
 	if err != nil {
 		return nil, err
 	}
-	log.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, flush, s.config.Logger)
+	log.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, s.config.Logger)
 	if err != nil {
 		log.conn.Close()
 		return nil, err
 	}
-	log.committer = appends.NewCommitter(log.direct)
+	flush := s.store.Flush
+	if s.serverSyncs {
+		flush = s.store.FlushFolders
+	}
+	log.committer = appends.NewCommitter(log.direct, flush)
 	log.health, log.files, log.whole = s.health, s.store, s.config.Whole
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true

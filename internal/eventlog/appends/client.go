@@ -17,7 +17,6 @@ import (
 type Client struct {
 	conn  *nats.Conn
 	inbox string // ends with a dot; an entry's number follows
-	sync  func(seq uint64) error
 
 	mu      sync.Mutex
 	last    uint64
@@ -33,11 +32,8 @@ var (
 // not stored yet, so the second is not a duplicate yet.
 const duplicateInProcess = 10158
 
-// NewClient returns a client. flush is called with the newest sequence before messages are
-// confirmed. For a cluster it does nothing.
-func NewClient(flush func(seq uint64) error) *Client {
-	return &Client{sync: flush, pending: map[uint64]*entry{}}
-}
+// NewClient returns a client that can publish after Listen.
+func NewClient() *Client { return &Client{pending: map[uint64]*entry{}} }
 
 // Listen subscribes to the answers. It must return before the first publish.
 func (c *Client) Listen(conn *nats.Conn) error {
@@ -49,8 +45,6 @@ func (c *Client) Listen(conn *nats.Conn) error {
 	// No limit is needed: there are at most as many answers as deliveries in flight.
 	return answers.SetPendingLimits(-1, -1)
 }
-
-func (c *Client) flush(seq uint64) error { return c.sync(seq) }
 
 func (c *Client) publish(e *entry) error {
 	c.mu.Lock()

@@ -27,7 +27,8 @@ import (
 // data is lost.
 type Committer struct {
 	Metrics
-	backend
+	server
+	flush func(seq uint64) error
 	wake  chan struct{} // holds one token while an entry waits for a flush
 	stop  chan struct{}
 	ended chan struct{}
@@ -42,23 +43,20 @@ type Committer struct {
 	failed error
 }
 
-// backend is what the committer needs from the log's server and its disk.
-type backend interface {
+// server is what the committer needs from the log's server.
+type server interface {
 	// publish sends the entry's message and does not wait. It passes the server's
 	// answer to e.answer later, at most once.
 	publish(e *entry) error
 	// forget drops an entry whose append has given up waiting.
 	forget(e *entry)
-	// flush makes everything durable that the server had acknowledged when flush was
-	// called. seq is the newest acknowledged sequence.
-	flush(seq uint64) error
 }
 
 // entry is one append in progress, or one reader's question whether a sequence is durable.
 type entry struct {
 	message   *wire.Message // nil for a question, and after a positive answer
 	question  bool          // of a reader
-	number    uint64        // set and used by the backend
+	number    uint64        // set and used by the server
 	committer *Committer
 	result    chan struct{} // closed when the fields below are final
 
@@ -75,10 +73,12 @@ var (
 	errFailed = errors.New("the log cannot store any more")
 )
 
-// NewCommitter starts a committer; Close ends it.
-func NewCommitter(b backend) *Committer {
+// NewCommitter starts a committer; Close ends it. flush makes everything durable that the server
+// had acknowledged when flush was called; seq is the newest acknowledged sequence.
+func NewCommitter(s server, flush func(seq uint64) error) *Committer {
 	c := &Committer{
-		Metrics: newMetrics(), backend: b, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
+		Metrics: newMetrics(), server: s, flush: flush,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	go c.run()
 	return c

@@ -220,7 +220,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 		var fault error
 		synctest.Test(t, func(*testing.T) {
 			s := &script{flushed: make(chan error)}
-			m := &model{script: s, committer: NewCommitter(s)}
+			m := &model{script: s, committer: NewCommitter(s, s.flush)}
 			for i, step := range plan {
 				if m.step(step.Op, step.Pick); fault == nil {
 					if fault = m.check(); fault != nil {
@@ -248,7 +248,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s)
+		c := NewCommitter(s, s.flush)
 		defer c.Close()
 		c.Begin(7)
 		durable, err := c.Confirm(t.Context(), 7)
@@ -293,7 +293,7 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s)
+		c := NewCommitter(s, s.flush)
 		var ended sync.WaitGroup
 		start := func(ctx context.Context) {
 			ended.Go(func() { _, _ = c.Append(ctx, &wire.Message{Body: make([]byte, 1000)}) })

@@ -22,7 +22,6 @@ import (
 type Direct struct {
 	dial   func() (net.Conn, error)
 	token  string
-	sync   func(seq uint64) error
 	logger *slog.Logger
 	wake   chan struct{} // holds one token while the queue has entries
 	stop   chan struct{}
@@ -59,9 +58,9 @@ var abandoned = new(entry)
 const writeBytes = 64 << 10
 
 // NewDirect connects. The caller must close the result.
-func NewDirect(dial func() (net.Conn, error), token string, flush func(seq uint64) error, logger *slog.Logger) (*Direct, error) {
+func NewDirect(dial func() (net.Conn, error), token string, logger *slog.Logger) (*Direct, error) {
 	d := &Direct{
-		dial: dial, token: token, sync: flush, logger: logger,
+		dial: dial, token: token, logger: logger,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	c, err := d.connect()
@@ -85,8 +84,6 @@ func (d *Direct) Close() {
 
 // Connections counts the connections so far.
 func (d *Direct) Connections() uint64 { return d.connections.Load() }
-
-func (d *Direct) flush(seq uint64) error { return d.sync(seq) }
 
 func (d *Direct) publish(e *entry) error {
 	d.mu.Lock()

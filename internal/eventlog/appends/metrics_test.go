@@ -25,7 +25,7 @@ func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s)
+		c := NewCommitter(s, s.flush)
 		defer c.Close()
 		for range 3 {
 			go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
@@ -58,7 +58,7 @@ func TestAFlushThatOnlyAReaderAskedForHasNoGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s)
+		c := NewCommitter(s, s.flush)
 		defer c.Close()
 		go func() { _, _ = c.Confirm(t.Context(), 1) }()
 		synctest.Wait()
