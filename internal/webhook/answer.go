@@ -18,28 +18,33 @@ type answer struct {
 	status int
 	title  string
 	detail string
+	id     string // of the event, if it is stored
+}
+
+func refusal(name, reason string, status int, title, detail string) answer {
+	return answer{name: name, reason: reason, status: status, title: title, detail: detail}
 }
 
 var (
-	notFound    = answer{"not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST " + Path}
-	wrongMethod = answer{"wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed"}
-	notJSON     = answer{
+	notFound    = refusal("not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST "+Path)
+	wrongMethod = refusal("wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed")
+	notJSON     = refusal(
 		"unsupported_media", "content_type", http.StatusUnsupportedMediaType, "Unsupported media type",
 		"the body must be JSON with a JSON content type and no content encoding",
-	}
+	)
 	encoded   = notJSON.because("content_encoding")
-	tooLarge  = answer{"too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts"}
-	tooSlow   = answer{"too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time"}
-	truncated = answer{"broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length"}
-	unsigned  = answer{
+	tooLarge  = refusal("too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts")
+	tooSlow   = refusal("too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time")
+	truncated = refusal("broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length")
+	unsigned  = refusal(
 		"unauthorized", "no_signature", http.StatusUnauthorized, "Signature not valid",
 		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
-	}
+	)
 	wrongSignature = unsigned.because("signature")
-	malformed      = answer{"malformed", "syntax", http.StatusBadRequest, "Not an event", ""}
-	notConfirmed   = answer{"unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again"}
+	malformed      = refusal("malformed", "syntax", http.StatusBadRequest, "Not an event", "")
+	notConfirmed   = refusal("unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again")
 	lateConfirmed  = notConfirmed.because("log_timeout")
-	tooMany        = answer{"too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "the event is not stored; send it again"}
+	tooMany        = refusal("too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "the event is not stored; send it again")
 	tooManyBodies  = tooMany.because("bodies")
 	accepted       = answer{name: "accepted", status: http.StatusOK}
 	duplicate      = answer{name: "duplicate", status: http.StatusOK}
@@ -100,9 +105,9 @@ func (a answer) problem() []byte {
 }
 
 // writeConfirmation writes {"status":…,"id":…}. The answer's name needs no escapes.
-func writeConfirmation(w http.ResponseWriter, a answer, id string) {
+func writeConfirmation(w http.ResponseWriter, a answer) {
 	w.Header()["Content-Type"] = jsonType
-	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(id)+"}\n") // fails if the sender has closed the connection
+	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(a.id)+"}\n") // fails if the sender has closed the connection
 }
 
 // jsonType is shared by all answers. It must not be changed.

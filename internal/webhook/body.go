@@ -9,25 +9,22 @@ import (
 
 // readBody reads at most MaxBodyBytes, whatever length the sender announces. After an error
 // answer the rest of the body is not read (see connection.Read).
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reservation) ([]byte, answer, bool) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reservation) ([]byte, *answer) {
 	if r.ContentLength > h.MaxBodyBytes {
-		return nil, tooLarge, true
+		return nil, &tooLarge
 	}
 	body, err := readAll(http.MaxBytesReader(w, r.Body, h.MaxBodyBytes), r.ContentLength, large)
-	var overLimit *http.MaxBytesError
-	if err == nil {
-		return body, answer{}, false
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.Is(err, errNoMemory):
+		return nil, &tooManyBodies
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, &tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &tooSlow
 	}
-	if errors.Is(err, errNoMemory) {
-		return nil, tooManyBodies, true
-	}
-	if errors.As(err, &overLimit) {
-		return nil, tooLarge, true
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, tooSlow, true
-	}
-	return nil, truncated, true
+	return nil, &truncated
 }
 
 // firstRead is the size of a body's first buffer; most bodies fit. It needs no reservation.

@@ -59,41 +59,38 @@ func New(config Config, log appender) *Handler {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	a := h.serve(w, r, began)
+	if a.confirmed() {
+		writeConfirmation(w, a)
+	} else {
+		h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
+		writeProblem(w, a)
+	}
 	h.metrics.observe(a, began)
 	h.recent.count(a.name, time.Now())
 }
 
-// AcceptedAt records that an earlier process answered a delivery 200 at that time. A time in the
-// future, from a wrong clock, counts as now.
-func (h *Handler) AcceptedAt(at time.Time) {
-	if now := time.Now(); at.After(now) {
-		at = now
-	}
-	h.metrics.stored.at(at)
-}
-
-// serve answers one request and returns the answer.
+// serve reads a delivery, checks its signature and stores it.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
-	if problem, found := checkRequest(r); found {
-		return h.refuse(w, problem, r)
+	if problem := checkRequest(r); problem != nil {
+		return *problem
 	}
 	conn := connectionOf(r.Context())
 	conn.beginRequest(r.ContentLength >= 0)
 	defer conn.endRequest()
 	large := h.reservation(conn)
 	defer large.release()
-	body, problem, found := h.readBody(w, r, &large)
-	if found {
-		return h.refuse(w, problem, r)
+	body, problem := h.readBody(w, r, &large)
+	if problem != nil {
+		return *problem
 	}
 	received := time.Now()
 	signatures := r.Header.Values(SignatureHeader)
 	if len(signatures) == 0 {
-		return h.refuse(w, unsigned, r)
+		return unsigned
 	}
 	signer, signature, ok := verify(body, signatures, h.Secrets)
 	if !ok {
-		return h.refuse(w, wrongSignature, r)
+		return wrongSignature
 	}
 	if !conn.mayStayOpen() {
 		w.Header().Set("Connection", "close")
@@ -103,42 +100,68 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	}
 	span := h.startSpan(&d, began)
-	a := h.accept(w, r, d, span)
+	a := h.accept(r.Context(), d, span)
 	span.end(a)
 	return a
 }
 
-// accept stores a delivery whose signature is valid, and answers it.
-func (h *Handler) accept(w http.ResponseWriter, r *http.Request, d events.Delivery, span *deliverySpan) answer {
+// accept stores a delivery whose signature is valid.
+func (h *Handler) accept(ctx context.Context, d events.Delivery, span *deliverySpan) answer {
 	var err error
 	if d.Event, err = events.Parse(d.Body); err != nil {
 		problem := malformed
 		problem.detail = err.Error()
-		return h.refuse(w, problem, r)
+		return problem
 	}
 	span.setEvent(d.Event)
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	default:
-		return h.refuse(w, tooMany, r)
+		return tooMany
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	isDuplicate, err := h.store(r, d, span)
+	isDuplicate, err := h.store(ctx, d, span)
 	if err != nil {
-		h.failures.log(r.Context(), h.Logger, d.Event.ID, err, time.Now())
+		h.failures.log(ctx, h.Logger, d.Event.ID, err, time.Now())
 		if errors.Is(err, context.DeadlineExceeded) {
-			return h.refuse(w, lateConfirmed, r)
+			return lateConfirmed
 		}
-		return h.refuse(w, notConfirmed, r)
+		return notConfirmed
 	}
 	confirmed := accepted
 	if isDuplicate {
 		confirmed = duplicate
 	}
-	writeConfirmation(w, confirmed, d.Event.ID)
+	confirmed.id = d.Event.ID
 	return confirmed
+}
+
+// store appends the delivery. It continues if the sender closes the connection.
+func (h *Handler) store(ctx context.Context, d events.Delivery, span *deliverySpan) (isDuplicate bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.PublishTimeout)
+	defer cancel()
+	appending := span.startAppend(&d)
+	isDuplicate, err = h.log.Append(ctx, d)
+	appending.end(isDuplicate, err)
+	return isDuplicate, err
+}
+
+// checkRequest checks what is known before the body is read: path, method and headers. It returns
+// nil if they are right.
+func checkRequest(r *http.Request) *answer {
+	switch {
+	case strings.TrimSuffix(r.URL.Path, "/") != Path:
+		return &notFound
+	case r.Method != http.MethodPost:
+		return &wrongMethod
+	case !isJSON(r.Header.Get("Content-Type")):
+		return &notJSON
+	case !isIdentity(r.Header.Values("Content-Encoding")):
+		return &encoded
+	}
+	return nil
 }
 
 // reservation returns an empty reservation, for a body that is larger than its first buffer. conn is
@@ -151,36 +174,13 @@ func (h *Handler) reservation(conn *connection) reservation {
 	return large
 }
 
-// store appends the delivery. It continues if the sender closes the connection.
-func (h *Handler) store(r *http.Request, d events.Delivery, span *deliverySpan) (isDuplicate bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.PublishTimeout)
-	defer cancel()
-	appending := span.startAppend(&d)
-	isDuplicate, err = h.log.Append(ctx, d)
-	appending.end(isDuplicate, err)
-	return isDuplicate, err
-}
-
-// refuse answers with the problem document of an answer, and returns it.
-func (h *Handler) refuse(w http.ResponseWriter, a answer, r *http.Request) answer {
-	h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
-	writeProblem(w, a)
-	return a
-}
-
-// checkRequest checks what is known before the body is read: path, method and headers.
-func checkRequest(r *http.Request) (answer, bool) {
-	switch {
-	case strings.TrimSuffix(r.URL.Path, "/") != Path:
-		return notFound, true
-	case r.Method != http.MethodPost:
-		return wrongMethod, true
-	case !isJSON(r.Header.Get("Content-Type")):
-		return notJSON, true
-	case !isIdentity(r.Header.Values("Content-Encoding")):
-		return encoded, true
+// AcceptedAt records that an earlier process answered a delivery 200 at that time. A time in the
+// future, from a wrong clock, counts as now.
+func (h *Handler) AcceptedAt(at time.Time) {
+	if now := time.Now(); at.After(now) {
+		at = now
 	}
-	return answer{}, false
+	h.metrics.stored.at(at)
 }
 
 // isJSON ignores the parameters of the media type.
