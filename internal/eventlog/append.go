@@ -28,7 +28,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		switch {
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			l.state.Store(nil) // the stream is gone; a new one may have other settings
-		case errors.Is(err, context.DeadlineExceeded) && l.health != nil:
+		case errors.Is(err, context.DeadlineExceeded):
 			err = l.timedOut(err)
 		}
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)

@@ -47,6 +47,9 @@ var (
 	ofEmbedded = limits{handshake: 5 * time.Second, silence: 20 * time.Second, request: 20 * time.Second}
 )
 
+// embeddedURL has no address, because nats.go does not use it to reach the embedded server.
+const embeddedURL = "nats://embedded.invalid"
+
 // Connect returns at once, also if the server cannot be reached yet.
 func Connect(config Config) (*Log, error) {
 	wait := ofCluster
@@ -63,7 +66,7 @@ func Connect(config Config) (*Log, error) {
 			connection.Dial(&net.Dialer{Timeout: wait.handshake}, wait.silence),
 			connection.Inbox(config.InboxPrefix, url))
 	} else {
-		url = "nats://embedded.invalid" // the dialer ignores it
+		url = embeddedURL
 		options = append(options,
 			nats.SkipHostLookup(),
 			connection.Dial(embedded, wait.silence),

@@ -22,14 +22,13 @@ const maxQuestions = 256
 // connection, in the readers' account, because a reader can make the server deliver the
 // whole log to any subject that has a subscriber in that account. The connection that
 // appends deliveries must not be reachable in this way.
-func (l *Log) answerReaders(options ...nats.Option) (err error) {
-	l.confirm = l.committer.Confirm
-	options = append(options, nats.Name("payfold answers"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
-	if l.answers, err = nats.Connect("nats://embedded.invalid", options...); err != nil {
+func (s *Server) answerReaders() (err error) {
+	options := append(s.inside(s.answerToken), nats.Name("payfold answers"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
+	if s.answers, err = nats.Connect(embeddedURL, options...); err != nil {
 		return fmt.Errorf("connect to answer readers: %w", err)
 	}
 	slots := make(chan struct{}, maxQuestions)
-	_, err = l.answers.Subscribe(accounts.DurableQuestion, func(m *nats.Msg) {
+	_, err = s.answers.Subscribe(accounts.DurableQuestion, func(m *nats.Msg) {
 		seq, err := strconv.ParseUint(string(m.Data), 10, 64)
 		if err != nil {
 			return
@@ -41,15 +40,15 @@ func (l *Log) answerReaders(options ...nats.Option) (err error) {
 		}
 		go func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(context.Background(), l.request)
+			ctx, cancel := context.WithTimeout(context.Background(), ofEmbedded.request)
 			defer cancel()
-			if durable, err := l.committer.Confirm(ctx, seq); err == nil {
+			if durable, err := s.log.committer.Confirm(ctx, seq); err == nil {
 				_ = m.Respond(strconv.AppendUint(nil, durable, 10))
 			}
 		}()
 	})
 	if err == nil {
-		err = l.answers.Flush()
+		err = s.answers.Flush()
 	}
 	if err != nil {
 		return fmt.Errorf("listen for readers: %w", err)

@@ -27,18 +27,27 @@ type Server struct {
 	nats   *server.Server
 	lock   *flock.Flock
 	gate   *access.Gate
-	log    *Log // from Connect
-	store  *blockstore.Store
+	store  *blockstore.Store // its files; only this process changes them
+
+	// From Connect.
+	log     *Log
+	direct  *appends.Direct // writes
+	answers *nats.Conn      // answers readers
 
 	readerToken string // of readers in other processes
-	writerToken string // of the in-process connection that writes
-	answerToken string // of the in-process connection that answers readers
+	writerToken string // of the in-process connections that write
+	answerToken string // of answers
 
 	recovered   *blockstore.Report // what the log held before the server opened it
 	mismatch    bool               // the server has not opened what recovered describes
 	serverSyncs bool               // the server syncs each message itself
 	checkTook   time.Duration
 	openTook    time.Duration
+
+	// health returns why the server stores nothing any more. It does not return while a write to
+	// the disk hangs. A test replaces it.
+	health      func() error
+	healthCheck healthCheck
 }
 
 // EmbeddedConfig says where the embedded log stores its files, and where it listens.
@@ -80,6 +89,7 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 		config: config, lock: lock, store: blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream),
 		writerToken: access.NewToken(), answerToken: access.NewToken(),
 	}
+	s.health = s.healthz
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
 	}
@@ -125,7 +135,7 @@ func (s *Server) start(ctx context.Context) error {
 // Flush syncs its files. If the probe finds that the server stores messages elsewhere, the
 // server is started again and syncs every message itself.
 func (s *Server) chooseSync() error {
-	err := probe(s.nats, s.writerToken, s.store)
+	err := s.probe()
 	if err == nil {
 		return s.store.Resume()
 	}
@@ -172,12 +182,11 @@ func (s *Server) run(syncAlways bool) (err error) {
 
 // Connect opens the connection that writes.
 func (s *Server) Connect() (*Log, error) {
-	inProcess := []nats.Option{nats.InProcessServer(s.nats), nats.Token(s.writerToken), nats.Timeout(appends.InsideTimeout)}
-	log, err := connect("nats://embedded.invalid", s.config.Stream, ofEmbedded.request, func() {}, s.config.Logger, inProcess...)
+	log, err := connect(embeddedURL, s.config.Stream, ofEmbedded.request, func() {}, s.config.Logger, s.inside(s.writerToken)...)
 	if err != nil {
 		return nil, err
 	}
-	log.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, s.config.Logger)
+	s.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, s.config.Logger)
 	if err != nil {
 		log.conn.Close()
 		return nil, err
@@ -186,24 +195,29 @@ func (s *Server) Connect() (*Log, error) {
 	if s.serverSyncs {
 		flush = s.store.FlushFolders
 	}
-	log.committer = appends.NewCommitter(log.direct, flush)
-	log.health, log.files, log.whole = s.health, s.store, s.config.Whole
+	log.committer = appends.NewCommitter(s.direct, flush)
+	log.server, s.log = s, log
+	log.confirm, log.files, log.whole = log.committer.Confirm, s.store, s.config.Whole
 	if err := log.verifyOpened(s.recovered); err != nil {
 		s.mismatch = true
 		log.Close()
 		return nil, err
 	}
-	if err := log.answerReaders(nats.InProcessServer(s.nats), nats.Token(s.answerToken), nats.Timeout(appends.InsideTimeout)); err != nil {
+	if err := s.answerReaders(); err != nil {
 		log.Close()
 		return nil, err
 	}
-	s.log = log
 	return log, nil
 }
 
-// health returns why the stream accepts no messages any more, or nil. After a failed write, for
+// inside returns the options of a connection inside the process.
+func (s *Server) inside(token string) []nats.Option {
+	return []nats.Option{nats.InProcessServer(s.nats), nats.Token(token), nats.Timeout(appends.InsideTimeout)}
+}
+
+// healthz returns why the stream accepts no messages any more, or nil. After a failed write, for
 // example on a full disk, the server accepts none until it is restarted.
-func (s *Server) health() error {
+func (s *Server) healthz() error {
 	status := s.nats.Healthz(&server.HealthzOptions{Account: accounts.Writer, Stream: s.config.Stream})
 	// With StatusInternalServerError, the server did not find within a millisecond that it has started. On a busy machine
 	// that happens.

@@ -38,12 +38,15 @@ func (h *healthCheck) ask(question func()) (answered <-chan struct{}) {
 	return h.answered
 }
 
-// timedOut returns err, of an append or of a question about the stream that had no answer in time. If the server
-// does not tell its health, either, it adds that. If the server stores nothing any more, every later append fails, even
-// if the server says so only after timedOut has returned.
+// timedOut returns err, of an append or of a question about the stream that had no answer in time. If the embedded
+// server does not tell its health, either, it adds that. If that server stores nothing any more, every later append
+// fails, even if the server says so only after timedOut has returned.
 func (l *Log) timedOut(err error) error {
-	answered := l.healthCheck.ask(func() {
-		if reason := l.health(); reason != nil {
+	if l.server == nil {
+		return err
+	}
+	answered := l.server.healthCheck.ask(func() {
+		if reason := l.server.health(); reason != nil {
 			l.committer.Fail(reason)
 		}
 	})

@@ -26,7 +26,7 @@ func TestAnAppendEndsInTimeWhereTheServerDoesNotTellItsHealth(t *testing.T) {
 	s, l, release := unflushed(t)
 	var questions atomic.Int32
 	answer := make(chan error)
-	l.health = func() error {
+	s.health = func() error {
 		questions.Add(1)
 		select {
 		case reason := <-answer:
@@ -61,13 +61,14 @@ func TestAServerIsAskedForItsHealthAgainAfterItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := make(chan struct{})
 		var questions atomic.Int32
-		l := &Log{health: func() error { questions.Add(1); return nil }}
+		s := &Server{health: func() error { questions.Add(1); return nil }}
+		l := &Log{server: s}
 		for i := range 3 {
 			require.Equal(t, context.DeadlineExceeded, l.timedOut(context.DeadlineExceeded), "it has answered, and it stores messages")
 			require.EqualValues(t, i+1, questions.Load())
 			synctest.Wait()
 		}
-		l.health = func() error { questions.Add(1); <-late; return nil }
+		s.health = func() error { questions.Add(1); <-late; return nil }
 		for range 3 {
 			began := time.Now()
 			require.ErrorIs(t, l.timedOut(context.DeadlineExceeded), errNoAnswer)
@@ -106,7 +107,7 @@ func TestAServerOnABusyMachineStillStores(t *testing.T) {
 	waiting, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
 	require.NoError(t, err)
 	require.Contains(t, waiting.Healthz(nil).Error, "failed to be ready for connections after 1ms")
-	require.NoError(t, (&Server{nats: waiting}).health())
+	require.NoError(t, (&Server{nats: waiting}).healthz())
 }
 
 var errDiskFull = errors.New("no space left on device")

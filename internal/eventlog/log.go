@@ -35,16 +35,11 @@ type Log struct {
 	// the server delivers only durable messages.
 	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
 
-	// direct is the connection that appends to the embedded server of this process; nil if
-	// there is none.
-	direct *appends.Direct
-
-	// answers is the connection that answers readers. It is nil in a process that does not
-	// run the embedded server.
-	answers *nats.Conn
+	// server is the embedded server of this process; nil if this process does not run one.
+	server *Server
 
 	// files are the files of the embedded server, of this process or of another one on this
-	// machine; nil if there is no such server. Only the process of the server changes them.
+	// machine; nil if there is no such server.
 	files *blockstore.Store
 
 	// archive is the archive for readers; nil if there is none.
@@ -57,11 +52,6 @@ type Log struct {
 
 	restoring bool // by this process
 	whole     bool // nothing may be removed from the stream
-
-	// health returns why the server stores nothing any more. It does not return while a write
-	// to the server's disk hangs. It is nil if the server is not embedded in this process.
-	health      func() error
-	healthCheck healthCheck // calls health
 
 	state         atomic.Pointer[streamState] // of the stream; nil while unknown
 	stateRequests singleflight.Group          // requests of the state
@@ -78,13 +68,11 @@ type streamState struct {
 // Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
 	l.committer.Close()
-	if l.direct != nil {
-		l.direct.Close()
+	if l.server != nil {
+		l.server.direct.Close()
+		l.server.answers.Close()
 	}
 	l.conn.Close()
-	if l.answers != nil {
-		l.answers.Close()
-	}
 }
 
 // connected waits for the connection. On a busy machine the first attempt can time out.

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -21,8 +19,8 @@ const (
 // probe makes a stream for blockstore's Probe. The stream stays until the next start. The server
 // removes the folders of a deleted stream only after its answer, when another stream may already
 // use them.
-func probe(s *server.Server, token string, store *blockstore.Store) error {
-	conn, err := nats.Connect(s.ClientURL(), nats.InProcessServer(s), nats.Token(token), nats.Timeout(appends.InsideTimeout))
+func (s *Server) probe() error {
+	conn, err := nats.Connect(embeddedURL, s.inside(s.writerToken)...)
 	if err != nil {
 		return fmt.Errorf("connect for the probe: %w", err)
 	}
@@ -38,7 +36,7 @@ func probe(s *server.Server, token string, store *blockstore.Store) error {
 	}); err != nil {
 		return fmt.Errorf("create the probe: %w", err)
 	}
-	return store.Probe(func(body []byte) error {
+	return s.store.Probe(func(body []byte) error {
 		_, err := js.Publish(ctx, probeSubject, body)
 		return err
 	})

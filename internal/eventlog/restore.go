@@ -143,8 +143,8 @@ func (r *Restoration) Finish(ctx context.Context) error {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
 	r.log.restoring = false
-	if r.log.direct == nil {
+	if r.log.server == nil {
 		return nil
 	}
-	return r.log.files.SyncAll()
+	return r.log.server.store.SyncAll()
 }

@@ -70,8 +70,8 @@ func (l *Log) writable(ctx context.Context) (partitions int, err error) {
 // connections counts the connections so far.
 func (l *Log) connections() uint64 {
 	count := l.conn.Stats().Reconnects
-	if l.direct != nil {
-		count += l.direct.Connections()
+	if l.server != nil {
+		count += l.server.direct.Connections()
 	}
 	return count
 }

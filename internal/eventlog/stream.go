@@ -59,10 +59,10 @@ func (l *Log) CreateStream(ctx context.Context, config StreamConfig, logger *slo
 
 // streamExists is called once the stream exists, before anything is confirmed.
 func (l *Log) streamExists() error {
-	if l.direct == nil {
+	if l.server == nil {
 		return nil
 	}
-	return l.files.Begin()
+	return l.server.store.Begin()
 }
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.

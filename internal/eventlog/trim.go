@@ -23,8 +23,8 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 		return info.ServerFirst, err
 	}
 	steps := []uint64{seq}
-	if l.direct != nil {
-		if steps, err = l.files.Trim(seq); err != nil {
+	if l.server != nil {
+		if steps, err = l.server.store.Trim(seq); err != nil {
 			return 0, err
 		}
 	}
@@ -52,8 +52,8 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 // TrimPoint returns the sequence that Trim would return, and removes nothing.
 func (l *Log) TrimPoint(ctx context.Context, seq uint64) (first uint64, err error) {
 	info, err := l.trimmable(ctx, seq)
-	if err == nil && l.direct != nil {
-		seq, err = l.files.TrimPoint(seq)
+	if err == nil && l.server != nil {
+		seq, err = l.server.store.TrimPoint(seq)
 	}
 	return max(info.ServerFirst, seq), err
 }

@@ -36,10 +36,10 @@ type Watch struct {
 // NewWatch registers the metrics of the log.
 func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *Watch {
 	registerer.MustRegister(log.committer.AppendDuration)
-	if log.direct == nil {
+	if log.server == nil {
 		registerer.MustRegister(connection.NewCertificate(log.conn))
 	} else {
-		registerer.MustRegister(log.committer.FlushDuration, log.committer.GroupSize, blockstore.NewDisk(log.files.Root()))
+		registerer.MustRegister(log.committer.FlushDuration, log.committer.GroupSize, blockstore.NewDisk(log.server.store.Root()))
 	}
 	with := promauto.With(registerer)
 	w := &Watch{
@@ -99,7 +99,7 @@ func (w *Watch) check(ctx context.Context) {
 		w.bytes.Set(float64(info.Bytes))
 		w.setDurability(info.Durability)
 		w.faults.Set(0)
-	} else if w.log.health != nil {
+	} else {
 		err = w.log.timedOut(err)
 	}
 	switch {
