@@ -52,7 +52,7 @@ func FuzzABlockIsCutIntoPieces(f *testing.F) {
 				content[uint(at)%uint(len(content))] ^= flip
 			}
 			end := 0
-			for _, p := range scan(content, w.checksum(1), func(r Record) {
+			for _, p := range scanPieces(content, w.checksum(1), func(r Record) {
 				if n == 1 {
 					require.Equal(t, bodyOf(r.Seq), string(r.Body))
 				}
@@ -75,13 +75,13 @@ func TestTheSearchBehindDamageIsBounded(t *testing.T) {
 		binary.LittleEndian.PutUint32(hostile[at:], 1<<20) // a length, a subject's length and, as a sequence, too much
 		hostile[at+3] = 0
 	}
-	pieces := scan(append(w.message(1, 1), hostile...), w.checksum(1), nil)
+	pieces := scanPieces(append(w.message(1, 1), hostile...), w.checksum(1), func(Record) {})
 	require.Len(t, pieces, 2)
 	sequences := make([]byte, 8<<20)
 	for at := 0; at+32 < len(sequences); at += 32 {
 		copy(sequences[at:], w.message(1, uint64(2+at/32))[:fixedLength])
 		binary.LittleEndian.PutUint32(sequences[at:], 4<<20)
 	}
-	pieces = scan(append(w.message(1, 1), sequences...), w.checksum(1), nil)
+	pieces = scanPieces(append(w.message(1, 1), sequences...), w.checksum(1), func(Record) {})
 	require.Len(t, pieces, 2)
 }

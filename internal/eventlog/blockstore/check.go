@@ -3,7 +3,6 @@ package blockstore
 import (
 	"context"
 	"errors"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -70,18 +69,17 @@ type blockScan struct {
 func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {
 	scans := make([]blockScan, len(blocks))
 	group, ctx := errgroup.WithContext(ctx)
-	var mu sync.Mutex
-	next, done := 0, 0
-	take := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1
+	work := make(chan int, len(blocks))
+	for n := range blocks {
+		work <- n
 	}
+	close(work)
+	var mu sync.Mutex
+	done := 0
 	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
 		group.Go(func() (err error) {
 			var buffer []byte
-			for n := take(); n < len(blocks); n = take() {
+			for n := range work {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
@@ -123,13 +121,6 @@ func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (bloc
 		}
 	})
 	return scan, buffer, nil
-}
-
-func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) []piece {
-	if len(data) > maxBlock {
-		return []piece{{size: len(data), bad: "it is longer than any block that the server writes"}}
-	}
-	return scan(data, checksum, deliver)
 }
 
 func readBlock(path string, buffer []byte) ([]byte, error) {

@@ -16,9 +16,12 @@ type piece struct {
 	bad          string // why these bytes are no message
 }
 
-// scan splits a block into pieces and delivers each undamaged message. Lengths that it reads
+// scanPieces splits a block into pieces and delivers each undamaged message. Lengths that it reads
 // in the block never decide how much memory it allocates.
-func scan(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []piece) {
+func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []piece) {
+	if len(data) > maxBlock {
+		return []piece{{size: len(data), bad: "it is longer than any block that the server writes"}}
+	}
 	budget := maxSearch
 	for at := 0; at < len(data); {
 		r, size, err := parseRecord(data[at:], checksum)
@@ -43,7 +46,7 @@ func scan(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []pie
 			} else {
 				pieces = append(pieces, piece{offset: at, size: size, from: r.Seq, to: r.Seq})
 			}
-			if deliver != nil && (err == nil || r.Header != nil) {
+			if err == nil || r.Header != nil {
 				deliver(r)
 			}
 		}
