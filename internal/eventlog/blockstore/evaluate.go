@@ -17,9 +17,9 @@ type fault struct {
 // evaluate walks through all pieces in the order of the log. It counts the undamaged
 // messages, and tells damage from an interrupted write.
 func (s *Store) evaluate(e *expectation, scans []blockScan) {
-	report, next := e.report, e.first
+	report, next := e.report, e.report.First
 	var faults []fault
-	end := fault{block: 0} // where the previous piece ended
+	var end fault // where the piece ends
 	add := func(f fault) {
 		f.next, f.File, f.Advice = next, s.block(f.block), adviceRestore
 		faults = append(faults, f)
@@ -28,20 +28,19 @@ func (s *Store) evaluate(e *expectation, scans []blockScan) {
 		report.Blocks++
 		report.Bytes += int64(scan.size)
 		for _, p := range scan.pieces {
-			at := Damage{Offset: p.offset, Bytes: p.size, Reason: p.bad}
+			before := end // where the previous piece ended
+			end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+			at := fault{block: scan.number, Damage: Damage{Offset: p.offset, Bytes: p.size, From: p.from, To: p.to, Reason: p.bad}}
 			switch {
 			case p.tombstone:
-				if p.to+1 != e.first || next != e.first {
-					at.Reason = fmt.Sprintf("a mark of the server that everything up to seq %d was removed", p.to)
-					at.From, at.To = p.to, p.to
-					add(fault{Damage: at, block: scan.number})
+				if p.to+1 != report.First || next != report.First {
+					at.From, at.Reason = p.to, fmt.Sprintf("a mark of the server that everything up to seq %d was removed", p.to)
+					add(at)
 				}
-				end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
 				continue
 			case p.bad != "" && p.from == 0:
-				at.From = next
-				add(fault{Damage: at, block: scan.number, open: true, torn: true})
-				end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+				at.From, at.open, at.torn = next, true, true
+				add(at)
 				continue
 			}
 			// A message, or a run of them.
@@ -54,11 +53,10 @@ func (s *Store) evaluate(e *expectation, scans []blockScan) {
 			switch {
 			case p.from < next:
 				again := at
-				again.From, again.To = p.from, p.to
 				again.Reason = fmt.Sprintf("seq %d instead of seq %d", p.from, next)
-				add(fault{Damage: again, block: scan.number})
+				add(again)
 			case p.from > next && !isOpen:
-				place := end
+				place := before
 				if place.block == 0 {
 					place.block = scan.number
 				}
@@ -68,13 +66,9 @@ func (s *Store) evaluate(e *expectation, scans []blockScan) {
 				add(place)
 			}
 			if p.bad != "" { // the message is complete, but the server would deliver another one
-				at.From, at.To = p.from, p.to
-				add(fault{Damage: at, block: scan.number})
+				add(at)
 			}
-			if p.to >= next {
-				next = p.to + 1
-			}
-			end = fault{block: scan.number, Damage: Damage{Offset: p.offset + p.size}}
+			next = max(next, p.to+1)
 		}
 	}
 	report.Last = next - 1

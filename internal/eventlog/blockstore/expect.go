@@ -17,7 +17,6 @@ type expectation struct {
 	watermark *Watermark // nil if there is none
 	running   bool
 	closed    bool // the server was stopped in order: no write was interrupted
-	first     uint64
 }
 
 // expect reads which log this is, and up to which sequence it must be undamaged. If the
@@ -26,7 +25,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if strings.ContainsAny(s.stream, "/\\.*> \t") {
 		return nil, fmt.Errorf("%q is not a valid name of a stream", s.stream)
 	}
-	e := &expectation{running: running, first: 1, report: &Report{Stream: s.stream, First: 1}}
+	e := &expectation{running: running, report: &Report{Stream: s.stream, First: 1}}
 	refuse := func(file, advice, format string, values ...any) (*expectation, error) {
 		e.report.Damage = append(e.report.Damage, Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice})
 		return e, nil
@@ -90,14 +89,14 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return refuse(file, adviceRestore, "%s", reason)
 	}
 	e.report.LogID, e.report.Begin = logID, m.first()
-	e.first, e.report.firstBlock, err = s.kept(m, w)
+	first, firstBlock, err := s.kept(m, w)
 	if errors.Is(err, errBegin) {
 		return refuse(s.dir, adviceRestore, "%v", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.report.First = e.first
+	e.report.First, e.report.firstBlock = first, firstBlock
 	e.report.Partitions, _ = strconv.Atoi(m.Metadata[metaPartitions])
 	e.report.Restoring = m.Metadata[metaRestoring] != ""
 	return e, nil
