@@ -89,16 +89,15 @@ func TestForeignSocketFolderIsRefused(t *testing.T) {
 			return os.Chown(path, 12345, 12345)
 		}
 	}
+	dir := dataDir(t, 0o755)
+	who, err := serverAccount()
+	require.NoError(t, err)
+	path := socketFolder(who, filepath.Join(dir, "postgres"))
+	defer os.RemoveAll(path)
 	for name, create := range foreign {
-		t.Run(name, func(t *testing.T) {
-			dir := dataDir(t, 0o755)
-			who, err := serverAccount()
-			require.NoError(t, err)
-			path := socketFolder(who, filepath.Join(dir, "postgres"))
-			require.NoError(t, create(path))
-			defer os.RemoveAll(path)
-			require.ErrorIs(t, New(Config{Dir: dir}).Run(t.Context()), ErrSocketFolder)
-		})
+		require.NoError(t, create(path))
+		require.ErrorIs(t, New(Config{Dir: dir}).Run(t.Context()), ErrSocketFolder, name)
+		require.NoError(t, os.RemoveAll(path))
 	}
 }
 
