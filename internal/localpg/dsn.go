@@ -43,13 +43,13 @@ func DSN(dir string) (string, error) {
 // and returns its connection string. It ends with ctx.
 func (s *Server) Ready(ctx context.Context) (dsn string, err error) {
 	err = retry(ctx, func() error {
-		if dsn, err = DSN(s.dir); err != nil {
+		if dsn, err = DSN(s.config.Dir); err != nil {
 			return err
 		}
 		return connect(ctx, dsn, func(*pgx.Conn) error { return nil })
 	}, func(error) bool { return true })
 	if err != nil {
-		return "", fmt.Errorf("wait for the private postgres (its log is %s): %w", filepath.Join(s.dir, "postgres.log"), err)
+		return "", fmt.Errorf("wait for the private postgres (its log is %s): %w", filepath.Join(s.config.Dir, "postgres.log"), err)
 	}
 	return dsn, nil
 }
@@ -78,7 +78,7 @@ func (s *Server) publish(ctx context.Context, at site) error {
 	if err := durable.Replace(at.dsnFile, at.dsn(database)+"\n"); err != nil {
 		return err
 	}
-	s.logger.InfoContext(ctx, "private postgres is ready", "cluster", at.cluster, "dsn_file", at.dsnFile)
+	s.config.Logger.InfoContext(ctx, "private postgres is ready", "cluster", at.cluster, "dsn_file", at.dsnFile)
 	return nil
 }
 

@@ -27,19 +27,14 @@ type Config struct {
 }
 
 // Server keeps the private Postgres running, together with the Servers of other processes.
-type Server struct {
-	dir     string
-	logger  *slog.Logger
-	durable bool
-}
+type Server struct{ config Config }
 
 // New returns a Server. It does nothing before Run.
 func New(config Config) *Server {
-	s := &Server{dir: config.Dir, logger: config.Logger, durable: config.Durable}
-	if s.logger == nil {
-		s.logger = slog.New(slog.DiscardHandler)
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return s
+	return &Server{config}
 }
 
 // Run keeps Postgres running until ctx ends. Several processes may do so for the same folder.
@@ -52,13 +47,13 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("private postgres in %s: %w", s.dir, err)
+		return fmt.Errorf("private postgres in %s: %w", s.config.Dir, err)
 	}
 	return nil
 }
 
 func (s *Server) run(ctx context.Context) error {
-	dir, err := makeFolder(s.dir)
+	dir, err := makeFolder(s.config.Dir)
 	if err != nil {
 		return err
 	}
@@ -66,7 +61,7 @@ func (s *Server) run(ctx context.Context) error {
 	defer lock.Close()
 	owner, err := lock.TryLock()
 	if err == nil && !owner {
-		s.logger.InfoContext(ctx, "another process runs the private postgres; this one starts it again if that process ends", "data_dir", dir)
+		s.config.Logger.InfoContext(ctx, "another process runs the private postgres; this one starts it again if that process ends", "data_dir", dir)
 		_, err = lock.TryLockContext(ctx, lockInterval)
 	}
 	if err != nil {
@@ -97,7 +92,7 @@ func (s *Server) prepare(ctx context.Context, dir string) (site, error) {
 		return site{}, err
 	}
 	at.sockets = socketFolder(at.account, at.cluster)
-	if err = ensureCluster(ctx, at, s.durable); err != nil {
+	if err = ensureCluster(ctx, at, s.config.Durable); err != nil {
 		return site{}, err
 	}
 	return at, nil

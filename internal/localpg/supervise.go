@@ -33,7 +33,7 @@ func (s *Server) supervise(ctx context.Context, at site) error {
 		if time.Since(began) > healthyAfter {
 			retry.Reset()
 		}
-		s.logger.WarnContext(ctx, "private postgres ended, starting it again",
+		s.config.Logger.WarnContext(ctx, "private postgres ended, starting it again",
 			"error", err, "retry_in", retry.Next(), "log_file", at.logFile)
 		if err := retry.Wait(ctx); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (s *Server) serve(ctx context.Context, at site) error {
 		return &fatalError{err}
 	}
 	defer log.Close()
-	command := postmaster(at, s.durable)
+	command := postmaster(at, s.config.Durable)
 	command.Stdout, command.Stderr = log, log
 	child, err := startChild(command, syscall.SIGINT)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Server) serve(ctx context.Context, at site) error {
 			if published != nil {
 				<-published
 			}
-			s.logger.InfoContext(ctx, "private postgres stopped")
+			s.config.Logger.InfoContext(ctx, "private postgres stopped")
 			return nil
 		}
 	}
