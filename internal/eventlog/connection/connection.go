@@ -56,36 +56,23 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 	return conn, nil
 }
 
-// CheckURLs returns an error if nats.go cannot read one of these URLs, which have commas between them. The error does not
-// contain them, because they may have a password.
+// CheckURLs returns an error if nats.go cannot read one of these URLs, which have commas between them. The error does
+// not contain them, because they may have a password.
 func CheckURLs(urls string) error {
-	if hasBareSlash(urls) {
-		return errNotURL
-	}
 	for url := range strings.SplitSeq(urls, ",") {
 		if url = strings.TrimSpace(url); !strings.Contains(url, "://") {
 			url = "nats://" + url
+		}
+		_, rest, _ := strings.Cut(url, "://")
+		// Of a password with a slash, a part would be taken for the server's address, and be shown in messages.
+		if _, path, _ := strings.Cut(rest, "/"); strings.Contains(path, "@") {
+			return errNotURL
 		}
 		if _, err := neturl.Parse(url); err != nil {
 			return errNotURL
 		}
 	}
 	return nil
-}
-
-// hasBareSlash reports whether a user or password of URLs has a slash. Then a part of the password
-// would be taken for the server's address, and be shown in messages.
-func hasBareSlash(urls string) bool {
-	for url := range strings.SplitSeq(urls, ",") {
-		_, rest, found := strings.Cut(url, "://")
-		if !found {
-			rest = url
-		}
-		if _, path, _ := strings.Cut(rest, "/"); strings.Contains(path, "@") {
-			return true
-		}
-	}
-	return false
 }
 
 var errNotURL = errors.New("NATS_URL cannot be read: it is nats://user:password@host:4222, or several with commas between them; a password with other characters than letters and digits needs %2F for / and the like")
