@@ -86,14 +86,14 @@ func Connect(config Config) (*Log, error) {
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	switch {
 	case config.URL == "":
-		l.disconnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
+		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
 		l.confirm = l.ask
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 		// The message has the addresses and not the URL, which may contain a password.
 		refused := &connection.Refused{}
-		l.disconnected = func() error {
+		l.notConnected = func() error {
 			advice := "and does it accept these credentials?"
 			if why := refused.Why(l.conn); why != "" {
 				advice += " " + why
@@ -116,5 +116,5 @@ func connect(url, stream string, request time.Duration, lost func(), logger *slo
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, request: request, disconnected: func() error { return ErrDisconnected }}, nil
+	return &Log{conn: conn, js: js, name: stream, request: request, notConnected: func() error { return ErrDisconnected }}, nil
 }

@@ -58,7 +58,7 @@ const (
 // error if payfold did not create the stream.
 func (l *Log) Info(ctx context.Context) (Info, error) {
 	if !l.conn.IsConnected() {
-		return Info{}, l.disconnected()
+		return Info{}, l.notConnected()
 	}
 	stream, err := l.js.Stream(ctx, l.name)
 	if err == nil && connection.IsLeaderless(stream.CachedInfo()) {

@@ -45,8 +45,8 @@ type Log struct {
 	// archive is the archive for readers; nil if there is none.
 	archive *archived
 
-	// disconnected returns ErrDisconnected with advice on what to check.
-	disconnected func() error
+	// notConnected returns ErrDisconnected with advice on what to check.
+	notConnected func() error
 
 	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
@@ -86,7 +86,7 @@ func (l *Log) connected(ctx context.Context) error {
 	case <-made:
 		return nil
 	case <-ctx.Done():
-		return l.disconnected()
+		return l.notConnected()
 	}
 }
 
@@ -96,7 +96,7 @@ func (l *Log) whileConnected(ctx context.Context) (_ context.Context, stop func(
 	lost := l.conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	if !l.conn.IsConnected() {
 		l.conn.RemoveStatusListener(lost)
-		return nil, nil, l.disconnected()
+		return nil, nil, l.notConnected()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
