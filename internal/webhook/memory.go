@@ -40,69 +40,69 @@ type reservation struct {
 
 // take enlarges the reservation to n bytes. It evicts other bodies if it must. It returns
 // false if that does not free enough, or if this body was evicted itself.
-func (s *reservation) take(n int64) bool {
-	r := s.memory
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s.evicted {
+func (r *reservation) take(n int64) bool {
+	m := r.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.evicted {
 		return false
 	}
-	for r.free+s.taken < n && r.waiting.len() > 0 {
-		r.waiting.popSlowest().evict()
+	for m.free+r.taken < n && m.waiting.len() > 0 {
+		m.waiting.popSlowest().evict()
 	}
-	if r.free+s.taken < n {
+	if m.free+r.taken < n {
 		return false
 	}
-	if s.taken == 0 {
-		s.begin(time.Now())
+	if r.taken == 0 {
+		r.begin(time.Now())
 	}
-	r.free -= n - s.taken
-	s.taken = n
+	m.free -= n - r.taken
+	r.taken = n
 	return true
 }
 
 // evict must be called with the lock. The buffer itself is freed when its reader gets the error.
-func (s *reservation) evict() {
-	s.memory.free += s.taken
-	s.taken, s.evicted = 0, true
-	s.memory.evicted.Inc()
-	s.readUntil(longAgo)
+func (r *reservation) evict() {
+	r.memory.free += r.taken
+	r.taken, r.evicted = 0, true
+	r.memory.evicted.Inc()
+	r.readUntil(longAgo)
 }
 
 // read reads from the body. While it waits, a body with a reservation can be evicted.
-func (s *reservation) read(body io.Reader, p []byte) (int, error) {
-	if s.taken == 0 {
+func (r *reservation) read(body io.Reader, p []byte) (int, error) {
+	if r.taken == 0 {
 		return body.Read(p)
 	}
-	s.readUntil(s.deadline)
-	s.memory.mu.Lock()
-	s.memory.waiting.add(s)
-	s.memory.mu.Unlock()
+	r.readUntil(r.deadline)
+	r.memory.mu.Lock()
+	r.memory.waiting.add(r)
+	r.memory.mu.Unlock()
 	n, err := body.Read(p)
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	if s.evicted {
+	r.memory.mu.Lock()
+	defer r.memory.mu.Unlock()
+	if r.evicted {
 		return 0, errNoMemory
 	}
-	s.memory.waiting.remove(s)
-	s.received(n, time.Now())
+	r.memory.waiting.remove(r)
+	r.received(n, time.Now())
 	return n, err
 }
 
-func (s *reservation) readUntil(deadline time.Time) {
-	if s.sender != nil {
-		_ = s.sender.SetReadDeadline(deadline) // fails on a closed connection; then Read fails too
+func (r *reservation) readUntil(deadline time.Time) {
+	if r.sender != nil {
+		_ = r.sender.SetReadDeadline(deadline) // fails on a closed connection; then Read fails too
 	}
 }
 
-func (s *reservation) release() {
-	if s.taken == 0 { // other goroutines change it only during a read
+func (r *reservation) release() {
+	if r.taken == 0 { // other goroutines change it only during a read
 		return
 	}
-	s.memory.mu.Lock()
-	s.memory.free += s.taken
-	s.taken = 0
-	s.memory.mu.Unlock()
+	r.memory.mu.Lock()
+	r.memory.free += r.taken
+	r.taken = 0
+	r.memory.mu.Unlock()
 }
 
 // longAgo is a deadline that makes a read fail at once.
