@@ -30,6 +30,5 @@
 //	trim.go             removes the oldest messages, which the archive has
 //	recover.go          checks the files before the server opens them
 //	probe.go            checks that the server stores messages where blockstore expects them
-//	files.go            where the files are; turns the records that blockstore reads into messages
-//	check.go            ingest check: the files without a server
+//	files.go            the server's files, without the server: checks them, and reads messages from them
 package eventlog
