@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,7 +67,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 			return nil, fmt.Errorf("remove an empty block: %w", err)
 		}
 	}
-	if err := os.Remove(s.legacyPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := ignoreMissing(os.Remove(s.legacyPath())); err != nil {
 		return nil, fmt.Errorf("remove the file of an older build: %w", err)
 	}
 	return report, nil

@@ -21,15 +21,13 @@ func (s *Store) writeAgain(e *expectation) error {
 	if err != nil {
 		return err
 	}
-	from := newestOf(blocks)
+	first := newestOf(blocks)
 	if e.watermark != nil {
-		from = min(from, e.watermark.Block)
+		first = min(first, e.watermark.Block)
 	}
 	files := []string{filepath.Join(s.folder, metaFile), filepath.Join(s.folder, metaSum)}
-	for _, block := range blocks {
-		if block >= from {
-			files = append(files, s.block(block))
-		}
+	for _, block := range from(first, blocks) {
+		files = append(files, s.block(block))
 	}
 	for _, path := range files {
 		content, err := readBlock(path, nil)

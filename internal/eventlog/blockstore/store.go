@@ -82,7 +82,7 @@ func blockNumber(name string) (number int, isBlock bool) {
 	return number, isBlock && err == nil && number > 0 && strconv.Itoa(number) == text
 }
 
-// from returns the blocks from number block on.
+// from returns the blocks from number block on, of sorted blocks.
 func from(block int, blocks []int) []int {
 	at, _ := slices.BinarySearch(blocks, block)
 	return blocks[at:]

@@ -21,11 +21,11 @@ func (s *Store) syncTree(files bool) error {
 		if err == nil && (entry.IsDir() || files && entry.Type().IsRegular()) {
 			err = durable.Sync(path)
 		}
-		return ignoreMissing(err)
+		return ignoreMissing(err) // the running server removes temporary files
 	})
 }
 
-// ignoreMissing turns fs.ErrNotExist into nil: the running server removes temporary files.
+// ignoreMissing turns fs.ErrNotExist into nil.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
