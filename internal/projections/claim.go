@@ -12,7 +12,7 @@ import (
 // the payment complete claims it for its user, and grants what was bought. A later event is a
 // duplicate payment. An event that cannot be used yet is rejected and claims nothing, but what it
 // says is kept.
-func (r Rules) claim(s *State, f *facts) (Outcome, error) {
+func (r Rules) claim(s *State, f *facts) (Outcome, Reason) {
 	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	if StartsSubscription(&f.Event) {
 		return r.startSubscription(s, f)
@@ -33,7 +33,7 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 		if c.conflict && unusable == "" {
 			r.tellKind(s, f)
 		}
-		return Rejected, rejection(reason)
+		return Rejected, reason
 	}
 	if f.payment.FirstAt.IsZero() || !claimed && p.complete() && p.user() != "" {
 		p.EventID, p.OccurredAt, p.StreamSeq = f.ID, f.OccurredAt, int64(f.Seq)
@@ -43,11 +43,11 @@ func (r Rules) claim(s *State, f *facts) (Outcome, error) {
 	r.tellKind(s, f)
 	switch {
 	case reason != "":
-		return Rejected, rejection(reason)
+		return Rejected, reason
 	case claimed:
-		return DuplicatePayment, nil
+		return DuplicatePayment, ""
 	}
-	return Applied, nil
+	return Applied, ""
 }
 
 // keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and
@@ -107,22 +107,22 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 	return ""
 }
 
-func (r Rules) startSubscription(s *State, f *facts) (Outcome, error) {
+func (r Rules) startSubscription(s *State, f *facts) (Outcome, Reason) {
 	f.payment, f.same = Payment{}, Payment{}
 	said, unusable := r.statement(f)
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, said.statedKind(), state.SoldKind, state.Kind, KindSubscription)
 	if unusable != "" {
-		return Rejected, rejection(unusable)
+		return Rejected, unusable
 	}
 	outcome := r.setSubscription(s, f, f.SubscriptionID, &change{
 		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: &said,
 	})
 	if f.claimed {
-		return Applied, nil
+		return Applied, ""
 	}
-	return outcome, nil
+	return outcome, ""
 }
 
 // statement returns what the event says of its payment. If the event can never be used,
@@ -151,8 +151,8 @@ func (r Rules) statement(f *facts) (said Payment, unusable Reason) {
 	case f.offer != nil && f.Kind != "" && f.Kind != f.offer.Kind:
 		return said, KindMismatch
 	}
-	credits, err := r.grantable(f, said.Kind)
-	if err != nil {
+	credits, inRange := r.grantable(f, said.Kind)
+	if !inRange {
 		return said, OutOfRange
 	}
 	if f.Amount.Present {
@@ -198,10 +198,10 @@ func (r Rules) conflicts(s *State, f *facts) bool {
 }
 
 // grantable returns the credits that the event's payment grants in all; nil for none. A licence
-// grants none. If there is a catalogue, the credits come only from its offer.
-func (r Rules) grantable(f *facts, kind Kind) (*int64, error) {
+// grants none. If there is a catalogue, the credits come only from its offer. It also checks the amount.
+func (r Rules) grantable(f *facts, kind Kind) (total *int64, inRange bool) {
 	if f.Amount.Bad || f.Amount.Value < 0 {
-		return nil, rejection(OutOfRange)
+		return nil, false
 	}
 	credits, lines := f.Credits, int64(1)
 	if r.Catalogue != nil {
@@ -211,16 +211,16 @@ func (r Rules) grantable(f *facts, kind Kind) (*int64, error) {
 		credits, lines = events.Number{Value: f.offer.Credits, Present: f.offer.Credits != 0}, f.offer.Months
 	}
 	if kind == KindPro || !credits.Present {
-		return nil, nil
+		return nil, true
 	}
 	units := int64(1)
 	if f.Units.Present {
 		units = f.Units.Value
 	}
-	inRange := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
-	if credits.Bad || f.Units.Bad || !inRange(credits.Value) || !inRange(units) || units > catalogue.MaxCredits/credits.Value {
-		return nil, rejection(OutOfRange)
+	fits := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
+	if credits.Bad || f.Units.Bad || !fits(credits.Value) || !fits(units) || units > catalogue.MaxCredits/credits.Value {
+		return nil, false
 	}
-	total := credits.Value * units * lines
-	return &total, nil
+	all := credits.Value * units * lines
+	return &all, true
 }

@@ -18,7 +18,6 @@ package projections
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
@@ -41,30 +40,29 @@ func (r Rules) Fold(s *State, e events.Event) {
 		s.before = map[string]Payment{}
 	}
 	f := newFacts(s, &e)
-	outcome, err := r.apply(s, f)
-	rejected, _ := errors.AsType[rejection](err)
-	s.record(f, outcome, Reason(rejected))
+	outcome, reason := r.apply(s, f)
+	s.record(f, outcome, reason)
 	r.foldExtras(s, f, outcome)
 }
 
-func (r Rules) apply(s *State, f *facts) (Outcome, error) {
+func (r Rules) apply(s *State, f *facts) (Outcome, Reason) {
 	if f.Unreadable {
-		return Rejected, rejection(InvalidText)
+		return Rejected, InvalidText
 	}
 	if f.effect == "" {
-		return Ignored, nil
+		return Ignored, ""
 	}
 	if f.effect.reverses() { // a reversal needs only the names of its payment
 		if f.InvalidPayment {
-			return Rejected, rejection(InvalidText)
+			return Rejected, InvalidText
 		}
 		return r.reverse(s, f)
 	}
 	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
-		return Rejected, rejection(InvalidText)
+		return Rejected, InvalidText
 	}
 	if !r.Mode.accepts(f.Mode) {
-		return Rejected, rejection(WrongMode)
+		return Rejected, WrongMode
 	}
 	if r.Catalogue.Sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
 		f.ProductKey = f.Product

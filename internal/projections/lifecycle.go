@@ -8,20 +8,20 @@ import (
 // lifecycle is the rule of the events about the status of a subscription. They name an old
 // payment or none. So they claim nothing themselves. But if an event brings the user, the
 // payments that waited for this user are claimed.
-func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
+func (r Rules) lifecycle(s *State, f *facts) (Outcome, Reason) {
 	if !isKind(f.kind) {
-		return Rejected, rejection(UnknownKind)
+		return Rejected, UnknownKind
 	}
 	other := f.kind != KindSubscription
 	switch {
 	case f.SubscriptionID == "" && other:
 		if r.keepNames(s, f); f.claimed {
-			return Applied, nil
+			return Applied, ""
 		}
-		return Ignored, nil
+		return Ignored, ""
 	case f.SubscriptionID == "" && f.user == "":
 		r.bind(s, f)
-		return Rejected, rejection(MissingUser)
+		return Rejected, MissingUser
 	}
 	key, holders := f.SubscriptionID, int64(0)
 	if key == "" {
@@ -39,11 +39,11 @@ func (r Rules) lifecycle(s *State, f *facts) (Outcome, error) {
 	r.tellKind(s, f)
 	switch {
 	case f.claimed:
-		return Applied, nil
+		return Applied, ""
 	case other:
-		return Ignored, nil
+		return Ignored, ""
 	}
-	return outcome, nil
+	return outcome, ""
 }
 
 // bind records the subscription of the event's payment, and the payment's names. So all events of the payment share

@@ -12,7 +12,7 @@ const (
 	Rejected         Outcome = "rejected"          // see the Reason
 )
 
-// Reason is why an event was rejected; empty for every other outcome.
+// Reason is why an event was rejected; empty for every other outcome. A rejected event has claimed and granted nothing.
 type Reason string
 
 // The reasons. If several apply, the first of them is recorded.
@@ -35,9 +35,3 @@ var Reasons = []Reason{
 	InvalidText, WrongMode, UnknownKind, MissingUser, MissingPaymentID, UnknownProduct, KindMismatch,
 	MissingCredits, OutOfRange, PaymentConflict, Internal,
 }
-
-// rejection is the error of a rule that rejects the event. The rule has claimed and granted
-// nothing.
-type rejection Reason
-
-func (r rejection) Error() string { return string(r) }

@@ -3,9 +3,9 @@ package projections
 // reverse is the rule of refund.created and dispute.created. They need only a name of the
 // payment, because the payment knows the user and the kind. What the payment granted is taken back
 // now; if the payment is unclaimed, it is taken back when the payment is claimed.
-func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
+func (r Rules) reverse(s *State, f *facts) (Outcome, Reason) {
 	if f.PaymentID() == "" {
-		return Rejected, rejection(MissingPaymentID)
+		return Rejected, MissingPaymentID
 	}
 	amount, paid := f.RefundAmount, f.PaidAmount
 	cumulative := f.RefundedTotal.Present
@@ -13,7 +13,7 @@ func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
 		amount = f.RefundedTotal
 	}
 	if amount.Bad || amount.Value < 0 || paid.Bad || paid.Value < 0 {
-		return Rejected, rejection(OutOfRange)
+		return Rejected, OutOfRange
 	}
 	row := Reversal{
 		EventID: f.ID, ProviderPaymentID: f.PaymentID(), OrderID: f.Order, Cause: string(f.effect), Status: f.Status,
@@ -21,7 +21,7 @@ func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
 	}
 	if !row.counts() {
 		s.Reversals.Put(row.EventID, row)
-		return Ignored, nil
+		return Ignored, ""
 	}
 	p := s.named(f)
 	f.payment = p
@@ -29,5 +29,5 @@ func (r Rules) reverse(s *State, f *facts) (Outcome, error) {
 	s.Reversals.Put(row.EventID, row)
 	s.indexReversal(&row)
 	r.recompute(s, f, &p)
-	return Applied, nil
+	return Applied, ""
 }
