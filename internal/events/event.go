@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"time"
 )
@@ -87,9 +88,4 @@ type Delivery struct {
 }
 
 // PaymentID returns the payment's name: its transaction, or its order if there is none.
-func (e *Event) PaymentID() string {
-	if e.Transaction != "" {
-		return e.Transaction
-	}
-	return e.Order
-}
+func (e *Event) PaymentID() string { return cmp.Or(e.Transaction, e.Order) }

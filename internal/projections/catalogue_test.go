@@ -185,8 +185,8 @@ func TestAnOfferCountsAsAWhole(t *testing.T) {
 	} {
 		inEveryOrder(t, catalogueRules(t), c.log, func(s *State, order []int) {
 			p, _ := s.Payments.Get("t1")
-			require.Equal(t, c.want, fmt.Sprintf("%s %s %d", p.Kind, p.ProductKey, p.creditsOrZero()), "%s %v", name, order)
-			require.Equal(t, p.creditsOrZero(), leftOf(s)["u1 "+p.Kind], "%s %v", name, order)
+			require.Equal(t, c.want, fmt.Sprintf("%s %s %d", p.Kind, p.ProductKey, orZero(p.Credits)), "%s %v", name, order)
+			require.Equal(t, orZero(p.Credits), leftOf(s)["u1 "+p.Kind], "%s %v", name, order)
 			license, _ := s.Licenses.Get("u1")
 			require.Equal(t, p.Kind == KindPro, license.active(), "%s %v", name, order)
 		})
@@ -221,9 +221,9 @@ func TestKindsOfMetadataAreNoConflictUnderACatalogue(t *testing.T) {
 	} {
 		inEveryOrder(t, catalogueRules(t), append(slices.Clone(unsold), at(3, c.third)), func(s *State, order []int) {
 			p := s.paymentNamed("t1", s.byTransaction)
-			require.Equal(t, c.want, fmt.Sprintf("%s %s %s %d %d", p.UserID, p.Kind, p.ProductKey, amountOf(p.Amount), p.creditsOrZero()), "%s %v", name, order)
+			require.Equal(t, c.want, fmt.Sprintf("%s %s %s %d %d", p.UserID, p.Kind, p.ProductKey, orZero(p.Amount), orZero(p.Credits)), "%s %v", name, order)
 			require.Empty(t, p.OtherUserID, "%s %v", name, order)
-			require.Equal(t, p.creditsOrZero(), leftOf(s)["u1 one_time"], "%s %v", name, order)
+			require.Equal(t, orZero(p.Credits), leftOf(s)["u1 one_time"], "%s %v", name, order)
 		})
 	}
 }

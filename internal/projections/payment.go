@@ -166,19 +166,20 @@ func (p *Payment) mergeAmount(q *Payment) {
 // offers that grant the same, the kind and the product decide.
 func (p *Payment) sellsMore(than *Payment) bool {
 	order := cmp.Compare(p.rank(creditsRank), than.rank(creditsRank))
-	if some := cmp.Compare(p.creditsOrZero(), 0) - cmp.Compare(than.creditsOrZero(), 0); !p.offered() {
+	if some := cmp.Compare(orZero(p.Credits), 0) - cmp.Compare(orZero(than.Credits), 0); !p.offered() {
 		order = cmp.Or(some, order)
 	}
-	return cmp.Or(order, cmp.Compare(p.creditsOrZero(), than.creditsOrZero()),
+	return cmp.Or(order, cmp.Compare(orZero(p.Credits), orZero(than.Credits)),
 		cmp.Compare(p.GrantLines, than.GrantLines), cmp.Compare(p.ValidMonths, than.ValidMonths),
 		cmp.Compare(p.Kind, than.Kind), cmp.Compare(than.ProductKey, p.ProductKey)) > 0
 }
 
-func (p *Payment) creditsOrZero() int64 {
-	if p.Credits == nil {
+// orZero returns a number; 0 if it is absent.
+func orZero(number *int64) int64 {
+	if number == nil {
 		return 0
 	}
-	return *p.Credits
+	return *number
 }
 
 // nameGitHubUser keeps the name of higher rank; of two names of equal rank, the one with the earlier provider's time;
@@ -207,7 +208,7 @@ func (p *Payment) creditsDue() int64 {
 	if p.UserID == "" || p.Kind == KindPro {
 		return 0
 	}
-	return p.creditsOrZero()
+	return orZero(p.Credits)
 }
 
 // inOtherMonths reports whether the payment is claimed like the other one, for the same user and as the same kind, but
@@ -230,12 +231,7 @@ func (p *Payment) subscription() string {
 	return ""
 }
 
-func (p *Payment) user() string {
-	if p.UserID != "" {
-		return p.UserID
-	}
-	return p.Buyer
-}
+func (p *Payment) user() string { return cmp.Or(p.UserID, p.Buyer) }
 
 // licensed returns the user whose licence the payment can give; empty if it gives none.
 func (p *Payment) licensed() string {

@@ -55,7 +55,7 @@ func addPaid(days *revenueDays, p Payment, sign int64) {
 	}
 	addRevenue(days, p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
 		r.Payments += sign
-		r.Gross += sign * amountOf(p.Amount)
+		r.Gross += sign * orZero(p.Amount)
 	})
 }
 
@@ -85,11 +85,4 @@ func addRevenue(days *revenueDays, at time.Time, currency, kind string, add func
 	add(&row)
 	row.Net = row.Gross - row.Refunded
 	days.Put(key, row)
-}
-
-func amountOf(amount *int64) int64 {
-	if amount == nil {
-		return 0
-	}
-	return *amount
 }

@@ -70,7 +70,7 @@ func TakenBack(reversals []Reversal, p Payment) []int64 {
 			soFar.paid, paid = r.Paid, *r.Paid
 		}
 		soFar.add(r)
-		total := amountOf(soFar.amount())
+		total := orZero(soFar.amount())
 		out[i], before = total-before, total
 	}
 	return out

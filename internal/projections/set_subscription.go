@@ -126,7 +126,7 @@ func (s *SubscriptionState) resell(f *facts, c *change) bool {
 func (s *SubscriptionState) overwrite(f *facts, c *change) {
 	s.Status, s.CanceledAt = cmp.Or(c.status, s.Status), time.Time{}
 	if s.Status == statusCanceled {
-		s.CanceledAt = firstTime(c.canceledAt, c.at)
+		s.CanceledAt = cmp.Or(c.canceledAt, c.at)
 	}
 	s.ProductKey = cmp.Or(c.productKey, s.ProductKey)
 	s.ProviderPaymentID = cmp.Or(c.paymentID, s.ProviderPaymentID)
@@ -144,13 +144,4 @@ func (s *SubscriptionState) fill(c *change) {
 	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = c.periodStart, c.periodEnd
 	}
-}
-
-func firstTime(times ...time.Time) time.Time {
-	for _, t := range times {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -23,10 +24,7 @@ type Subscription struct {
 // Shows reports whether the portal shows that subscription. It does not if the subscription turned out to be of another
 // kind: then the row stays, with another status.
 func (s Subscription) Shows(state SubscriptionState) bool {
-	id := s.SubscriptionID
-	if id == "" {
-		id = ImplicitSubscription(s.UserID)
-	}
+	id := cmp.Or(s.SubscriptionID, ImplicitSubscription(s.UserID))
 	return id == state.SubscriptionID && s.Status == state.Status
 }
 
