@@ -40,6 +40,20 @@ func (s *State) chooseSubscription(user string) {
 	}
 }
 
+// before orders the subscriptions of a user: that which chooseSubscription prefers comes first.
+func (s *SubscriptionState) before(other *SubscriptionState) bool {
+	if s.live() != other.live() {
+		return s.live()
+	}
+	if mine, others := s.implicit(), other.implicit(); mine != others {
+		return others
+	}
+	if !s.StartedAt.Equal(other.StartedAt) {
+		return s.StartedAt.After(other.StartedAt)
+	}
+	return s.StreamSeq > other.StreamSeq
+}
+
 // chooseLicenses sets the licences of these users. A user may be empty, or listed twice.
 func (s *State) chooseLicenses(at time.Time, users ...string) {
 	for i, user := range users {

@@ -273,8 +273,3 @@ const (
 func isKind(kind Kind) bool {
 	return kind == KindSubscription || kind == KindOneTime || kind == KindPro
 }
-
-const implicitPrefix = "implicit:"
-
-// ImplicitSubscription returns the id of a user's subscription for events that name none.
-func ImplicitSubscription(user string) string { return implicitPrefix + user }

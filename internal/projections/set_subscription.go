@@ -3,7 +3,6 @@ package projections
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
@@ -36,7 +35,7 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 	if !known {
 		*state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}
-	implicit := strings.HasPrefix(key, implicitPrefix)
+	implicit := state.implicit()
 	older, final := known && state.Status != statusUnknown && c.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
 	newest := !older && !final
 	earliestCancellation := c.status == statusCanceled && !implicit && (older || !final)

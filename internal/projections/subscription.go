@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"strings"
 	"time"
 )
 
@@ -26,29 +25,4 @@ type Subscription struct {
 func (s Subscription) Shows(state SubscriptionState) bool {
 	id := cmp.Or(s.SubscriptionID, ImplicitSubscription(s.UserID))
 	return id == state.SubscriptionID && s.Status == state.Status
-}
-
-func (s *SubscriptionState) before(other *SubscriptionState) bool {
-	if s.live() != other.live() {
-		return s.live()
-	}
-	if mine, others := s.implicit(), other.implicit(); mine != others {
-		return others
-	}
-	if !s.StartedAt.Equal(other.StartedAt) {
-		return s.StartedAt.After(other.StartedAt)
-	}
-	return s.StreamSeq > other.StreamSeq
-}
-
-func (s *SubscriptionState) implicit() bool {
-	return strings.HasPrefix(s.SubscriptionID, implicitPrefix)
-}
-
-func (s *SubscriptionState) live() bool {
-	switch s.Status {
-	case statusActive, "trialing", "past_due", "scheduled_cancel", "paused":
-		return true
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
@@ -59,8 +60,25 @@ const (
 	statusMerged = "merged"
 )
 
+const implicitPrefix = "implicit:"
+
+// ImplicitSubscription returns the id of a user's subscription for events that name none.
+func ImplicitSubscription(user string) string { return implicitPrefix + user }
+
+func (s *SubscriptionState) implicit() bool {
+	return strings.HasPrefix(s.SubscriptionID, implicitPrefix)
+}
+
 // Merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
 func (s *SubscriptionState) Merged() bool { return s.implicit() && s.Holders <= 0 }
+
+func (s *SubscriptionState) live() bool {
+	switch s.Status {
+	case statusActive, "trialing", "past_due", "scheduled_cancel", "paused":
+		return true
+	}
+	return false
+}
 
 // shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event
 // says that it is a subscription, it is one.
