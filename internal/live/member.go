@@ -60,15 +60,7 @@ func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
 
 // TakeLeases takes the leases of those partitions that are free, and returns them.
 func TakeLeases(ctx context.Context, s *store.Store, partitions []int) ([]int, error) {
-	rows, err := s.Pool().Query(ctx, takeLeasesSQL, s.Owner(), s.LeaseTime(), partitions)
-	if err != nil {
-		return nil, fmt.Errorf("take leases: %w", err)
-	}
-	taken, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		return nil, fmt.Errorf("take leases: %w", err)
-	}
-	return taken, nil
+	return store.Collect(ctx, s.Pool(), "take leases", pgx.RowTo[int], takeLeasesSQL, s.Owner(), s.LeaseTime(), partitions)
 }
 
 // releaseLeases gives up the leases of these partitions.

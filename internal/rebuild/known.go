@@ -134,14 +134,11 @@ func (k *known) resume(ctx context.Context, connection *pgx.Conn, position, unti
 }
 
 func (k *known) readEvents(ctx context.Context, connection *pgx.Conn) error {
-	rows, err := connection.Query(ctx, "select event_id from processed_event")
-	if err != nil {
-		return fmt.Errorf("read the events that are there: %w", err)
-	}
+	rows, _ := connection.Query(ctx, "select event_id from processed_event") // ForEachRow returns its error
 	var ids []rowcache.EventID
 	var text string
 	others := k.places.size()
-	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&text}, func() error {
 		id := rowcache.EventIDOf(text)
 		k.add(id[0])
 		if k.exact {

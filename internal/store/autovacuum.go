@@ -39,15 +39,7 @@ func StartAutovacuum(ctx context.Context, schema string, on *pgxpool.Conn) error
 // WithoutAutovacuum lists the tables of a schema for which StopAutovacuum was called and not StartAutovacuum: a
 // rebuild has not made all of their indexes yet.
 func WithoutAutovacuum(ctx context.Context, q Querier, schema string) ([]string, error) {
-	rows, err := q.Query(ctx, `select relname from pg_class
+	return Collect(ctx, q, "look for tables without autovacuum", pgx.RowTo[string], `select relname from pg_class
 		where relnamespace = to_regnamespace($1) and relname = any($2) and 'autovacuum_enabled=false' = any(reloptions)`,
 		Quoted(schema), tables.NameList())
-	if err != nil {
-		return nil, fmt.Errorf("look for tables without autovacuum: %w", err)
-	}
-	without, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("look for tables without autovacuum: %w", err)
-	}
-	return without, nil
 }

@@ -92,16 +92,8 @@ func partitionsAndPositions(at map[int]uint64) (partitions []int32, positions []
 
 // Checkpoints returns all checkpoints, ordered by partition.
 func (s *Store) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
-	rows, err := s.pool.Query(ctx,
+	return Collect(ctx, s.pool, "read the checkpoints", pgx.RowToStructByPos[Checkpoint],
 		"select partition, position, position_digest, log_id from checkpoint order by partition")
-	if err != nil {
-		return nil, fmt.Errorf("read the checkpoints: %w", err)
-	}
-	checkpoints, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Checkpoint])
-	if err != nil {
-		return nil, fmt.Errorf("read the checkpoints: %w", err)
-	}
-	return checkpoints, nil
 }
 
 // Positions returns the position of each partition's checkpoint.
@@ -111,14 +103,11 @@ func (s *Store) Positions(ctx context.Context) (map[int]uint64, error) {
 
 // PositionsIn is Positions, read by q from the schema of its search_path.
 func PositionsIn(ctx context.Context, q Querier) (map[int]uint64, error) {
-	rows, err := q.Query(ctx, "select partition, position from checkpoint")
-	if err != nil {
-		return nil, fmt.Errorf("read the checkpoints: %w", err)
-	}
+	rows, _ := q.Query(ctx, "select partition, position from checkpoint") // ForEachRow returns its error
 	out := map[int]uint64{}
 	var partition int
 	var position int64
-	_, err = pgx.ForEachRow(rows, []any{&partition, &position}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&partition, &position}, func() error {
 		out[partition] = uint64(position)
 		return nil
 	})

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -22,13 +21,5 @@ const (
 // and that payfold has not made. A table or view of the schema is payfold's if schema model has one
 // of the same name.
 func ExternalDependencies(ctx context.Context, q Querier, schema, model string, places ...string) ([]string, error) {
-	rows, err := q.Query(ctx, externalDependenciesSQL, Quoted(schema), Quoted(model), places)
-	if err != nil {
-		return nil, fmt.Errorf("look for what depends on schema %s: %w", schema, err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("look for what depends on schema %s: %w", schema, err)
-	}
-	return found, nil
+	return Collect(ctx, q, "look for what depends on schema "+schema, pgx.RowTo[string], externalDependenciesSQL, Quoted(schema), Quoted(model), places)
 }

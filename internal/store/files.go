@@ -20,15 +20,12 @@ type File struct {
 
 // FilesOf returns the files of the tables on search_path.
 func FilesOf(ctx context.Context, q Querier) (Files, error) {
-	rows, err := q.Query(ctx, `select name, pg_relation_filenode(name::regclass), pg_relation_size(name::regclass) / current_setting('block_size')::bigint
-		from unnest($1::text[]) name`, tables.NameList())
-	if err != nil {
-		return nil, fmt.Errorf("look for the files of the tables: %w", err)
-	}
+	rows, _ := q.Query(ctx, `select name, pg_relation_filenode(name::regclass), pg_relation_size(name::regclass) / current_setting('block_size')::bigint
+		from unnest($1::text[]) name`, tables.NameList()) // ForEachRow returns its error
 	files := Files{}
 	var name string
 	var file File
-	_, err = pgx.ForEachRow(rows, []any{&name, &file.Node, &file.Pages}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&name, &file.Node, &file.Pages}, func() error {
 		files[name] = file
 		return nil
 	})

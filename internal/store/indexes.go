@@ -84,10 +84,7 @@ func retryLocks(ctx context.Context, try func() error) error {
 }
 
 // execWithRetry runs a statement that locks tables.
-func execWithRetry(ctx context.Context, on interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-}, sql string,
-) error {
+func execWithRetry(ctx context.Context, on tables.Beginner, sql string) error {
 	return retryLocks(ctx, func() error {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, indexSettings); err != nil {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -54,15 +53,7 @@ type OutOfOrderEvent struct {
 
 // OutOfOrder lists the out-of-order events of the schema's tables.
 func OutOfOrder(ctx context.Context, q Querier, schema string) ([]OutOfOrderEvent, error) {
-	rows, err := q.Query(ctx, outOfOrderSQL, schema)
-	if err != nil {
-		return nil, fmt.Errorf("read the out-of-order events: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OutOfOrderEvent])
-	if err != nil {
-		return nil, fmt.Errorf("read the out-of-order events: %w", err)
-	}
-	return out, nil
+	return Collect(ctx, q, "read the out-of-order events", pgx.RowToStructByPos[OutOfOrderEvent], outOfOrderSQL, schema)
 }
 
 // CountOutOfOrder counts the out-of-order events of the schema's tables.

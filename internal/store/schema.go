@@ -66,12 +66,6 @@ func (s *Store) Schemas(ctx context.Context) (list []Schema, err error) {
 	return list, err
 }
 
-// Querier is a pool, a connection or a transaction.
-type Querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 // SchemasIn is Schemas in a transaction. It returns an error if a schema is dropped or
 // renamed during the call; see NotPrepared.
 func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
@@ -79,18 +73,14 @@ func SchemasIn(ctx context.Context, q Querier) ([]Schema, error) {
 	if err := q.QueryRow(ctx, "select to_regclass('payfold.schema_state') is null").Scan(&none); err != nil || none {
 		return nil, err
 	}
-	rows, err := q.Query(ctx, `select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state
-		where to_regclass(format('%I.checkpoint', schema_name)) is not null order by 1`)
-	if err != nil {
-		return nil, fmt.Errorf("list the schemas: %w", err)
-	}
-	schemas, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (out Schema, err error) {
+	schemas, err := Collect(ctx, q, "list the schemas", func(row pgx.CollectableRow) (out Schema, err error) {
 		err = row.Scan(&out.Name, &out.FoldID, &out.LogID, &out.UntilSeq, &out.CreatedAt)
 		out.CreatedAt = out.CreatedAt.UTC()
 		return out, err
-	})
+	}, `select schema_name, fold_id, log_id, until_seq, created_at from payfold.schema_state
+		where to_regclass(format('%I.checkpoint', schema_name)) is not null order by 1`)
 	if err != nil {
-		return nil, fmt.Errorf("list the schemas: %w", err)
+		return nil, err
 	}
 	for i := range schemas {
 		err := q.QueryRow(ctx, "select coalesce(min(position), 0) from "+Qualified(schemas[i].Name, "checkpoint")).Scan(&schemas[i].Position)

@@ -25,13 +25,5 @@ func CheckSums(ctx context.Context, tx pgx.Tx) ([]SumCheck, error) {
 	if _, err := tx.Exec(ctx, "set local enable_nestloop = off; set local enable_mergejoin = off; set local enable_sort = off"); err != nil {
 		return nil, fmt.Errorf("check the sums: %w", err)
 	}
-	rows, err := tx.Query(ctx, sumsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("check the sums: %w", err)
-	}
-	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SumCheck])
-	if err != nil {
-		return nil, fmt.Errorf("check the sums: %w", err)
-	}
-	return sums, nil
+	return Collect(ctx, tx, "check the sums", pgx.RowToStructByPos[SumCheck], sumsSQL)
 }

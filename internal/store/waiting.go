@@ -55,10 +55,7 @@ func WaitingPayments(ctx context.Context, tx pgx.Tx, limit int) (counted Waiting
 	if err := readWaiting(ctx, tx, &counted); err != nil {
 		return counted, nil, err
 	}
-	rows, err := tx.Query(ctx, listWaitingSQL, limit)
-	if err != nil {
-		return counted, nil, err
-	}
+	rows, _ := tx.Query(ctx, listWaitingSQL, limit) // CollectRows returns its error
 	oldest, err = pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingPayment])
 	return counted, oldest, err
 }

@@ -146,10 +146,7 @@ func (t *Table[R]) ChangesIn(s *projections.State) Change {
 // Rows reads the rows that tail selects, which is SQL from "where" on. Without an
 // "order by" their order is undefined.
 func (t *Table[R]) Rows(ctx context.Context, tx pgx.Tx, tail string, args ...any) ([]R, error) {
-	rows, err := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", ColumnNames(t.Columns()), t.Name, tail), args...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.Name, err)
-	}
+	rows, _ := tx.Query(ctx, fmt.Sprintf("select %s from %s %s", ColumnNames(t.Columns()), t.Name, tail), args...) // CollectRows returns its error
 	found, err := pgx.CollectRows(rows, scanRow[R](t.Columns()))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
