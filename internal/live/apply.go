@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -48,9 +47,6 @@ func resultOf(state *projections.State) Result {
 
 // loadAndFold returns the statements that write what the events change.
 func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance, result *Result) (*pgx.Batch, error) {
-	if len(batch) == 0 {
-		return &pgx.Batch{}, nil
-	}
 	inBatch := func(seq uint64) bool {
 		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
 	}
@@ -62,7 +58,6 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 		return nil, err
 	}
 	if len(batch) == 0 {
-		*result = Result{}
 		return &pgx.Batch{}, nil
 	}
 	state, err := tables.Load(ctx, tx, s.Schema(), rules, batch)
@@ -76,27 +71,20 @@ func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projectio
 // have a lost message although the checkpoint of its mark's partition is before it: the checkpoint of an idle partition
 // moves only now and then. A backlog never has such a mark, because all its partitions are at one position.
 func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]events.Event, error) {
-	var marks []int64
+	var marks []uint64
 	for i := range batch {
 		if batch[i].Type == events.LostType {
-			marks = append(marks, int64(batch[i].Seq))
+			marks = append(marks, batch[i].Seq)
 		}
 	}
 	if len(marks) == 0 {
 		return batch, nil
 	}
-	rows, err := tx.Query(ctx, `select stream_seq from processed_event where stream_seq = any($1)
-		union all select stream_seq from duplicate_event where stream_seq = any($1)`, marks)
+	known, err := store.Applied(ctx, tx, marks)
 	if err != nil {
-		return nil, fmt.Errorf("look for lost messages in the tables: %w", err)
+		return nil, err
 	}
-	known, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("look for lost messages in the tables: %w", err)
-	}
-	return slices.DeleteFunc(slices.Clone(batch), func(e events.Event) bool {
-		return e.Type == events.LostType && slices.Contains(known, int64(e.Seq))
-	}), nil
+	return slices.DeleteFunc(slices.Clone(batch), func(e events.Event) bool { return slices.Contains(known, e.Seq) }), nil
 }
 
 // fold returns the statements that write what the events change. The result is complete when the

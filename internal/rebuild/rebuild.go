@@ -96,7 +96,7 @@ func (r *Rebuild) decode(ctx context.Context, at identity.Positions) pipeline.De
 			return to, nil
 		}
 		if m.Seq <= at.Highest() && m.Lost() {
-			if has, err := r.hasMessage(ctx, m.Seq); has || err != nil {
+			if known, err := store.Applied(ctx, r.Store.Pool(), []uint64{m.Seq}); len(known) > 0 || err != nil {
 				return to, err
 			}
 		}
@@ -144,16 +144,6 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		err = bulk.Finish(ctx, r.Stage)
 	}
 	return s.begin, err
-}
-
-// hasMessage reports whether the tables have the message at seq.
-func (r *Rebuild) hasMessage(ctx context.Context, seq uint64) (has bool, err error) {
-	err = r.Store.Pool().QueryRow(ctx, `select exists (select from processed_event where stream_seq = $1)
-		or exists (select from duplicate_event where stream_seq = $1)`, int64(seq)).Scan(&has)
-	if err != nil {
-		return false, fmt.Errorf("look for the message at seq %d in the tables: %w", seq, err)
-	}
-	return has, nil
 }
 
 // foldMore folds the messages up to the positions that More returns.
