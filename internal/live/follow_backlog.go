@@ -41,23 +41,19 @@ func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 		}
 	}
 	folded, foldErr := f.backlog.fold(loading, batch)
-	before := f.writing
-	if before != nil {
-		if err := <-f.backlog.result; err != nil {
-			if err := f.repeat(ctx, err); err != nil {
-				return err
-			}
-			return f.applyNext(ctx, batch) // it was folded on rows that the tables do not have
+	if f.writing != nil {
+		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+			return err
 		}
-		f.noteWritten()
+		if f.backlog == nil { // the batch was folded on rows that the tables do not have
+			return f.applyNext(ctx, batch)
+		}
 	}
-	if foldErr == nil {
+	switch {
+	case foldErr == nil:
 		f.startWrite(ctx, folded)
-	}
-	if before != nil { // after the next write has begun, so that Postgres does not wait
-		f.account(ctx, before)
-	}
-	if canRepeat(foldErr) {
+		return nil
+	case canRepeat(foldErr):
 		f.backlog = nil
 		return f.applyAndRelease(ctx, batch)
 	}
@@ -71,44 +67,27 @@ func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
 	f.backlog.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
 }
 
-// endWrite handles the result of a write that ended outside applyBacklog.
+// endWrite handles the result of a write. If the batch was not written and Apply can apply it, endWrite drops the
+// backlog and applies the batch.
 func (f *follower) endWrite(ctx context.Context, err error) error {
-	if err != nil {
-		return f.repeat(ctx, err)
-	}
-	before := f.writing
-	f.noteWritten()
-	f.account(ctx, before)
-	return nil
-}
-
-// repeat drops the backlog and applies the batch that it could not write. It returns err if that
-// would not help.
-func (f *follower) repeat(ctx context.Context, err error) error {
 	folded := f.writing
 	f.writing = nil
-	if !canRepeat(err) {
+	switch {
+	case canRepeat(err):
+		f.backlog = nil
+		return f.applyAndRelease(ctx, folded.messages)
+	case err != nil:
 		return err
 	}
-	f.backlog = nil
-	return f.applyAndRelease(ctx, folded.messages)
-}
-
-// noteWritten notes that the batch is committed.
-func (f *follower) noteWritten() {
-	last := f.writing.last()
+	last := folded.last()
 	for partition := range f.at {
 		f.at[partition] = last.Seq
 	}
-	f.delivered, f.digest, f.advancedAll = last.Seq, last.Digest(), f.writing.began
-	f.writing = nil
-}
-
-// account counts what a committed batch has done and frees its memory.
-func (f *follower) account(ctx context.Context, folded *foldedBatch) {
-	f.projector.observe(ctx, folded.result, folded.began, folded.last().Seq)
+	f.delivered, f.digest, f.advancedAll = last.Seq, last.Digest(), folded.began
+	f.projector.observe(ctx, folded.result, folded.began, last.Seq)
 	f.projector.trace(folded.messages, folded.result, folded.began)
 	f.release(folded.messages)
+	return nil
 }
 
 // endBacklog waits for the batch that is being written and drops the rows in memory.
