@@ -144,8 +144,7 @@ func copyTogether(ctx context.Context, tx pgx.Tx, fresh bool, batches [][]tables
 		for _, batch := range batches {
 			parts = append(parts, batch[i].EncodeInserted())
 		}
-		table, columns := c.Layout()
-		if err := tables.CopyIn(ctx, tx, table, columns, fresh, tables.Concat(parts)); err != nil {
+		if err := tables.CopyIn(ctx, tx, c.Table(), fresh, tables.Concat(parts)); err != nil {
 			return err
 		}
 	}

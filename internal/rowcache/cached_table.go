@@ -161,7 +161,7 @@ func (c *cachedTable) save(ctx context.Context, tx pgx.Tx) error {
 		}
 		return out
 	}
-	if err := tables.CopyIn(ctx, tx, c.About().Name, c.Columns(), c.in.source == nil, some); err != nil {
+	if err := tables.CopyIn(ctx, tx, c.AnyTable, c.in.source == nil, some); err != nil {
 		return err
 	}
 	return c.UpdateRows(ctx, tx, c.each(changed))

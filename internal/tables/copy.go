@@ -17,15 +17,16 @@ type RowEncoder func(out []byte) []byte
 // CopyIn inserts rows with COPY in its binary format, in which no text is escaped and no
 // number is written in digits. fresh says that this transaction has emptied the table;
 // the rows are then written as if the table had been vacuumed.
-func CopyIn(ctx context.Context, tx pgx.Tx, table string, columns []Column, fresh bool, encode RowEncoder) error {
+func CopyIn(ctx context.Context, tx pgx.Tx, table AnyTable, fresh bool, encode RowEncoder) error {
 	first := encode([]byte(copyHeader))
 	if len(first) == len(copyHeader) {
 		return nil
 	}
 	r := &copyReader{encode: encode, unread: first}
-	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary, freeze %t)", table, ColumnNames(columns), fresh)
+	name := table.About().Name
+	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary, freeze %t)", name, ColumnNames(table.Columns()), fresh)
 	if _, err := tx.Conn().PgConn().CopyFrom(ctx, r, sql); err != nil {
-		return fmt.Errorf("copy into %s: %w", table, err)
+		return fmt.Errorf("copy into %s: %w", name, err)
 	}
 	return nil
 }

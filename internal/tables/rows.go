@@ -19,19 +19,21 @@ func unnest(columns []Column) string {
 
 // insert queues one statement for all rows. A row that exists already fails the
 // transaction: another projector has inserted it since the batch was loaded.
-func insert[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
+func (t *Table[R]) insert(batch *pgx.Batch, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
+	columns := t.Columns()
 	batch.Queue(fmt.Sprintf("insert into %s (%s) select * from %s",
-		table, ColumnNames(columns), unnest(columns)), arrays(columns, rows)...)
+		t.Name, ColumnNames(columns), unnest(columns)), arrays(columns, rows)...)
 }
 
 // update queues one statement that overwrites all rows, found by their keys.
-func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
+func (t *Table[R]) update(batch *pgx.Batch, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
+	columns := t.Columns()
 	var set []string
 	for _, c := range columns {
 		if !c.Key {
@@ -39,7 +41,7 @@ func update[R any](batch *pgx.Batch, table string, columns []Column, rows []R) {
 		}
 	}
 	batch.Queue(fmt.Sprintf("update %s t set %s from %s as n(%s) where %s",
-		table, strings.Join(set, ", "), unnest(columns), ColumnNames(columns), sameKey(columns)),
+		t.Name, strings.Join(set, ", "), unnest(columns), ColumnNames(columns), sameKey(columns)),
 		arrays(columns, rows)...)
 }
 

@@ -17,40 +17,39 @@ type Change interface {
 	Copy(ctx context.Context, tx pgx.Tx) error
 	// EncodeInserted returns the inserted rows for CopyIn.
 	EncodeInserted() RowEncoder
-	// Layout returns the table's name and columns.
-	Layout() (table string, columns []Column)
+	// Table returns the table of the rows.
+	Table() AnyTable
 }
 
 type changes[R any] struct {
-	table             string
-	columns           []Column
+	table             *Table[R]
 	inserted, updated []R
 }
 
-func (c changes[R]) Layout() (string, []Column) { return c.table, c.columns }
+func (c changes[R]) Table() AnyTable { return c.table }
 
-func (c changes[R]) EncodeInserted() RowEncoder { return encodeRows(c.columns, c.inserted) }
+func (c changes[R]) EncodeInserted() RowEncoder { return encodeRows(c.table.Columns(), c.inserted) }
 
 func (c changes[R]) Queue(batch *pgx.Batch) {
-	insert(batch, c.table, c.columns, c.inserted)
-	update(batch, c.table, c.columns, c.updated)
+	c.table.insert(batch, c.inserted)
+	c.table.update(batch, c.updated)
 }
 
 func (c changes[R]) Copy(ctx context.Context, tx pgx.Tx) error {
-	if err := CopyIn(ctx, tx, c.table, c.columns, false, c.EncodeInserted()); err != nil {
+	if err := CopyIn(ctx, tx, c.table, false, c.EncodeInserted()); err != nil {
 		return err
 	}
-	return updateAll(ctx, tx, c.table, c.columns, slices.Values(c.updated))
+	return c.table.updateAll(ctx, tx, slices.Values(c.updated))
 }
 
 // maxUpdateRows bounds the arrays of one statement.
 const maxUpdateRows = 10_000
 
 // updateAll overwrites any number of rows.
-func updateAll[R any](ctx context.Context, tx pgx.Tx, table string, columns []Column, rows iter.Seq[R]) error {
+func (t *Table[R]) updateAll(ctx context.Context, tx pgx.Tx, rows iter.Seq[R]) error {
 	return inParts(rows, func(some []R) error {
 		batch := &pgx.Batch{}
-		update(batch, table, columns, some)
+		t.update(batch, some)
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }

@@ -30,7 +30,7 @@ func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
 	t.Parallel()
 	ctx, db := withCredits(t)
 	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
-		written := changes[projections.Credits]{table: "credits", columns: Credits.Columns()}
+		written := changes[projections.Credits]{table: Credits}
 		for i := range count {
 			user := fmt.Sprint("u_", i)
 			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})
@@ -62,7 +62,7 @@ func TestAnyNumberOfRowsIsRemoved(t *testing.T) {
 			if _, err := tx.Exec(ctx, "truncate credits"); err != nil {
 				return err
 			}
-			return CopyIn(ctx, tx, "credits", columns, false, encodeRows(columns, rows))
+			return CopyIn(ctx, tx, Credits, false, encodeRows(columns, rows))
 		})
 		require.NoError(t, err)
 		at := map[string]Place{}

@@ -140,7 +140,7 @@ func (t *Table[R]) Columns() []Column {
 
 func (t *Table[R]) ChangesIn(s *projections.State) Change {
 	changed := t.rows(s)
-	return changes[R]{t.Name, t.Columns(), changed.Inserted(), changed.Updated()}
+	return changes[R]{t, changed.Inserted(), changed.Updated()}
 }
 
 // Rows reads the rows that tail selects, which is SQL from "where" on. Without an

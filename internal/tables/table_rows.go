@@ -34,7 +34,7 @@ func (t *Table[R]) EachChangedRow(state *projections.State, do func(row []byte, 
 func (t *Table[R]) RowReader() RowReader { return &rowReader[R]{table: t} }
 
 func (t *Table[R]) UpdateRows(ctx context.Context, tx pgx.Tx, rows iter.Seq[[]byte]) error {
-	return updateAll(ctx, tx, t.Name, t.Columns(), t.decoded(rows))
+	return t.updateAll(ctx, tx, t.decoded(rows))
 }
 
 func (t *Table[R]) decoded(rows iter.Seq[[]byte]) iter.Seq[R] {
