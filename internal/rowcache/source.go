@@ -43,7 +43,6 @@ type Known interface {
 // every event.
 func NewSource(from tables.Beginner, loader tables.Loader, known Known) *Source {
 	s := &Source{from: from, loader: loader, known: known}
-	s.loader.Filter = s.filter(false)
 	if s.exact() {
 		s.loader.At = known.Places
 	}
