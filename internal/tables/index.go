@@ -53,10 +53,11 @@ func indexOf(kind, suffix, on string) indexOn {
 	}
 }
 
-func since(stage Stage, on indexOn) indexOn {
+// inUse declares an index that tables have from the stage InUse on.
+func inUse(on indexOn) indexOn {
 	return func(table string) Index {
 		i := on(table)
-		i.Since = stage
+		i.Since = InUse
 		return i
 	}
 }

@@ -64,7 +64,7 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 			noOrder = slices.DeleteFunc(wanted[ofOrder].unsorted(), l.State.HasOrder)
 		}
 		if at == stepAllPayments && l.Filter == nil {
-			absent = l.absent(wanted)
+			absent = slices.DeleteFunc(wanted[OfSubscription].unsorted(), l.hasSubscription)
 			for _, subscription := range l.Rules.Resold(l.State, batch) {
 				wanted.add(OfWholeSubscription, subscription)
 			}
@@ -88,11 +88,6 @@ func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Even
 		return l.Load(ctx, from, batch)
 	}
 	return nil
-}
-
-// absent lists the subscriptions that were looked up and do not exist.
-func (l *Loader) absent(wanted wantedNames) []string {
-	return slices.DeleteFunc(wanted[OfSubscription].unsorted(), l.hasSubscription)
 }
 
 func (l *Loader) hasSubscription(id string) bool {
@@ -129,7 +124,7 @@ func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []str
 // are added to wanted.
 func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, wanted wantedNames) error {
 	for _, t := range All {
-		t.queueLoad(loading{step: at, state: l.State, lock: l.Filter == nil, at: l.At, names: names, wanted: wanted, batch: queries})
+		t.queueLoad(loading{Loader: l, step: at, names: names, wanted: wanted, batch: queries})
 	}
 	if queries.Len() == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -31,11 +32,9 @@ const (
 
 // loading is one step of a load. The queries of all tables are sent together.
 type loading struct {
+	*Loader
 	step   loadStep
-	state  *projections.State
-	lock   bool                    // whether the rows are locked
 	names  func(NameKind) []string // those to look for
-	at     RowPlaces               // nil: rows are found by indexes
 	wanted wantedNames             // gets the names of linked rows, for the next steps
 	batch  *pgx.Batch              // gets the queries
 }
@@ -44,7 +43,7 @@ type loading struct {
 func (k lookup) find(l loading) (args []any) {
 	var lists [][]string
 	if k.args != nil {
-		lists = k.args(l.state)
+		lists = k.args(l.State)
 	} else {
 		for _, kind := range k.by {
 			lists = append(lists, l.names(kind))
@@ -98,16 +97,8 @@ func (s Set) has(text string) bool {
 }
 
 // List returns the texts, sorted.
-func (s Set) List() []string {
-	out := s.unsorted()
-	slices.Sort(out)
-	return out
-}
+func (s Set) List() []string { return slices.Sorted(maps.Keys(s)) }
 
 func (s Set) unsorted() []string {
-	out := make([]string, 0, len(s))
-	for text := range s {
-		out = append(out, text)
-	}
-	return out
+	return slices.AppendSeq(make([]string, 0, len(s)), maps.Keys(s))
 }

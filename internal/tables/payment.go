@@ -31,7 +31,7 @@ var Payments = &Table[projections.Payment]{
 			plain("unclaimed", "(subscription_id) where user_id is null"),
 			plain("subscription", "(subscription_id) where subscription_id is not null"),
 			plain("pro", "(user_id) where kind = 'pro'"),
-			since(InUse, plain("github_user", "(lower(github_username)) where github_username is not null")),
+			inUse(plain("github_user", "(lower(github_username)) where github_username is not null")),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.Payment] { return &s.Payments },

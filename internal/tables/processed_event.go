@@ -16,10 +16,10 @@ var ProcessedEvents = &Table[projections.ProcessedEvent]{
 		Name: "processed_event", DDL: processedEventDDL, Key: OfEvent, InsertOnly: true,
 		indexes: []indexOn{
 			primary("event_id"),
-			since(InUse, plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
-			since(InUse, plain("user", "(user_id, stream_seq) where user_id is not null")),
-			since(InUse, plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
-			since(InUse, unique("stream_seq", "(stream_seq)")),
+			inUse(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
+			inUse(plain("user", "(user_id, stream_seq) where user_id is not null")),
+			inUse(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+			inUse(unique("stream_seq", "(stream_seq)")),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.ProcessedEvent] {

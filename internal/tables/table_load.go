@@ -12,14 +12,14 @@ import (
 // queueLoad queues a query for each of the table's lookups in this step.
 func (t *Table[R]) queueLoad(l loading) {
 	tail := ""
-	if l.lock && !t.InsertOnly {
+	if l.Filter == nil && !t.InsertOnly {
 		tail = " order by " + ColumnNames(keyColumns(t.Columns())) + " for update"
 	}
 	for _, lookup := range t.lookups {
 		if lookup.step != l.step {
 			continue
 		}
-		if l.at != nil {
+		if l.At != nil {
 			t.queueAt(l, lookup.inCache(l))
 		} else if args := lookup.find(l); len(args) > 0 {
 			t.query(l.batch, lookup.where, tail, args, func(row R) { t.load(l, &row) })
@@ -29,7 +29,7 @@ func (t *Table[R]) queueLoad(l loading) {
 
 // queueAt queues a query for the rows that have any of these names in the row cache, by their places.
 func (t *Table[R]) queueAt(l loading, names Set) {
-	places := l.at(t, names.unsorted())
+	places := l.At(t, names.unsorted())
 	if len(places) == 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (t *Table[R]) queueAt(l loading, names Set) {
 }
 
 func (t *Table[R]) load(l loading, row *R) {
-	t.put(l.state, row)
+	t.put(l.State, row)
 	if t.links == nil {
 		return
 	}
