@@ -21,8 +21,7 @@ type chunk struct {
 	fresh   bool                 // this transaction has emptied the tables, and no other can see them
 	rows    chan []tables.Change // of each batch; as many batches may wait as one COPY writes
 	writing *errgroup.Group      // one goroutine, the only user of tx until it ends
-	ended   <-chan struct{}      // closed when writing fails or the caller's context ends
-	cause   func() error         // why ended is closed
+	ctx     context.Context      // ends when writing fails or the caller's context ends
 	closed  bool
 }
 
@@ -75,7 +74,7 @@ func (c *chunk) begin(ctx context.Context, together int) error {
 		}
 		return copyTogether(ctx, tx, fresh, waiting)
 	})
-	c.writing, c.ended, c.cause = writing, ctx.Done(), func() error { return context.Cause(ctx) }
+	c.writing, c.ctx = writing, ctx
 	return nil
 }
 
@@ -114,11 +113,11 @@ func (c *chunk) write(rows []tables.Change) error {
 	select {
 	case c.rows <- rows:
 		return nil
-	case <-c.ended:
+	case <-c.ctx.Done():
 		if err := c.flush(); err != nil {
 			return err
 		}
-		return c.cause()
+		return context.Cause(c.ctx)
 	}
 }
 
