@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -55,11 +56,8 @@ func (t *Tree) Root() Hash {
 	return root
 }
 
-// Edge returns a copy of the right edge.
-func (t *Tree) Edge() []Hash { return append([]Hash(nil), t.edge...) }
-
 // Clone returns a tree that grows independently.
-func (t *Tree) Clone() *Tree { return &Tree{size: t.size, edge: t.Edge()} }
+func (t *Tree) Clone() *Tree { return &Tree{size: t.size, edge: slices.Clone(t.edge)} }
 
 // treeVersion is the first byte of a tree's encoding.
 const treeVersion = 1
