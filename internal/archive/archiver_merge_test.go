@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -167,4 +168,35 @@ func TestAMergeSurvivesALargerMergeOfTheSameParts(t *testing.T) {
 	w.fill(t, 10, 10)
 	require.NoError(t, one.Step(t.Context()))
 	w.requireWhole(t, w.place(t))
+}
+
+// gone is a place in which the next segments that are opened have just been merged and removed.
+type gone struct {
+	storage.Place
+	times int
+}
+
+func (g *gone) Open(ctx context.Context, name string) (storage.Object, error) {
+	if g.times--; g.times >= 0 {
+		return nil, fs.ErrNotExist
+	}
+	return g.Place.Open(ctx, name)
+}
+
+func TestSegmentsThatAreMergedAgainAndAgainAreReadAndChecked(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 5)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	place := &gone{Place: w.place(t)}
+	opened := w.open(t, place)
+	place.times = 3
+	count := 0
+	require.NoError(t, opened.Read(t.Context(), 1, 5, func(archive.Record) error {
+		count++
+		return nil
+	}))
+	require.Equal(t, 5, count)
+	place.times = 3
+	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
 }

@@ -100,7 +100,7 @@ func TestTwoArchiversShareAnArchive(t *testing.T) {
 	for i := range 80 {
 		w.fill(t, i*3, i*3+2)
 	}
-	wait.Until(t, func() bool { return w.open(t, w.place(t)).Last() == 240 })
+	wait.Until(t, func() bool { return ctx.Err() != nil || w.open(t, w.place(t)).Last() == 240 })
 	stop()
 	require.NoError(t, group.Wait())
 	w.requireWhole(t, w.place(t))

@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/backoff"
 )
 
-// listTries is how often the segments are listed until they have no gap: a store may not show a
-// merged segment yet and no longer show its parts.
+// listTries is how often the segments are listed until they have no gap and none is gone: a store may not show a
+// merged segment yet and no longer show its parts, and a merged segment can be merged again.
 const listTries = 4
 
 // Refresh looks for segments that were added, merged or removed.

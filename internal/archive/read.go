@@ -28,9 +28,9 @@ func (a *Archive) ReadMessages(ctx context.Context, from, until uint64, deliver 
 func (a *Archive) read(ctx context.Context, from, until uint64, space []events.Header, deliver func(Record) error) error {
 	var damaged []*DamagedError // the segments that were tried for from
 	var failed error            // the error of deliver
-	refreshed := false
+	refreshes := 0              // since the last record
 	take := func(r Record) error {
-		from, damaged, refreshed, failed = r.Seq+1, nil, false, deliver(r)
+		from, damaged, refreshes, failed = r.Seq+1, nil, 0, deliver(r)
 		return failed
 	}
 	for from <= until {
@@ -49,11 +49,11 @@ func (a *Archive) read(ctx context.Context, from, until uint64, space []events.H
 		case err == nil:
 		case is && failed == nil:
 			damaged = append(damaged, damage)
-		case errors.Is(err, fs.ErrNotExist) && failed == nil && !refreshed: // it was merged
+		case errors.Is(err, fs.ErrNotExist) && failed == nil && refreshes < listTries: // it was merged
 			if err := a.Refresh(ctx); err != nil {
 				return err
 			}
-			refreshed = true
+			refreshes++
 		default:
 			return err
 		}
@@ -158,16 +158,16 @@ func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
 // a large archive takes longer than an archiver waits until it merges. So if a segment is gone,
 // checkEach lists the segments again.
 func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage error)) error {
-	refreshed := false
+	refreshes := 0 // since the last segment
 	for next := a.Readable(1); next > 0; {
 		info := a.segmentOf(next)
 		err := a.checkSegment(ctx, info, a.treeBefore(info.First), nil)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !refreshed:
+		case errors.Is(err, fs.ErrNotExist) && refreshes < listTries:
 			if err := a.Refresh(ctx); err != nil {
 				return err
 			}
-			refreshed, next = true, a.Readable(next)
+			refreshes, next = refreshes+1, a.Readable(next)
 			continue
 		case isDamage(err):
 			checked(info, err)
@@ -176,7 +176,7 @@ func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage
 		default:
 			checked(info, nil)
 		}
-		refreshed, next = false, a.Readable(info.Last+1)
+		refreshes, next = 0, a.Readable(info.Last+1)
 	}
 	return nil
 }
