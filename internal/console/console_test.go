@@ -153,6 +153,7 @@ func TestEveryPageIsWhole(t *testing.T) {
 		answer, text = get(t, server, path, "Accept", "application/json")
 		require.Equal(t, "application/json", answer.Header.Get("Content-Type"))
 		require.True(t, json.Valid([]byte(text)), path)
+		require.NotRegexp(t, `"[A-Z]\w*":`, text, path+" has a field that is for the template only")
 	}
 }
 
