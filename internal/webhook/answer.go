@@ -21,30 +21,31 @@ type answer struct {
 	id     string // of the event, if it is stored
 }
 
-func refusal(name, reason string, status int, title, detail string) answer {
+// newProblem returns an answer that is a problem document.
+func newProblem(name, reason string, status int, title, detail string) answer {
 	return answer{name: name, reason: reason, status: status, title: title, detail: detail}
 }
 
 var (
-	notFound    = refusal("not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST "+Path)
-	wrongMethod = refusal("wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed")
-	notJSON     = refusal(
+	notFound    = newProblem("not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST "+Path)
+	wrongMethod = newProblem("wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed")
+	notJSON     = newProblem(
 		"unsupported_media", "content_type", http.StatusUnsupportedMediaType, "Unsupported media type",
 		"the body must be JSON with a JSON content type and no content encoding",
 	)
 	encoded   = notJSON.because("content_encoding")
-	tooLarge  = refusal("too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts")
-	tooSlow   = refusal("too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time")
-	truncated = refusal("broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length")
-	unsigned  = refusal(
+	tooLarge  = newProblem("too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts")
+	tooSlow   = newProblem("too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time")
+	truncated = newProblem("broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length")
+	unsigned  = newProblem(
 		"unauthorized", "no_signature", http.StatusUnauthorized, "Signature not valid",
 		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
 	)
 	wrongSignature = unsigned.because("signature")
-	malformed      = refusal("malformed", "syntax", http.StatusBadRequest, "Not an event", "")
-	notConfirmed   = refusal("unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again")
+	malformed      = newProblem("malformed", "syntax", http.StatusBadRequest, "Not an event", "")
+	notConfirmed   = newProblem("unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again")
 	lateConfirmed  = notConfirmed.because("log_timeout")
-	tooMany        = refusal("too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "the event is not stored; send it again")
+	tooMany        = newProblem("too_many", "deliveries", http.StatusServiceUnavailable, "Too many deliveries at once", "the event is not stored; send it again")
 	tooManyBodies  = tooMany.because("bodies")
 	accepted       = answer{name: "accepted", status: http.StatusOK}
 	duplicate      = answer{name: "duplicate", status: http.StatusOK}
