@@ -23,10 +23,7 @@ func TestAPoolerThatDropsASettingIsRefused(t *testing.T) {
 			delete(m.Parameters, setting)
 			return true
 		})
-		s, err := Open(t.Context(), Config{DSN: pooled, Schema: "portal_next"})
-		require.NoError(t, err)
-		defer s.Close()
-		err = s.Ping(t.Context())
+		err := ping(t, pooled)
 		require.ErrorIs(t, err, ErrPooler)
 		require.ErrorContains(t, err, "DATABASE_URL must name Postgres itself (the session lacks these settings: "+setting+")")
 	}
@@ -39,10 +36,7 @@ func TestAPoolerThatSetsAnotherSearchPathIsRefused(t *testing.T) {
 		m.Parameters["search_path"] = "portal"
 		return true
 	})
-	s, err := Open(t.Context(), Config{DSN: pooled, Schema: "portal_next"})
-	require.NoError(t, err)
-	defer s.Close()
-	err = s.Ping(t.Context())
+	err := ping(t, pooled)
 	require.ErrorIs(t, err, ErrPooler)
 	require.ErrorContains(t, err, "(the session lacks these settings: search_path)")
 }
@@ -63,6 +57,15 @@ func TestAPoolerThatRefusesASettingIsNamed(t *testing.T) {
 	err = s.Migrate(t.Context())
 	require.ErrorIs(t, err, ErrPooler)
 	require.ErrorContains(t, err, "unsupported startup parameter: search_path")
+}
+
+// ping asks the database for a session on schema portal_next.
+func ping(t *testing.T, dsn string) error {
+	t.Helper()
+	s, err := Open(t.Context(), Config{DSN: dsn, Schema: "portal_next"})
+	require.NoError(t, err)
+	defer s.Close()
+	return s.Ping(t.Context())
 }
 
 // pooler returns the connection string of a server that passes connections on to the database if begin returns true.
