@@ -22,12 +22,12 @@ func mask(show bool, text string) string {
 
 // hidePersonalData replaces the database's errors about quarantined events: they may repeat names and
 // bodies.
-func (c *Console) hidePersonalData(refused []status.Quarantined) {
+func (c *Console) hidePersonalData(quarantined []status.Quarantined) {
 	if c.ShowPersonalData {
 		return
 	}
-	for i := range refused {
-		refused[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
+	for i := range quarantined {
+		quarantined[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
 	}
 }
 

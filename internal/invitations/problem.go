@@ -43,8 +43,8 @@ func asProblem(err error) *problem {
 	return &problem{kind: unclear, message: err.Error()}
 }
 
-// asDenied turns a permanent failure into a denial. It is for requests that do not depend
-// on the user: their refusal means that the credentials or the repository are wrong.
+// asDenied turns a permanent failure into a denial. It is for requests that do not depend on the user: if
+// one of them fails permanently, the credentials or the repository are wrong.
 func asDenied(err error) *problem {
 	failure := asProblem(err)
 	if failure.kind == permanent {
