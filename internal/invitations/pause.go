@@ -58,13 +58,6 @@ func (r records) endWaits(ctx context.Context, repository string, now time.Time)
 
 // Pauses lists the pauses in force.
 func Pauses(ctx context.Context, from store.Querier, now time.Time) ([]Pause, error) {
-	rows, err := from.Query(ctx, "select repository, paused_until, cause, reason from payfold.invitation_pause where paused_until > $1 order by 1", now)
-	if err != nil {
-		return nil, fmt.Errorf("list the pauses: %w", err)
-	}
-	pauses, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Pause])
-	if err != nil {
-		return nil, fmt.Errorf("list the pauses: %w", err)
-	}
-	return pauses, nil
+	return store.Collect(ctx, from, "list the pauses", pgx.RowToStructByPos[Pause],
+		"select repository, paused_until, cause, reason from payfold.invitation_pause where paused_until > $1 order by 1", now)
 }

@@ -182,15 +182,7 @@ func Page(ctx context.Context, tx pgx.Tx, after Key, status string, limit int) (
 const oldestFirst = "activated_at, user_id, repository, provider_payment_id"
 
 func list(ctx context.Context, from store.Querier, where, order string, args ...any) ([]Invitation, error) {
-	rows, err := from.Query(ctx, `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
+	return store.Collect(ctx, from, "list the invitations", pgx.RowToStructByName[Invitation], `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
 		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
 		from payfold.invitation where `+where+` order by `+order, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list the invitations: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
-	if err != nil {
-		return nil, fmt.Errorf("list the invitations: %w", err)
-	}
-	return all, nil
 }

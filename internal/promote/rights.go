@@ -16,13 +16,9 @@ var copyRightsSQL string
 // copyRights gives the candidate the owner and the grants of the live tables. So the same
 // roles can use it.
 func copyRights(ctx context.Context, s *store.Store, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, copyRightsSQL, store.LiveSchema, s.Schema())
+	statements, err := store.Collect(ctx, tx, "read the grants", pgx.RowTo[string], copyRightsSQL, store.LiveSchema, s.Schema())
 	if err != nil {
-		return fmt.Errorf("read the grants: %w", err)
-	}
-	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("read the grants: %w", err)
+		return err
 	}
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {

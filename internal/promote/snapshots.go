@@ -34,13 +34,10 @@ func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error 
 	}
 	retry := backoff.Every(store.LockRetryInterval)
 	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
-		rows, err := s.Pool().Query(ctx, oldSnapshots, marker, since, int64(store.PromoteLock), int64(ownPID))
+		readers, err := store.Collect(ctx, s.Pool(), "look for old snapshots", pgx.RowTo[string],
+			oldSnapshots, marker, since, int64(store.PromoteLock), int64(ownPID))
 		if err != nil {
-			return fmt.Errorf("look for old snapshots: %w", err)
-		}
-		readers, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return fmt.Errorf("look for old snapshots: %w", err)
+			return err
 		}
 		if len(readers) == 0 {
 			return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -87,13 +88,11 @@ func (u *User) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int)
 }
 
 // findSubscriptions finds the subscriptions whose events the page may show.
-func (p *userPage) findSubscriptions(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, "select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
+func (p *userPage) findSubscriptions(ctx context.Context) (err error) {
+	p.subscriptions, err = store.Collect(ctx, p.tx, "find the subscriptions", pgx.RowTo[string],
+		"select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
 	if err != nil {
 		return err
-	}
-	if p.subscriptions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-		return fmt.Errorf("find the subscriptions: %w", err)
 	}
 	if len(p.subscriptions) > maxOthers {
 		p.subscriptions, p.Events.More = p.subscriptions[:maxOthers], true
@@ -108,13 +107,9 @@ var userEvents string
 // everything.
 func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 	counted := p.limit * readsPerItem
-	rows, err := p.tx.Query(ctx, userEvents, p.ID, p.before, counted+1, p.subscriptions)
+	found, err := store.Collect(ctx, p.tx, "find the events", pgx.RowTo[int64], userEvents, p.ID, p.before, counted+1, p.subscriptions)
 	if err != nil {
 		return 0, err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return 0, fmt.Errorf("find the events: %w", err)
 	}
 	p.Events.More = p.Events.More || len(found) > counted
 	p.own = found[:min(p.limit, len(found))]
@@ -137,24 +132,19 @@ var userPayments string
 //go:embed user_other_events.sql
 var userOtherEvents string
 
-func (p *userPage) readEvents(ctx context.Context) error {
-	rows, err := p.tx.Query(ctx, userPayments, p.ID, p.own, p.before, p.subscriptions)
+func (p *userPage) readEvents(ctx context.Context) (err error) {
+	p.payments, err = store.Collect(ctx, p.tx, "find the payments", pgx.RowTo[string], userPayments, p.ID, p.own, p.before, p.subscriptions)
 	if err != nil {
 		return err
-	}
-	if p.payments, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-		return fmt.Errorf("find the payments: %w", err)
 	}
 	p.Payments.More = p.Events.Earlier > 0
 	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
 		return err
 	}
-	if rows, err = p.tx.Query(ctx, userOtherEvents, p.ID, p.payments, p.subscriptions, maxOthers+1); err != nil {
-		return err
-	}
-	others, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	others, err := store.Collect(ctx, p.tx, "find other events of the payments", pgx.RowTo[int64],
+		userOtherEvents, p.ID, p.payments, p.subscriptions, maxOthers+1)
 	if err != nil {
-		return fmt.Errorf("find other events of the payments: %w", err)
+		return err
 	}
 	if len(others) > maxOthers {
 		others, p.Events.More = others[:maxOthers], true
