@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"time"
 
@@ -22,6 +23,9 @@ const MaxCredits = 1_000_000_000_000
 // maxMonths bounds a drip and a validity. A hundred years must be a mistake.
 const maxMonths = 1200
 
+// emptyDocument is a line --- that another one follows. The YAML library drops all that comes after them.
+var emptyDocument = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?(\r?\n[ \t]*(#.*)?)*\r?\n---`)
+
 // Parse reads a catalogue. The error lists all of its faults, one a line.
 func Parse(text []byte) (*Catalogue, error) {
 	var written file
@@ -32,7 +36,7 @@ func Parse(text []byte) (*Catalogue, error) {
 	sum := sha256.Sum256(text)
 	c := &Catalogue{Version: int(written.Version), Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
 	var faults []error
-	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) || emptyDocument.Match(text) {
 		faults = append(faults, errors.New("something follows the line ---, which ends the catalogue"))
 	}
 	if written.Version < 1 {

@@ -59,6 +59,8 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		"version: 1\nproducts: {!!str 123: {kind: pro}}":        `[2:12] product !!str 123 must be in quotes`,
 		"version: 1\nproducts: {a: {kind: pro, colour: red}}":   `[2:27] unknown field "colour"`,
 		"version: 1\nproducts: {a: {kind: pro}}\n---\nb: 1":     `something follows the line ---`,
+		"version: 1\nproducts: {}\n---\n---\nb: 1":              `something follows the line ---`,
+		"version: 1\nproducts: {}\n--- # b\n\n# c\n---\nb: 1":   `something follows the line ---`,
 		"version: 1\nversion: 2\nproducts: {a: {kind: pro}}":    `[2:1] mapping key "version" already defined at [1:1]`,
 	} {
 		_, err := Parse([]byte(text))
