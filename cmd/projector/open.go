@@ -82,18 +82,12 @@ func (f *sourceFlags) with(ctx context.Context, config store.Config, logger *slo
 	})
 }
 
-// withTables is with for work on tables that exist. It does not create a private Postgres.
-func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, sources) error) error {
+// withSchema is with for work on one schema, which must exist, and the log, which must answer.
+func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slog.Logger, work func(context.Context, sources) error) error {
 	if err := f.expectDatabase(); err != nil {
 		return err
 	}
-	return f.with(ctx, config, logger, work)
-}
-
-// withSchema is withTables for work on one schema, which must exist, and the log, which must
-// answer.
-func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slog.Logger, work func(context.Context, sources) error) error {
-	return f.withTables(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
+	return f.with(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
 			return err
 		}
@@ -101,6 +95,7 @@ func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slo
 	})
 }
 
+// expectDatabase returns an error if there is no database, so that a command does not create a private one.
 func (f *sourceFlags) expectDatabase() error {
 	if f.DatabaseURL != "" {
 		return nil
@@ -121,6 +116,14 @@ func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 		URL: f.NATSURL, Credentials: f.NATSCreds, InboxPrefix: f.NATSInboxPrefix, DataDir: f.DataDir,
 		Stream: f.NATSStream, Archive: place, Logger: logger,
 	})
+}
+
+// withTables is with for the tables alone, which must exist.
+func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
+	if err := f.expectDatabase(); err != nil {
+		return err
+	}
+	return f.withStore(ctx, config, logger, work)
 }
 
 // withStore is with for the tables alone.

@@ -25,8 +25,11 @@ func (c *promoteCommand) Check(faults *cli.Faults) {
 
 // Run makes the schema live, unless an earlier command did.
 func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
+	if err := c.expectDatabase(); err != nil {
+		return err
+	}
 	logger := c.QuietLogger(streams.Err)
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
+	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		progress := report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
 		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss}
 		return promoteAndTell(ctx, command, progress, streams, c.JSON)

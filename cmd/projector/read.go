@@ -27,14 +27,11 @@ var errNoAnswer = errors.New("the database does not answer")
 
 // read calls work with the tables. It does not create a private Postgres.
 func (f *readFlags) read(ctx context.Context, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
-	if err := f.expectDatabase(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(databaseTimeout, func() { cancel(errNoAnswer) })
 	defer late.Stop()
-	err := f.withStore(ctx, store.Config{FrozenAfter: readTimeout}, logger, func(ctx context.Context, database *store.Store) error {
+	err := f.withTables(ctx, store.Config{FrozenAfter: readTimeout}, logger, func(ctx context.Context, database *store.Store) error {
 		if err := database.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}

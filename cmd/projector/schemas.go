@@ -15,8 +15,8 @@ type schemasCommand struct {
 
 // Run lists the schemas.
 func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		schemas, err := s.store.Schemas(ctx)
+	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, database *store.Store) error {
+		schemas, err := database.Schemas(ctx)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ type dropCommand struct {
 
 // Run drops the schema.
 func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		return s.store.Drop(ctx)
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, database *store.Store) error {
+		return database.Drop(ctx)
 	})
 }
