@@ -35,6 +35,11 @@ func inBackground() {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, niceness) // elsewhere the whole process has one niceness
+		return
+	}
+	// Linux returns 20 minus the niceness.
+	if own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0); err == nil && own <= 20-niceness {
+		return // as with "nice -n 19"; root would get more priority
 	}
 	for _, thread := range threads {
 		if id, err := strconv.Atoi(thread.Name()); err == nil {
