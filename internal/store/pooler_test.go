@@ -1,10 +1,13 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // A pooler with ignore_startup_parameters drops settings, and says nothing.
@@ -59,6 +63,30 @@ func TestAPoolerThatRefusesASettingIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "unsupported startup parameter: search_path")
 }
 
+// A pooler lets a client in before it has a session of the database for it.
+func TestASessionThatNeverAnswersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Bool
+	dsn := pooler(t, testenv.Database(t), func(client net.Conn, _ *pgproto3.StartupMessage) bool {
+		if asked.Swap(true) {
+			return true
+		}
+		letIn := pgproto3.NewBackend(client, client)
+		letIn.Send(&pgproto3.AuthenticationOk{})
+		letIn.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
+		_ = letIn.Flush()
+		_, _ = io.Copy(io.Discard, client) // until the client ends the connection
+		return false
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
+	defer cancel()
+	s, err := Open(ctx, Config{DSN: dsn, Connections: 1, ConnectTimeout: time.Second})
+	require.NoError(t, err)
+	defer s.Close()
+	require.ErrorContains(t, s.Ping(ctx), "read the settings of the session")
+	wait.Until(t, func() bool { return s.Ping(ctx) == nil }, "its only connection is free again")
+}
+
 // ping asks the database for a session on schema portal_next.
 func ping(t *testing.T, dsn string) error {
 	t.Helper()
@@ -91,8 +119,9 @@ func pooler(t *testing.T, dsn string, begin func(net.Conn, *pgproto3.StartupMess
 
 func serve(t *testing.T, client net.Conn, database *pgx.ConnConfig, begin func(net.Conn, *pgproto3.StartupMessage) bool) {
 	defer client.Close()
-	first, err := pgproto3.NewBackend(client, client).ReceiveStartupMessage()
-	if err != nil || !begin(client, first.(*pgproto3.StartupMessage)) {
+	message, err := pgproto3.NewBackend(client, client).ReceiveStartupMessage()
+	first, begins := message.(*pgproto3.StartupMessage) // a client also connects to cancel a query
+	if err != nil || !begins || !begin(client, first) {
 		return
 	}
 	network, address := pgconn.NetworkAddress(database.Host, database.Port)
@@ -101,9 +130,9 @@ func serve(t *testing.T, client net.Conn, database *pgx.ConnConfig, begin func(n
 		return
 	}
 	defer server.Close()
-	message, err := first.(*pgproto3.StartupMessage).Encode(nil)
+	encoded, err := first.Encode(nil)
 	if assert.NoError(t, err) {
-		_, _ = server.Write(message)
+		_, _ = server.Write(encoded)
 		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
 		_, _ = io.Copy(client, server)
 	}

@@ -45,8 +45,8 @@ type Config struct {
 	StatementTimeout time.Duration
 	Connections      int32 // maximum; 0: poolSize
 
-	// ConnectTimeout bounds one attempt to connect. 0: two seconds with a FrozenAfter or LeaseTime,
-	// because a projector soon tries again and a reader must not wait. Otherwise 30 seconds.
+	// ConnectTimeout bounds one attempt to connect, and then the first answer of the session. 0: two seconds with a
+	// FrozenAfter or LeaseTime, because a projector soon tries again and a reader must not wait. Otherwise 30 seconds.
 	ConnectTimeout time.Duration
 }
 
@@ -63,10 +63,6 @@ const poolSize = 8
 // CleanUpTimeout bounds a call that cleans up when a command ends, because the network may be
 // silent. After it the connection is closed, and Postgres cleans up when it notices that.
 const CleanUpTimeout = 5 * time.Second
-
-// noTransactionTimeout turns transaction_timeout off, which would end a long verify. Before PostgreSQL 17 there is no
-// such setting, and a new session that asks for it is refused.
-const noTransactionTimeout = "select set_config('transaction_timeout', '0', false) where current_setting('transaction_timeout', true) is not null"
 
 // Open returns a store on the schema of the configuration. It does not connect: the first
 // call of a method does.
@@ -99,19 +95,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"random_page_cost": "1.1",
 	}
 	maps.Copy(config.ConnConfig.RuntimeParams, settings)
-	config.ConnConfig.AfterConnect = checkSettings(settings)
+	config.ConnConfig.AfterConnect = checkSettings(settings, config.ConnConfig.ConnectTimeout)
 	needed := cmp.Or(c.Connections, poolSize)
 	if asked := strings.Contains(c.DSN, "pool_max_conns"); !asked || config.MaxConns < needed || c.Connections > 0 {
 		config.MaxConns = needed
 	}
 	config.PingTimeout = cmp.Or(config.PingTimeout, CleanUpTimeout) // of an idle connection before its use; Close waits for it, too
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 		})
 		tables.RegisterArrays(conn.TypeMap())
-		_, err := conn.PgConn().Exec(ctx, noTransactionTimeout).ReadAll()
-		return err
+		return nil
 	}
 	keepsOpen := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, fault *pgconn.PgError) bool {
