@@ -14,10 +14,15 @@ var ErrNotReadOnly = errors.New("the role may change something")
 //go:embed read_only.sql
 var readOnly string
 
+// rightsTimeout bounds one look at the rights of a role, because a session can go silent.
+const rightsTimeout = 5 * time.Second
+
 // CheckReadOnly returns ErrNotReadOnly if the role of this store may change payfold's tables, or may get the right
 // to: as their owner, or as another role that it may take. It reads only the system catalogue, so it also works before
 // there are tables. It does not look for functions that act as their owner.
 func (s *Store) CheckReadOnly(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, rightsTimeout)
+	defer cancel()
 	var role string
 	var rights []string
 	if err := s.pool.QueryRow(ctx, readOnly, s.schema).Scan(&role, &rights); err != nil {

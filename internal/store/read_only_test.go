@@ -3,6 +3,7 @@ package store_test
 import (
 	"crypto/rand"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,4 +90,17 @@ func TestARoleThatIsGivenMoreRightsLaterIsNoticed(t *testing.T) {
 	err = <-found
 	require.ErrorIs(t, err, store.ErrNotReadOnly)
 	require.ErrorContains(t, err, "portal.credits")
+}
+
+func TestRightsAreLookedAtAgainWhenASessionSaysNothing(t *testing.T) {
+	t.Parallel()
+	ctx, superuser := fixture.Tables(t)
+	s, err := store.Open(ctx, store.Config{DSN: superuser.Pool().Config().ConnString()})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	var session int
+	require.NoError(t, s.Pool().QueryRow(ctx, "select pg_backend_pid()").Scan(&session))
+	require.NoError(t, syscall.Kill(session, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(session, syscall.SIGCONT) })
+	require.ErrorIs(t, s.StayReadOnly(ctx, time.Millisecond), store.ErrNotReadOnly)
 }
