@@ -284,6 +284,18 @@ func TestAppendFailsWhileTheLogIsAway(t *testing.T) {
 	require.ErrorIs(t, away.Read(ctx, 1, nil), eventlog.ErrDisconnected)
 }
 
+func TestARestoreDoesNotWaitForALogThatIsAway(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Timeout)
+	defer cancel()
+	away, err := eventlog.Connect(eventlog.Config{URL: "nats://" + ports.Free(t), Stream: testenv.Stream, Logger: testenv.Logger(t)})
+	require.NoError(t, err)
+	defer away.Close()
+	_, err = away.Restore(ctx, eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: 2, LogID: "log-1"})
+	require.ErrorIs(t, err, eventlog.ErrDisconnected)
+	require.NoError(t, ctx.Err())
+}
+
 func TestReadersAreToldTheTraceOfADelivery(t *testing.T) {
 	t.Parallel()
 	ctx, l := setup(t)

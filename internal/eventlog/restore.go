@@ -42,7 +42,9 @@ const answerTimeout = time.Minute
 // config must have a LogID. The error is ErrNotEmpty if there is a stream that no restore of this
 // log has begun; nothing is changed then.
 func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, error) {
-	if err := l.connected(ctx); err != nil {
+	connecting, cancel := context.WithTimeout(ctx, l.request)
+	defer cancel()
+	if err := l.connected(connecting); err != nil {
 		return nil, err
 	}
 	js, err := jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*restoreWaiting), jetstream.WithPublishAsyncTimeout(answerTimeout))
