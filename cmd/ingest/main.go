@@ -27,6 +27,7 @@ func main() {
 	tune()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(cli.Main(ctx, &grammar{}, "ingest", "payfold ingest: signed payment events in, an append-only log out.", os.Args[1:], streams))
 }

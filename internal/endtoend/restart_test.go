@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"fmt"
+	"os/exec"
 	"syscall"
 	"testing"
 
@@ -80,4 +81,20 @@ func stop(t *testing.T, program *testenv.Program) {
 	t.Helper()
 	program.Signal(syscall.SIGTERM)
 	require.Zero(t, program.Exit(t), program.Output())
+}
+
+// The first one does not end a read of standard input, or of a disk that does not answer.
+func TestASecondSignalEndsACommandOfIngest(t *testing.T) {
+	t.Parallel()
+	command := exec.Command(testenv.Binary(t, "ingest"), "send", "-")
+	input, err := command.StdinPipe()
+	require.NoError(t, err)
+	defer input.Close()
+	p := testenv.StartCommand(t, command, []string{"PROVIDER_WEBHOOK_SECRET=" + secret})
+	_, err = input.Write(make([]byte, 1<<20)) // more than a pipe holds: it returns while the program reads
+	require.NoError(t, err)
+	wait.Until(t, func() bool {
+		p.Signal(syscall.SIGINT)
+		return p.HasExited()
+	})
 }
