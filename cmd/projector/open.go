@@ -49,7 +49,7 @@ type sources struct {
 // waits for ever.
 const logTimeout = 30 * time.Second
 
-// sayAfter is how long a command waits for the log before it says so.
+// sayAfter is how long a command waits for the log or the private Postgres before it says so.
 const sayAfter = 10 * time.Second
 
 // withLog calls work when the database and the log answer. It asks the database first: if the database
@@ -154,7 +154,9 @@ func (f *sourceFlags) withPostgres(ctx context.Context, logger *slog.Logger, wor
 		cancel(err)
 		return err
 	})
+	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the private postgres does not answer yet", "data_dir", f.DataDir) })
 	dsn, err := private.Ready(working)
+	late.Stop()
 	if err == nil {
 		err = work(working, dsn)
 	}

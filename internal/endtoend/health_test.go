@@ -131,6 +131,7 @@ func TestAProjectorSaysWhatItWaitsFor(t *testing.T) {
 	defer held.Close()
 	other := testenv.Start(t, "projector", w.env())
 	requireNotReady(t, "projector", adminOf(t, other), "the private postgres does not answer yet")
+	testenv.Start(t, "projector", w.env(), "rebuild").WaitFor(t, "the private postgres does not answer yet")
 
 	unreachable := testenv.Start(t, "projector", append(start(t, t.TempDir()).env(), "DATABASE_URL=postgres://nobody@127.0.0.1:1/none"))
 	requireNotReady(t, "projector", adminOf(t, unreachable), "failed to connect")
