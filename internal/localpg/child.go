@@ -42,7 +42,8 @@ func startChild(command *exec.Cmd, death syscall.Signal) (*child, error) {
 
 // stop shuts a postmaster down ("fast shutdown") and returns when the process has ended.
 func (c *child) stop() {
-	_ = c.process.Signal(syscall.SIGINT) // fails only if the process has already ended
+	_ = c.process.Signal(syscall.SIGINT)  // fails only if the process has already ended
+	_ = c.process.Signal(syscall.SIGCONT) // a process that was stopped would not react
 	timer := time.NewTimer(shutdownTimeout)
 	defer timer.Stop()
 	select {

@@ -110,6 +110,22 @@ func TestKilledPostmasterComesBack(t *testing.T) {
 	require.Equal(t, "kept", query[string](t, dsn, "select body from public.note"))
 }
 
+func TestAFrozenPostmasterIsStopped(t *testing.T) {
+	t.Parallel()
+	server := start(t, dataDir(t, 0o755))
+	postmaster := namedPostmaster(query[string](t, server.dsn(t), "show data_directory"))
+	require.NoError(t, syscall.Kill(postmaster, syscall.SIGSTOP))
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.stop() }()
+	select {
+	case err := <-stopped:
+		require.NoError(t, err)
+	case <-time.After(wait.Timeout):
+		require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
+		t.Fatal("it waits for a postmaster that does not run")
+	}
+}
+
 func TestKilledOwnerLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, 0o755)
