@@ -3,7 +3,6 @@ package eventlog
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
@@ -63,12 +62,11 @@ func Connect(config Config) (*Log, error) {
 	}
 	if url != "" {
 		options = append(options,
-			connection.Dial(&net.Dialer{Timeout: wait.handshake}, wait.silence),
+			connection.Dial(connection.ByName{Timeout: wait.handshake}, wait.silence),
 			connection.Inbox(config.InboxPrefix, url))
 	} else {
 		url = embeddedURL
 		options = append(options,
-			nats.SkipHostLookup(),
 			connection.Dial(embedded, wait.silence),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}

@@ -22,9 +22,12 @@ const (
 )
 
 // Dial makes connections through a dialer. They fail when the server sends nothing for the time of silence. It must be
-// some seconds, because the server answers a ping each second.
+// some seconds, because the server answers a ping each second. The dialer also looks up names; see ByName.
 func Dial(through nats.CustomDialer, silence time.Duration) nats.Option {
-	return nats.SetCustomDialer(dialer{through, silence})
+	return func(o *nats.Options) error {
+		o.CustomDialer, o.SkipHostLookup = dialer{through, silence}, true
+		return nil
+	}
 }
 
 type dialer struct {
