@@ -45,8 +45,9 @@ type Config struct {
 	StatementTimeout time.Duration
 	Connections      int32 // maximum; 0: poolSize
 
-	// ConnectTimeout bounds one attempt to connect, and then the first answer of the session. 0: two seconds with a
-	// FrozenAfter or LeaseTime, because a projector soon tries again and a reader must not wait. Otherwise 30 seconds.
+	// ConnectTimeout bounds the look-up of the name, then one attempt to connect, and then the first answer of the session.
+	// 0: two seconds with a FrozenAfter or LeaseTime, because a projector soon tries again and a reader must not wait.
+	// Otherwise 30 seconds.
 	ConnectTimeout time.Duration
 }
 
@@ -74,6 +75,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	frozenAfter := cmp.Or(c.FrozenAfter, c.LeaseTime)
 	config.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout(frozenAfter > 0))
+	lookUp := config.ConnConfig.LookupFunc // ConnectTimeout begins after it
+	config.ConnConfig.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, config.ConnConfig.ConnectTimeout)
+		defer cancel()
+		return lookUp(ctx, host)
+	}
 	settings := map[string]string{
 		"application_name":                    ApplicationName + c.Owner,
 		"search_path":                         Quoted(c.Schema),

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -37,6 +39,25 @@ func TestAPingOfAnIdleConnectionIsBounded(t *testing.T) {
 		require.Equal(t, want, s.Pool().Config().PingTimeout, asked)
 		s.Close()
 	}
+}
+
+// A resolver gives up a silent server of names after five seconds. No call waits that long, so no error would name it.
+func TestTheLookUpOfTheDatabaseIsBounded(t *testing.T) {
+	limits := make(chan time.Time, 100)
+	usual := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		limit, _ := ctx.Deadline()
+		limits <- limit
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	s, err := Open(t.Context(), Config{DSN: "host=db.invalid", ConnectTimeout: time.Second})
+	net.DefaultResolver = usual
+	require.NoError(t, err)
+	defer s.Close()
+	began := time.Now()
+	require.ErrorContains(t, s.Ping(t.Context()), "lookup db.invalid")
+	require.Less(t, (<-limits).Sub(began), 5*time.Second)
 }
 
 // A session keeps what was set when it began.
