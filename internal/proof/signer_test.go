@@ -116,6 +116,34 @@ func TestASignerThatForgotWhatItSignedSignsNothing(t *testing.T) {
 	w.sign()
 }
 
+// Otherwise the key could sign another history later.
+func TestACheckpointThatCannotBeRememberedIsNotReturned(t *testing.T) {
+	t.Parallel()
+	w := setup(t, 2)
+	require.NoError(t, os.MkdirAll(filepath.Join(w.key+signedFile+".new", "in its way"), 0o700))
+	signed, _, err := w.trySign()
+	require.ErrorContains(t, err, "nothing was signed")
+	require.Empty(t, signed)
+
+	require.NoError(t, os.Remove(w.key+signedFile))
+	require.NoError(t, os.Mkdir(w.key+signedFile, 0o700)) // it cannot be read
+	_, err = OpenSigner(w.key)
+	require.ErrorContains(t, err, "is a directory")
+}
+
+func TestALogThatIsReplacedDuringTheReadingIsNotSigned(t *testing.T) {
+	t.Parallel()
+	w := setup(t, 2)
+	asked := 0
+	w.reader.info = func(i *eventlog.Info) {
+		if asked++; asked > 1 {
+			i.LogID = "other"
+		}
+	}
+	_, _, err := w.trySign()
+	require.ErrorContains(t, err, "was replaced by log other during the reading")
+}
+
 func TestAStateThatAKillLeftIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := setup(t, 2)
