@@ -118,3 +118,17 @@ func TestBatchesBeforeOneThatCannotBeDecodedAreFolded(t *testing.T) {
 		require.Empty(t, some)
 	}
 }
+
+func TestReadingEndsWithTheErrorOfWhoTakesTheEvents(t *testing.T) {
+	t.Parallel()
+	errTake, taken := errors.New("enough"), 0
+	decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
+		return append(to, events.Decode(m)), nil
+	}
+	err := ReadEvents(t.Context(), tape{}, 1, 30_000, decode, func(some []events.Event) error {
+		taken += len(some)
+		return errTake
+	})
+	require.ErrorIs(t, err, errTake)
+	require.LessOrEqual(t, taken, decodeMessages)
+}
