@@ -89,6 +89,17 @@ func TestABacklogReadsItsRowsAgainWhenSomebodyReplacedThem(t *testing.T) {
 	}
 }
 
+// An idle shop has no rows in memory, so an edit by hand is seen.
+func TestRowsInMemoryAreDroppedWhenNoMoreMessagesWait(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	f := follower(t, s, fixture.AnyMode)
+	require.NoError(t, f.ApplyBacklog(ctx, message(1, fixture.Pack("e1", "p1", "u1", 10))))
+	require.NoError(t, f.Idle(ctx))
+	require.False(t, f.InMemory())
+	require.EqualValues(t, 10, fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
+}
+
 // Another projector has written although this one believes that it has all partitions.
 func TestABacklogIsFencedByAnyCheckpointThatMoved(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,18 @@ func (f *Follower) Step(ctx context.Context) error {
 	case m := <-f.messages:
 		return f.applyNext(ctx, f.collect(m))
 	default:
-		return f.applyBatch(ctx, f.withDropped(nil))
+		return f.idle(ctx)
 	}
+}
+
+// Idle commits the last batch of a backlog, and does what is due when no more messages wait.
+func (f *Follower) Idle(ctx context.Context) error {
+	if f.writing != nil {
+		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+			return err
+		}
+	}
+	return f.idle(ctx)
 }
 
 // ApplyBacklog applies a batch while more messages wait. The batch is committed when the

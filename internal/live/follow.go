@@ -121,14 +121,22 @@ func (f *follower) apply(ctx context.Context) error {
 		case m := <-f.messages:
 			err = f.applyNext(ctx, f.collect(m))
 		case <-ticker.C:
-			if f.writing == nil {
-				err = f.applyBatch(ctx, f.withDropped(nil))
-			}
+			err = f.idle(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// idle moves the positions of partitions without messages. Rows in memory are dropped, because somebody
+// could edit the tables while no messages wait.
+func (f *follower) idle(ctx context.Context) error {
+	if f.writing != nil {
+		return nil
+	}
+	f.backlog = nil
+	return f.applyBatch(ctx, f.withDropped(nil))
 }
 
 // applyNext applies a batch. It uses the backlog if many messages wait and no other projector has a
