@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ func TestABacklogGivesTheTablesOfOneFold(t *testing.T) {
 			}
 		}
 		require.NoError(r, f.End(ctx))
+		require.True(r, f.NoneWaits())
 		fixture.RequireTablesOf(ctx, r, s, whole)
 		fixture.RequireSound(ctx, r, s, len(bodies))
 	})
@@ -98,6 +100,20 @@ func TestRowsInMemoryAreDroppedWhenNoMoreMessagesWait(t *testing.T) {
 	require.NoError(t, f.Idle(ctx))
 	require.False(t, f.InMemory())
 	require.EqualValues(t, 10, fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
+}
+
+// Not parallel: the limit is the process's.
+func TestRowsInMemoryAreDroppedWhenTheyReachTheirLimit(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 10))
+	ctx, s := fixture.Tables(t)
+	f := follower(t, s, fixture.AnyMode)
+	require.NoError(t, f.ApplyBacklog(ctx, message(1, fixture.Pack("e1", "p1", "u1", 10))))
+	require.NoError(t, f.ApplyBacklog(ctx, message(2, fixture.Pack("e2", "p2", "u2", 10)))) // commits e1
+	_, err := s.Pool().Exec(ctx, "update credits set granted = 100, balance = 100 where user_id = 'u1'")
+	require.NoError(t, err)
+	require.NoError(t, f.ApplyBacklog(ctx, message(3, fixture.Pack("e3", "p3", "u1", 10))))
+	require.NoError(t, f.End(ctx))
+	require.EqualValues(t, 110, fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"), "the row was read again")
 }
 
 // Another projector has written although this one believes that it has all partitions.

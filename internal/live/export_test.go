@@ -71,6 +71,9 @@ func (f *Follower) Idle(ctx context.Context) error {
 	return f.idle(ctx)
 }
 
+// NoneWaits reports whether no received message counts as waiting any more.
+func (f *Follower) NoneWaits() bool { return f.budget.TryAcquire(maxPendingBytes) }
+
 // ApplyBacklog applies a batch while more messages wait. The batch is committed when the
 // next call of any method returns.
 func (f *Follower) ApplyBacklog(ctx context.Context, batch ...events.Message) error {
