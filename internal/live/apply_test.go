@@ -264,6 +264,17 @@ func TestTheEventsOfAFirstPaymentMayBeAppliedConcurrently(t *testing.T) {
 	require.EqualValues(t, 75, fixture.Number(ctx, t, s, "select (select count(*) from credit_ledger) + (select count(*) from payment) + (select count(*) from subscription)"))
 }
 
+// A unique index that an operator has made is violated each time.
+func TestAConflictThatNeverEndsIsARefusal(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "create unique index theirs on credits (balance)")
+	require.NoError(t, err)
+	batch := []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1)), fixture.Event(t, 2, fixture.Pack("e2", "p2", "u2", 1))}
+	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
+	require.ErrorAs(t, err, new(*store.RefusedError))
+}
+
 // Postgres cannot commit a notification while its queue is full, because a listening session of any database does not
 // end its transaction. Then it could commit the rejection, which notifies nobody.
 func TestANotificationThatPostgresCannotCommitRefusesNoEvent(t *testing.T) {

@@ -51,3 +51,15 @@ func TestPositionsMovePastDroppedButNotWaitingMessages(t *testing.T) {
 		require.Equal(r, mine, applied)
 	})
 }
+
+// Otherwise the position would move past it.
+func TestNoEventIsAppliedAfterOneWhoseRejectionIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "alter table processed_event add constraint unforeseen check (event_id <> 'e1')")
+	require.NoError(t, err)
+	f := follower(t, s, fixture.AnyMode)
+	err = f.ApplyLast(ctx, message(1, fixture.Pack("e1", "p1", "u1", 1)), message(2, fixture.Pack("e2", "p2", "u1", 1)))
+	require.ErrorContains(t, err, "the events are not the cause")
+	require.Zero(t, fixture.Number(ctx, t, s, "select max(position) from checkpoint"))
+}
