@@ -67,6 +67,23 @@ func TestAStopDoesNotCancelAHeartbeat(t *testing.T) {
 	require.Len(t, share, 4)
 }
 
+func TestAMemberDoesNoWorkOnThePartitionsThatItReleases(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	p, database := w.Projector(ctx, t, 100)
+	defer database.Close()
+	require.NoError(t, database.Prepare(ctx, "log-1", 4, fixture.AnyMode))
+	_, _, err := p.HeartbeatOnce(ctx, 4)
+	require.NoError(t, err)
+	_, other := w.Projector(ctx, t, 100)
+	defer other.Close()
+	_, err = live.Heartbeat(ctx, other)
+	require.NoError(t, err)
+	share, surplus, err := p.HeartbeatOnce(ctx, 4)
+	require.NoError(t, err)
+	require.Equal(t, [][]int{{0, 1}, {2, 3}}, [][]int{share, surplus})
+}
+
 // A projector that freezes within a transaction holds checkpoint rows and sends no
 // heartbeats; its session stays open.
 func TestAFrozenProjectorBlocksNobody(t *testing.T) {

@@ -78,6 +78,18 @@ func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 	require.Equal(t, []int{0}, taken)
 }
 
+func TestAHeartbeatRenewsTheLeases(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := live.TakeLeases(ctx, s, []int{0})
+	require.NoError(t, err)
+	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = clock_timestamp() + interval '1 second'")
+	require.NoError(t, err)
+	_, err = live.Heartbeat(ctx, s)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.lease where expires_at > clock_timestamp() + interval '30 seconds'"))
+}
+
 // With the collation of a language, app1 comes before DB1.
 func TestMembersShareThePartitionsInEveryCollation(t *testing.T) {
 	t.Parallel()
