@@ -91,3 +91,15 @@ func TestATransactionOfABrokenConnectionLeavesNoneBehind(t *testing.T) {
 	wait.Until(t, func() bool { return s.Pool().Stat().AcquiredConns() == 0 }) // the pool closes it in the background
 	require.Zero(t, fixture.Number(ctx, t, s, "select position from checkpoint where partition = 0"))
 }
+
+// It waits for a promotion without a limit.
+func TestATransactionWaitsForARowNoLongerThanItsSessionMay(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	var limit string
+	err := live.Transact(ctx, s, fixture.AnyMode, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1}, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
+		return &pgx.Batch{}, tx.QueryRow(ctx, "show lock_timeout").Scan(&limit)
+	})
+	require.NoError(t, err)
+	require.Equal(t, "30s", limit, "half of the time of a lease")
+}
