@@ -6,15 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -44,6 +47,25 @@ func TestARestartContinuesAtTheCheckpoints(t *testing.T) {
 	}
 	require.EqualValues(t, 150, w.Number(ctx, t, "select sum(balance)::bigint from credits"))
 	require.EqualValues(t, 15, w.Number(ctx, t, "select count(*) from credit_ledger"))
+}
+
+// The partitions of a projector that was killed are behind.
+func TestAProjectorContinuesFromUnevenPositions(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, testenv.ShopEvent, 60, world.ShopSecret)
+	info, err := w.Log.Info(ctx)
+	require.NoError(t, err)
+	tables := w.Open(ctx, t, store.LiveSchema)
+	require.NoError(t, tables.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode))
+	w.ApplyOdd(ctx, t, tables, 0, 40)
+	w.Start(ctx, t, 5)
+	wait.Until(t, func() bool {
+		return w.Number(ctx, t, "select min(position) from portal.checkpoint") == int64(info.Last)
+	})
+	whole := w.Rebuild(t, w.Open(ctx, t, "whole"), 0)
+	require.NoError(t, whole.Run(ctx, info.Last))
+	w.RequireSame(ctx, t, "portal", "whole")
 }
 
 func TestIdlePositionsMoveOn(t *testing.T) {
@@ -158,17 +180,55 @@ func TestOldHeadsWithWorkBetweenThemEndNoProjector(t *testing.T) {
 	database := w.OpenAs(ctx, t, "p")
 	config := w.Config(t, database, fixture.AnyMode)
 	log := oldHead{w.Log.Reader(t), make(chan struct{})}
-	config.Log = log
+	registry := prometheus.NewRegistry()
+	config.Log, config.Registerer = log, registry
 	stop := world.Run(ctx, t, live.New(config), database)
 	for i := range 3 {
 		told := time.Now()
 		if i > 0 {
+			before := world.Faults(t, registry)
 			log.once <- struct{}{}
+			wait.Until(t, func() bool { return world.Faults(t, registry) > before }, "the old head is noticed")
 		}
 		id := strconv.Itoa(i)
 		w.Log.Deliver(t, fixture.Pack("e"+id, "p"+id, "u1", 1))
 		w.WaitApplied(ctx, t)
 		wait.Until(t, func() bool { return time.Since(told) > live.LostLogTimeout })
 	}
+	require.NoError(t, stop())
+}
+
+// cutOffLog is a log of three servers, whose leader can be cut off from the others.
+type cutOffLog struct {
+	*eventlog.Log
+	cutOff atomic.Bool
+}
+
+func (l *cutOffLog) Info(ctx context.Context) (eventlog.Info, error) {
+	info, err := l.Log.Info(ctx)
+	info.Replicas = 3
+	if l.cutOff.Load() {
+		info.Last--
+	}
+	return info, err
+}
+
+// Such a leader may need twenty seconds until it notices.
+func TestALeaderThatIsCutOffForAWhileEndsNoProjector(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database := w.OpenAs(ctx, t, "p")
+	config := w.Config(t, database, fixture.AnyMode)
+	log := &cutOffLog{Log: w.Log.Reader(t)}
+	config.Log = log
+	stop := world.Run(ctx, t, live.New(config), database)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	log.cutOff.Store(true)
+	began := time.Now()
+	wait.Until(t, func() bool { return time.Since(began) > 2*live.LostLogTimeout })
+	log.cutOff.Store(false)
+	w.Log.Deliver(t, fixture.Pack("e2", "p2", "u1", 1))
+	w.WaitApplied(ctx, t)
 	require.NoError(t, stop())
 }
