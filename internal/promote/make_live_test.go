@@ -120,6 +120,42 @@ func TestPromoteWaitsForSnapshotsAndThenNamesThem(t *testing.T) {
 	require.NoError(t, tx.Commit(ctx))
 }
 
+// It began after the first look at the readers, and before the last events were folded.
+func TestAReaderThatBeganDuringThePromotionIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Apply(ctx, t, s, 3)
+	next := fixture.Candidate(ctx, t, s, 2)
+	reader := fixture.Connect(ctx, t, s)
+	p := promotion(t, next)
+	p.Within = time.Second
+	p.CatchUp = func(ctx context.Context, head uint64) error {
+		_, err := reader.Exec(ctx, "begin isolation level repeatable read; select count(*) from portal.payment", pgx.QueryExecModeSimpleProtocol)
+		fixture.Apply(ctx, t, next, head)
+		return err
+	}
+	require.ErrorIs(t, makeLive(ctx, next, p), ErrNotPromoted)
+	_, err := reader.Exec(ctx, "commit")
+	require.NoError(t, err)
+	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
+}
+
+// The candidate has applied it.
+func TestAnEventThatIsQuarantinedDuringThePromotionStopsIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Apply(ctx, t, s, 3)
+	next := fixture.Candidate(ctx, t, s, 3)
+	p := promotion(t, next)
+	p.CatchUp = func(ctx context.Context, _ uint64) error {
+		_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 3, 'refused')")
+		return err
+	}
+	err := makeLive(ctx, next, p)
+	require.ErrorIs(t, err, ErrNotPromoted)
+	require.ErrorContains(t, err, "the first of 1 at seq 3")
+}
+
 // Its reader began an hour later than the promotion, by a clock that was set back between the two.
 func TestAReaderIsWaitedForAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
