@@ -15,14 +15,14 @@ func (f *follower) isBacklog(batch []message) bool {
 }
 
 // mayUseBacklog reports whether batches may be applied through a backlog: this projector has all
-// partitions, at one position, and no event waits to be quarantined.
+// partitions, at one position.
 func (f *follower) mayUseBacklog() bool {
 	for _, position := range f.at {
 		if position != f.delivered {
 			return false
 		}
 	}
-	return len(f.at) == len(f.mine) && len(f.projector.quarantine.Pending) == 0
+	return len(f.at) == len(f.mine)
 }
 
 // applyBacklog folds a batch while Postgres writes the batch before, and then starts to write it.
