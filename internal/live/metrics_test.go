@@ -6,8 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -24,18 +27,9 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 	database := w.OpenAs(ctx, t, "measures")
 	config := w.Config(t, database, fixture.AnyMode)
 	world.Run(ctx, t, live.New(config), database)
-	gauge := func(name string) float64 {
-		families, err := config.Registerer.(*prometheus.Registry).Gather()
-		require.NoError(t, err)
-		for _, family := range families {
-			if family.GetName() == name {
-				return family.GetMetric()[0].GetGauge().GetValue()
-			}
-		}
-		return -1
-	}
-	wait.Until(t, func() bool { return gauge("payfold_projector_payments_waiting") == 1 }, "the payment is measured")
-	require.Greater(t, gauge("payfold_projector_payments_waiting_oldest_seconds"), float64(24*60*60))
+	registry := config.Registerer.(*prometheus.Registry)
+	wait.Until(t, func() bool { return values(t, registry)["payfold_projector_payments_waiting"] == 1 }, "the payment is measured")
+	require.Greater(t, values(t, registry)["payfold_projector_payments_waiting_oldest_seconds"], float64(24*60*60))
 }
 
 func TestTheSizeOfBatchesIsMeasured(t *testing.T) {
@@ -71,4 +65,47 @@ func TestEveryRejectionIsCountedFromZero(t *testing.T) {
 		}
 	}
 	require.Fail(t, "no rejection is counted")
+}
+
+func TestWhatABatchDidIsCounted(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := s.Pool().Exec(ctx, "alter table credit_ledger add constraint unforeseen check (delta <> 13)")
+	require.NoError(t, err)
+	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 9, fixture.Pack("e9", "p9", "u1", 1))}, store.Advance{LogID: "log-1", From: fixture.From(3, 0), To: 9})
+	require.NoError(t, err)
+	registry := prometheus.NewRegistry()
+	p := live.New(live.Config{Store: s, Rules: fixture.AnyMode, BatchSize: 1000, Logger: testenv.Logger(t), Registerer: registry})
+	f := p.Follower("log-1", fixture.Partitions, 0, 0, 1, 2)
+	require.NoError(t, f.ApplyLast(ctx, message(1, fixture.Pack("e1", "p1", "u1", 1)), message(2, fixture.Pack("e2", "p2", "u2", 13)), message(3, fixture.Pack("e1", "p1", "u1", 1))))
+	counted := values(t, registry)
+	for name, want := range map[string]float64{
+		"payfold_projector_events_total applied ":          1,
+		"payfold_projector_events_total duplicate_event ":  1,
+		"payfold_projector_events_total rejected internal": 1,
+		"payfold_projector_disorder_total":                 1,
+		"payfold_projector_poison_total":                   1,
+		"payfold_projector_visible_seconds":                2,
+		"payfold_projector_position":                       3,
+	} {
+		require.Equal(t, want, counted[name], name)
+	}
+}
+
+// values returns counters, gauges and the numbers of observations, by their names and labels.
+func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	out := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			out[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	return out
 }

@@ -134,6 +134,7 @@ func TestAForeignLogIsRefused(t *testing.T) {
 			defer database.Close()
 			require.ErrorIs(t, p.Run(ctx), damage.want)
 			require.Error(t, p.Ready(ctx))
+			require.Zero(t, values(t, p.Registerer.(*prometheus.Registry))["payfold_projector_partitions"])
 		})
 	}
 }
