@@ -107,6 +107,29 @@ func TestTablesThatAreAFoldOfTheLogHold(t *testing.T) {
 	require.EqualValues(t, info.Last, verdict.Faults)
 }
 
+func TestAVerdictHoldsOnlyIfNothingIsWrong(t *testing.T) {
+	t.Parallel()
+	require.True(t, verify.Verdict{Lost: 1, Unverifiable: 1, Sums: []store.SumCheck{{Rule: "a rule"}}}.Holds())
+	for _, wrong := range []verify.Verdict{{Faults: 1}, {Differences: 1}, {OutOfOrder: 1}, {Definitions: 1}, {Sums: []store.SumCheck{{}, {Rule: "a rule", Wrong: 1}}}} {
+		require.False(t, wrong.Holds(), "%+v", wrong)
+	}
+}
+
+// A killed verify leaves its tables behind. The next one folds the whole log again.
+func TestVerifyDoesNotContinueWithTheTablesOfAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 50)
+	info, err := v.log.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, v.scratch.Prepare(ctx, info.LogID, info.Partitions, fixture.AnyMode))
+	earlier := v.Rebuild(t, v.scratch, 0)
+	require.NoError(t, earlier.Run(ctx, info.Last))
+	v.execute(ctx, t, "update portal_verify.credits set balance = balance + 1, granted = granted + 1")
+	verdict, err := v.verify(ctx, t)
+	require.NoError(t, err)
+	require.True(t, verdict.Holds(), "%+v", v.differences)
+}
+
 // The network goes silent after a statement, and so none is there to be cancelled.
 func TestAnInterruptedVerifyEndsWhereTheDatabaseIsSilent(t *testing.T) {
 	t.Parallel()
