@@ -117,21 +117,44 @@ func (v *verified) execute(ctx context.Context, t *testing.T, sql string) {
 	require.NoError(t, err)
 }
 
+// packIn is an event in this partition, which sells u1 ten credits.
+func packIn(t *testing.T, id string, partition int) string {
+	t.Helper()
+	for n := 0; ; n++ {
+		body := fmt.Sprintf(`{"id":%[1]q,"eventType":"checkout.completed","object":{"order":{"id":%[1]q,"transaction":%[1]q},"customer":"c%[2]d",
+			"metadata":{"user_id":"u1","kind":"one_time","credits":10}}}`, id, n)
+		if fixture.Event(t, 1, body).Partition(8) == partition {
+			return body
+		}
+	}
+}
+
+// The database has refused one of the events, and that of another one is missing in the tables.
+func TestSettleKeepsToWhatTheTablesShouldHave(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 20)
+	v.World.Log.Deliver(t, packIn(t, "first", 7), packIn(t, "second", 0), packIn(t, "third", 7))
+	v.execute(ctx, t, fmt.Sprintf("insert into payfold.poison (log_id, stream_seq, error) select log_id, %d, 'refused' from payfold.schema_state", v.Head(ctx, t)-2))
+	v.applyOutOfOrder(ctx, t)
+	const balance = "select balance from portal.credits where user_id = 'u1'"
+	require.EqualValues(t, 20, v.Number(ctx, t, balance))
+
+	v.execute(ctx, t, "update portal.processed_event set event_id = 'other' where event_id = 'second'")
+	_, err := v.settle(ctx)
+	require.ErrorContains(t, err, "the tables have records of 2 of these 3 messages")
+	v.execute(ctx, t, "update portal.processed_event set event_id = 'second' where event_id = 'other'")
+
+	settled, err := v.settle(ctx)
+	require.NoError(t, err)
+	require.Equal(t, verify.Settled{OutOfOrder: 1, Events: 3, Users: 1}, settled)
+	require.EqualValues(t, 20, v.Number(ctx, t, balance), "the refused event is still rejected")
+}
+
 // The fold of the customers would lack what the lost message has granted.
 func TestCustomersOfALostMessageAreNotSettled(t *testing.T) {
 	t.Parallel()
 	ctx, v := setupVerifiedOf(t, 20)
-	ofPartition := map[int]string{}
-	pack := func(id string, partition int) string {
-		for n := 0; ofPartition[partition] == ""; n++ {
-			customer := fmt.Sprint("c", n)
-			body := fmt.Sprintf(`{"id":%[1]q,"eventType":"checkout.completed","object":{"order":{"id":%[1]q,"transaction":%[1]q},"customer":%[2]q}}`, id, customer)
-			ofPartition[fixture.Event(t, 1, body).Partition(8)] = customer
-		}
-		return fmt.Sprintf(`{"id":%[1]q,"eventType":"checkout.completed","object":{"order":{"id":%[1]q,"transaction":%[1]q},"customer":%[2]q,"metadata":{"user_id":"u1","kind":"one_time","credits":10}}}`,
-			id, ofPartition[partition])
-	}
-	v.World.Log.Deliver(t, pack("first", 7), pack("second", 0), pack("third", 7))
+	v.World.Log.Deliver(t, packIn(t, "first", 7), packIn(t, "second", 0), packIn(t, "third", 7))
 	v.applyOutOfOrder(ctx, t)
 	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.disorder"))
 	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
