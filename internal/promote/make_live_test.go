@@ -140,6 +140,28 @@ func TestAReaderThatBeganDuringThePromotionIsWaitedFor(t *testing.T) {
 	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
 }
 
+// It was made while the promotion waited for a batch under way.
+func TestAViewThatIsMadeDuringThePromotionStopsIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	next := fixture.Candidate(ctx, t, s, 0)
+	batch := fixture.Connect(ctx, t, s)
+	_, err := batch.Exec(ctx, fmt.Sprintf("begin; select pg_advisory_xact_lock_shared(%d)", store.PromoteLock))
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- makeLive(ctx, next, promotion(t, next)) }()
+	wait.Until(t, func() bool {
+		return fixture.Number(ctx, t, s, "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'") == 1
+	})
+	_, err = s.Pool().Exec(ctx, "create view public.theirs as select * from portal.credits")
+	require.NoError(t, err)
+	_, err = batch.Exec(ctx, "commit")
+	require.NoError(t, err)
+	err = <-ended
+	require.ErrorIs(t, err, ErrNotPromoted)
+	require.ErrorContains(t, err, "view public.theirs")
+}
+
 // The candidate has applied it.
 func TestAnEventThatIsQuarantinedDuringThePromotionStopsIt(t *testing.T) {
 	t.Parallel()

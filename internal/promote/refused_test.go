@@ -39,6 +39,7 @@ func TestPromoteIsRefusedWithItsReason(t *testing.T) {
 		`folded under "other"`:            "update payfold.schema_state set fold_id = 'other' where schema_name = 'portal_next'",
 		"log log-2":                       "update payfold.schema_state set log_id = 'log-2' where schema_name = 'portal_next'",
 		"2 partitions of portal_next are": "update portal.checkpoint set position = 9 where partition > 1",
+		"1 partitions of portal_next are": "delete from portal_next.checkpoint where partition = 1",
 		"view reports.totals":             "create view reports.totals as select sum(balance) from portal.credits",
 		"view reports.spendable":          "create view reports.spendable as select * from portal.credit_balance",
 		`view public."inner", view repo`:  "create view public.inner as select * from portal.payment; create view reports.of_view as select * from public.inner; create view portal_next.x as select 1; create table portal.x (y int); create view reports.z as select * from portal.x",

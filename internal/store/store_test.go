@@ -82,6 +82,27 @@ func TestASessionThatMayOnlyReadIsNotUsedAgain(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestASessionHasTheLimitsOfItsConfiguration(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Database(t)
+	for _, c := range []struct {
+		config                Config
+		lock, idle, statement string
+	}{
+		{Config{DSN: dsn}, "0", "0", "0"},
+		{Config{DSN: dsn, LeaseTime: 10 * time.Second}, "5s", "8s", "0"},
+		{Config{DSN: dsn, LeaseTime: time.Minute, FrozenAfter: 20 * time.Second, StatementTimeout: 3 * time.Second}, "10s", "16s", "3s"},
+	} {
+		s, err := Open(t.Context(), c.config)
+		require.NoError(t, err)
+		defer s.Close()
+		var lock, idle, statement string
+		require.NoError(t, s.Pool().QueryRow(t.Context(), `select current_setting('lock_timeout'),
+			current_setting('idle_in_transaction_session_timeout'), current_setting('statement_timeout')`).Scan(&lock, &idle, &statement))
+		require.Equal(t, []string{c.lock, c.idle, c.statement}, []string{lock, idle, statement})
+	}
+}
+
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " jit=on"})
