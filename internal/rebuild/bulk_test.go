@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -291,6 +292,13 @@ func TestAChunkThatIsCancelledSavesNothing(t *testing.T) {
 		require.Error(t, err)
 		require.Zero(t, fixture.Number(whole, t, s, "select count(*) from processed_event"))
 	}
+}
+
+// A part of what the fold was to apply may be in memory.
+func TestNothingIsSavedAfterAFailedFold(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("the fold failed")
+	require.ErrorIs(t, (&Rebuild{}).save(t.Context(), &folded{end: 5, failed: failed}), failed)
 }
 
 // Not parallel: the limit is the process's.

@@ -3,7 +3,9 @@ package rebuild_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -49,6 +53,33 @@ func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
 	require.NoError(t, both.Wait())
 	w.RequireSame(ctx, t, "alone", "portal_next")
 	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+}
+
+// overtakenLog lets another rebuild go on while the messages at the positions are compared.
+type overtakenLog struct {
+	rebuild.Log
+	overtake func()
+}
+
+func (l overtakenLog) Message(ctx context.Context, seq uint64) (events.Message, error) {
+	l.overtake()
+	return l.Log.Message(ctx, seq)
+}
+
+// The other one goes on between the reading of the positions and that of the tables.
+func TestARebuildThatIsOvertakenFoldsNothingTwice(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, testenv.ShopEvent, 60, world.ShopSecret)
+	head := w.Head(ctx, t)
+	alone := w.Rebuild(t, w.Open(ctx, t, "alone"), 0)
+	require.NoError(t, alone.Run(ctx, head))
+	into := w.Open(ctx, t, "portal_next")
+	first, other, overtaken := w.Rebuild(t, into, 0), w.Rebuild(t, into, 0), w.Rebuild(t, into, 0)
+	require.NoError(t, first.Run(ctx, 20))
+	overtaken.Log = overtakenLog{overtaken.Log, sync.OnceFunc(func() { require.NoError(t, other.Run(ctx, head-1)) })}
+	require.NoError(t, overtaken.Run(ctx, head))
+	w.RequireSame(ctx, t, "alone", "portal_next")
 }
 
 // What only an analyst's table cannot take is no fault of the event.
@@ -179,8 +210,10 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 				end $$;
 				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
 			require.NoError(t, err)
-			rebuild := w.Rebuild(t, into, chunk)
+			rebuild, said := w.Rebuild(t, into, chunk), &testenv.Buffer{}
+			rebuild.Logger = slog.New(slog.NewTextHandler(said, nil))
 			require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
+			require.Contains(t, said.String(), "level=ERROR msg=\"an event is quarantined")
 			require.EqualValues(t, w.Head(ctx, t), w.Number(ctx, t, "select (select count(*) from portal_next.processed_event) + (select count(*) from portal_next.duplicate_event)"))
 			refused := w.Number(ctx, t, "select count(*) from payfold.poison")
 			require.Positive(t, refused)
