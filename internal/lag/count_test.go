@@ -41,12 +41,16 @@ func (trimmed) ReadUntil(_ context.Context, from, until uint64, deliver func(eve
 
 func TestWhatOnlyTheArchiveHasIsCounted(t *testing.T) {
 	t.Parallel()
-	found, err := lag.Count(t.Context(), trimmed{}, infoOfTrimmed, map[int]uint64{0: 100, 1: 2000})
-	require.NoError(t, err)
-	require.Equal(t, lag.ByPartition{
-		0: {Count: 1450, Oldest: events.Message{Seq: 102}},
-		1: {Count: 500, Oldest: events.Message{Seq: 2001, Partition: 1}},
-	}, found)
+	before := infoOfTrimmed
+	before.ServerFirst = 501
+	for _, info := range []eventlog.Info{infoOfTrimmed, before} { // the log is trimmed after the second one
+		found, err := lag.Count(t.Context(), trimmed{}, info, map[int]uint64{0: 100, 1: 2000})
+		require.NoError(t, err)
+		require.Equal(t, lag.ByPartition{
+			0: {Count: 1450, Oldest: events.Message{Seq: 102}},
+			1: {Count: 500, Oldest: events.Message{Seq: 2001, Partition: 1}},
+		}, found)
+	}
 }
 
 func TestALogThatEndsBeforeTheTablesIsNoLagOfNothing(t *testing.T) {

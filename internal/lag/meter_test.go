@@ -75,6 +75,18 @@ func TestALagOfNothingIsNotSaidWhileTheLogIsAway(t *testing.T) {
 	wait.Until(t, func() bool { return len(m.values(t, messages)) == 0 && len(m.values(t, seconds)) == 0 })
 }
 
+func TestTheLagOfAnotherLogIsNotTold(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Start(ctx, t, 10)
+	m := measure(ctx, t, w)
+	wait.Until(t, func() bool { return m.is(t, messages, 0) })
+	require.NoError(t, stop())
+	_, err := w.DB.Exec(ctx, "update payfold.schema_state set log_id = 'another log'")
+	require.NoError(t, err)
+	wait.Until(t, func() bool { return len(m.values(t, messages)) == 0 })
+}
+
 func TestManyMessagesAreCountedByPartition(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
