@@ -245,6 +245,9 @@ func TestPreviousTablesAreCaughtUpFromUnevenPositions(t *testing.T) {
 	require.NoError(t, first.Run(ctx, 200))
 	w.ApplyOdd(ctx, t, half, 200, 290)
 	require.Positive(t, w.Number(ctx, t, "select count(distinct position) - 1 from half.checkpoint"))
+	uneven, err := half.SchemaNamed(ctx, "half")
+	require.NoError(t, err)
+	require.EqualValues(t, 200, uneven.Position, "everything up to here is applied")
 	promotion := promote.Promotion{Rebuild: w.Rebuild(t, half, 13), Live: live}
 	require.NoError(t, promotion.Run(ctx))
 	w.RequireSame(ctx, t, "portal", "portal_prev")
