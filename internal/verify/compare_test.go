@@ -9,6 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -60,6 +61,13 @@ func TestAConnectionThatEndsDuringTheComparisonIsNoDifference(t *testing.T) {
 	})
 	require.True(t, store.ConnectionLost(err), err)
 	require.Equal(t, 1, found)
+}
+
+func TestAnEmptyTextIsNotNull(t *testing.T) {
+	t.Parallel()
+	columns := tables.Credits.Columns()[:1]
+	require.Len(t, changedColumns(columns, [][]byte{nil}, [][]byte{{}}), 1)
+	require.Empty(t, changedColumns(columns, [][]byte{nil}, [][]byte{nil}))
 }
 
 // A change breaks one rule, and its reversal restores the rule.
