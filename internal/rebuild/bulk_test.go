@@ -233,6 +233,35 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 	require.EqualValues(t, 70, fixture.Number(ctx, t, s, "select balance from credits"))
 }
 
+// The rows of an event that was read before the last save are read again, also if they were read for a later event since.
+func TestRowsThatWereReadForALaterEventAreReadAgain(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
+		fixture.Pack("e1", "t1", "u1", 100),
+		fixture.Pack("e2", "t2", "u2", 5),
+		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":1,"transaction":{"id":"t1","amount_paid":10}}}`,
+		`{"id":"e4","eventType":"refund.created","object":{"refund_amount":2,"transaction":{"id":"t1","amount_paid":10}}}`,
+	})
+	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+	require.NoError(t, err)
+	defer bulk.Close()
+	require.NoError(t, fixture.Fold(ctx, bulk, log[:1]))
+	require.NoError(t, bulk.Save(ctx, 1, nil))
+	read := func(e events.Event) Ahead {
+		ahead, err := bulk.ReadAhead(ctx, []events.Event{e})
+		require.NoError(t, err)
+		return ahead
+	}
+	second, third := read(log[1]), read(log[2]) // before the next chunk begins
+	require.NoError(t, bulk.Fold(ctx, second))
+	fourth := read(log[3])
+	require.NoError(t, bulk.Fold(ctx, third))
+	require.NoError(t, bulk.Fold(ctx, fourth))
+	require.NoError(t, bulk.Save(ctx, 4, nil))
+	fixture.RequireTablesOf(ctx, t, s, whole)
+}
+
 // Memory is bounded in bytes: a chunk of long texts ends sooner.
 func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 	t.Parallel()
