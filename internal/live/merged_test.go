@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,22 @@ func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
 	})
 	require.Len(t, whole.Ledger.Inserted(), 8)
 	foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
+}
+
+// A later refund names only one of the merged rows.
+func TestTheReversalsOfBothRowsOfAMergedPaymentAreLoaded(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	refund := `{"id":"%s","eventType":"refund.created","object":{"refund_amount":%d,%s}}`
+	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
+		fmt.Sprintf(refund, "e1", 30, `"order":{"id":"o1"}`),
+		fmt.Sprintf(refund, "e2", 20, `"transaction":{"id":"t1","amount_paid":100}`),
+		`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":100},"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
+		fmt.Sprintf(refund, "e4", 10, `"transaction":{"id":"t1"}`),
+		fmt.Sprintf(refund, "e5", 5, `"order":{"id":"o1"}`),
+	})
+	foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
+	require.EqualValues(t, 35, fixture.Number(ctx, t, s, "select balance from credits"))
 }
 
 func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, log []events.Event, whole *projections.State) {
