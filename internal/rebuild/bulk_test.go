@@ -233,33 +233,41 @@ func TestAPaymentFoundTwiceIsReversedOnce(t *testing.T) {
 	require.EqualValues(t, 70, fixture.Number(ctx, t, s, "select balance from credits"))
 }
 
-// The rows of an event that was read before the last save are read again, also if they were read for a later event since.
+// The third event needs rows that were read for the fourth one, and are not taken yet. It was itself read before the
+// last save, or it needs the payments of its subscription.
 func TestRowsThatWereReadForALaterEventAreReadAgain(t *testing.T) {
 	t.Parallel()
-	ctx, s := fixture.Tables(t)
-	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
-		fixture.Pack("e1", "t1", "u1", 100),
-		fixture.Pack("e2", "t2", "u2", 5),
-		`{"id":"e3","eventType":"refund.created","object":{"refund_amount":1,"transaction":{"id":"t1","amount_paid":10}}}`,
-		`{"id":"e4","eventType":"refund.created","object":{"refund_amount":2,"transaction":{"id":"t1","amount_paid":10}}}`,
-	})
-	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
-	require.NoError(t, err)
-	defer bulk.Close()
-	require.NoError(t, fixture.Fold(ctx, bulk, log[:1]))
-	require.NoError(t, bulk.Save(ctx, 1, nil))
-	read := func(e events.Event) Ahead {
-		ahead, err := bulk.ReadAhead(ctx, []events.Event{e})
-		require.NoError(t, err)
-		return ahead
+	refund := `{"id":"%s","eventType":"refund.created","created_at":1767340003000,"object":{"refund_amount":%d,"transaction":{"id":"t1","amount_paid":10}}}`
+	for name, bodies := range map[string][2]string{
+		"a payment": {fixture.Pack("e1", "t1", "u1", 100), fmt.Sprintf(refund, "e3", 1)},
+		"a payment of a subscription": {
+			`{"id":"e1","eventType":"subscription.paid","created_at":1767340001000,"object":{"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","credits":10}}}`,
+			`{"id":"e3","eventType":"subscription.active","created_at":1767340002000,"object":{"id":"s1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			log, whole := fixture.OneFold(t, fixture.AnyMode, []string{bodies[0], fixture.Pack("e2", "t2", "u2", 5), bodies[1], fmt.Sprintf(refund, "e4", 2)})
+			bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+			require.NoError(t, err)
+			defer bulk.Close()
+			require.NoError(t, fixture.Fold(ctx, bulk, log[:1]))
+			require.NoError(t, bulk.Save(ctx, 1, nil))
+			read := func(e events.Event) Ahead {
+				ahead, err := bulk.ReadAhead(ctx, []events.Event{e})
+				require.NoError(t, err)
+				return ahead
+			}
+			second, third := read(log[1]), read(log[2]) // before the next chunk begins
+			require.NoError(t, bulk.Fold(ctx, second))
+			fourth := read(log[3])
+			require.NoError(t, bulk.Fold(ctx, third))
+			require.NoError(t, bulk.Fold(ctx, fourth))
+			require.NoError(t, bulk.Save(ctx, 4, nil))
+			fixture.RequireTablesOf(ctx, t, s, whole)
+		})
 	}
-	second, third := read(log[1]), read(log[2]) // before the next chunk begins
-	require.NoError(t, bulk.Fold(ctx, second))
-	fourth := read(log[3])
-	require.NoError(t, bulk.Fold(ctx, third))
-	require.NoError(t, bulk.Fold(ctx, fourth))
-	require.NoError(t, bulk.Save(ctx, 4, nil))
-	fixture.RequireTablesOf(ctx, t, s, whole)
 }
 
 // Memory is bounded in bytes: a chunk of long texts ends sooner.
