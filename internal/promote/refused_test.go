@@ -52,10 +52,12 @@ func TestPromoteIsRefusedWithItsReason(t *testing.T) {
 		"trigger theirs on table":         "create function reports.f() returns trigger language plpgsql as 'begin return new; end'; create trigger theirs after insert on portal.credits for each row execute function reports.f()",
 		"policy theirs on table":          "create policy theirs on portal.credits using (true)",
 		"publication theirs":              "create publication theirs for table portal.credits",
-		"table portal.notes":              "create table portal.notes (note text)",
-		"function portal.inside()":        "create function portal.inside() returns int language sql as 'select 1'",
-		"type portal.theirs":              "create type portal.theirs as enum ('a')",
-		"is not payfold's":                "create schema portal_prev; create table portal_prev.precious (x int)",
+		"publication of_schema": `do $$ begin execute 'create publication of_schema for ' ||
+			case when current_setting('server_version_num')::int < 150000 then 'table portal.credits' else 'tables in schema portal' end; end $$`,
+		"table portal.notes":       "create table portal.notes (note text)",
+		"function portal.inside()": "create function portal.inside() returns int language sql as 'select 1'",
+		"type portal.theirs":       "create type portal.theirs as enum ('a')",
+		"is not payfold's":         "create schema portal_prev; create table portal_prev.precious (x int)",
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
