@@ -129,10 +129,10 @@ func (f *follower) apply(ctx context.Context) error {
 	}
 }
 
-// idle moves the positions of partitions without messages. Rows in memory are dropped, because somebody
-// could edit the tables while no messages wait.
+// idle moves the positions of partitions without messages if nothing is to be done. Rows in memory are
+// dropped, because somebody could edit the tables while no messages wait.
 func (f *follower) idle(ctx context.Context) error {
-	if f.writing != nil {
+	if f.writing != nil || len(f.messages) > 0 {
 		return nil
 	}
 	f.backlog = nil
