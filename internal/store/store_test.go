@@ -41,7 +41,7 @@ func TestAPingOfAnIdleConnectionIsBounded(t *testing.T) {
 	}
 }
 
-// A resolver gives up a silent server of names after five seconds. No call waits that long, so no error would name it.
+// A resolver gives up a silent DNS server after five seconds. No call waits that long, so no error would name it.
 func TestTheLookUpOfTheDatabaseIsBounded(t *testing.T) {
 	limits := make(chan time.Time, 100)
 	usual := net.DefaultResolver

@@ -14,10 +14,10 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// A resolver gives up a server of names only after this time.
+// A resolver gives up a DNS server only after this time.
 const patienceOfResolvers = 5 * time.Second
 
-func TestASilentServerOfNamesHoldsUpAConnectionForItsTimeOnly(t *testing.T) {
+func TestASilentDNSServerHoldsUpAConnectionForItsTimeOnly(t *testing.T) {
 	t.Parallel()
 	limits := make(chan time.Time, 100)
 	silent := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
