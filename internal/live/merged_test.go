@@ -46,19 +46,29 @@ func TestTheLinesOfBothUsersOfAMergedPaymentAreLoaded(t *testing.T) {
 }
 
 // A later refund names only one of the merged rows.
-func TestTheReversalsOfBothRowsOfAMergedPaymentAreLoaded(t *testing.T) {
+func TestWhatBelongsToBothRowsOfAMergedPaymentIsLoaded(t *testing.T) {
 	t.Parallel()
-	ctx, s := fixture.Tables(t)
 	refund := `{"id":"%s","eventType":"refund.created","object":{"refund_amount":%d,%s}}`
-	log, whole := fixture.OneFold(t, fixture.AnyMode, []string{
-		fmt.Sprintf(refund, "e1", 30, `"order":{"id":"o1"}`),
-		fmt.Sprintf(refund, "e2", 20, `"transaction":{"id":"t1","amount_paid":100}`),
-		`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":100},"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
-		fmt.Sprintf(refund, "e4", 10, `"transaction":{"id":"t1"}`),
-		fmt.Sprintf(refund, "e5", 5, `"order":{"id":"o1"}`),
-	})
-	foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
-	require.EqualValues(t, 35, fixture.Number(ctx, t, s, "select balance from credits"))
+	sold := `{"id":"%s","eventType":"checkout.completed","object":{%s,"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`
+	const transaction, order = `"transaction":{"id":"t1","amount_paid":100}`, `"order":{"id":"o1","amount_paid":100}`
+	for name, bodies := range map[string][]string{
+		"reversals": {
+			fmt.Sprintf(refund, "e1", 30, order), fmt.Sprintf(refund, "e2", 20, transaction),
+			fmt.Sprintf(sold, "e3", `"order":{"id":"o1","transaction":"t1","amount_paid":100}`),
+		},
+		"ledger lines": {
+			fmt.Sprintf(sold, "e1", order), fmt.Sprintf(sold, "e2", transaction),
+			fmt.Sprintf(refund, "e3", 50, `"transaction":{"id":"t1","order":"o1","amount_paid":100}`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			log, whole := fixture.OneFold(t, fixture.AnyMode, append(bodies, fmt.Sprintf(refund, "e4", 10, transaction), fmt.Sprintf(refund, "e5", 5, order)))
+			foldOneByOne(ctx, t, s, fixture.AnyMode, log, whole)
+			require.EqualValues(t, 35, fixture.Number(ctx, t, s, "select balance from credits"))
+		})
+	}
 }
 
 func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, rules projections.Rules, log []events.Event, whole *projections.State) {
