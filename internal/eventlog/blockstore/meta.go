@@ -28,7 +28,6 @@ type meta struct {
 const (
 	metaFile = "meta.inf"
 	metaSum  = "meta.sum"
-	metaKey  = "meta.key"
 
 	// keys of Metadata
 	metaLogID      = "log_id"
@@ -58,9 +57,6 @@ func (s *Store) meta() (m meta, err error) {
 	}
 	if err := json.Unmarshal(content, &m); err != nil {
 		return meta{}, fmt.Errorf("%w: %s: %w", errMeta, path, err)
-	}
-	if _, err := os.Stat(filepath.Join(s.folder, metaKey)); err == nil {
-		return meta{}, fmt.Errorf("%w: the stream is encrypted", errMeta)
 	}
 	return m, nil
 }
