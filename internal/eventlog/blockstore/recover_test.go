@@ -64,3 +64,15 @@ func TestABlockOfAnyLengthTakesNoMemory(t *testing.T) {
 	_, err := New(w.root, w.account, w.stream).Recover(t.Context(), nil)
 	require.ErrorContains(t, err, "longer than any block")
 }
+
+// Such an end is torn, which only a log that was not closed may have.
+func TestAStopWithAnIncompleteEndIsNotOrderly(t *testing.T) {
+	t.Parallel()
+	w := build(t, 5).mark(5, false)
+	s := New(w.root, w.account, w.stream)
+	_, err := s.Recover(t.Context(), nil)
+	require.NoError(t, err)
+	w.edit(1, func(b []byte) []byte { return append(b, w.message(1, 6)[:30]...) })
+	require.ErrorContains(t, s.Close(true), "ends within a record")
+	w.starts(5)
+}
