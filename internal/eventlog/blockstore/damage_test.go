@@ -123,6 +123,17 @@ func TestWholeMessagesAboveTheWatermarkStay(t *testing.T) {
 	require.NoFileExists(t, w.block(2))
 }
 
+// A power cut can leave an older sequence in the watermark. Its block is not older, and the blocks before it were
+// flushed, so none of them is torn.
+func TestABlockBeforeThatOfTheWatermarkIsNeverTorn(t *testing.T) {
+	t.Parallel()
+	for _, block := range []int{1, 2} {
+		w := build(t, 3, 3, 2).markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 1, Block: 3})
+		w.edit(block, func(b []byte) []byte { return b[:len(b)-7] })
+		w.refused(block)
+	}
+}
+
 // What a log must not look like, after whatever stop.
 func TestALogThatLacksBlocksOrHasOthersIsRefused(t *testing.T) {
 	t.Parallel()
