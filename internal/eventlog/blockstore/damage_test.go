@@ -163,24 +163,24 @@ func TestALogThatLacksBlocksOrHasOthersIsRefused(t *testing.T) {
 		},
 		"a length takes the whole block": func(w *world) { w.edit(2, func(b []byte) []byte { b[3] |= 0x01; return b }) },
 		"blocks that take their place":   func(w *world) { require.NoError(t, os.Mkdir(filepath.Join(w.folder, "__new_msgs__"), 0o700)) },
-		"a limit": func(w *world) {
-			w.writeMeta(strings.Replace(string(w.read(filepath.Join(w.folder, metaFile))), `"max_msgs":-1`, `"max_msgs":5`, 1))
-		},
-		"another log": func(w *world) {
-			w.writeMeta(strings.ReplaceAll(string(w.read(filepath.Join(w.folder, metaFile))), testLogID, "other"))
-		},
-		"another stream's settings": func(w *world) {
-			w.writeMeta(strings.ReplaceAll(string(w.read(filepath.Join(w.folder, metaFile))), testStream, "OTHER"))
-		},
-		"no settings":                   func(w *world) { require.NoError(t, os.Remove(filepath.Join(w.folder, metaFile))) },
-		"no sum of them":                func(w *world) { require.NoError(t, os.Remove(filepath.Join(w.folder, metaSum))) },
-		"a watermark that is cut":       func(w *world) { w.write(w.watermarkPath(), w.read(w.watermarkPath())[:slotSize]) },
-		"a watermark of nothing":        func(w *world) { w.write(w.watermarkPath(), nil) },
-		"a watermark of another stream": func(w *world) { w.markAs(Watermark{Stream: "OTHER", LogID: testLogID, Seq: 8, Block: 3}) },
-		"a watermark of another log":    func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: "other", Seq: 8, Block: 3}) },
-		"a watermark beyond the log":    func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 9, Block: 3}) },
-		"a watermark of a later block":  func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 8, Block: 4}) },
-		"a longer log than was closed":  func(w *world) { w.mark(7, true) },
+		"a limit of messages":            func(w *world) { w.changeSettings(`"max_msgs":-1`, `"max_msgs":5`) },
+		"a limit of bytes":               func(w *world) { w.changeSettings(`"max_bytes":-1`, `"max_bytes":5`) },
+		"a limit of age":                 func(w *world) { w.changeSettings(`"max_age":0`, `"max_age":5`) },
+		"a limit of a subject":           func(w *world) { w.changeSettings(`"max_msgs_per_subject":-1`, `"max_msgs_per_subject":5`) },
+		"another storage":                func(w *world) { w.changeSettings(`"storage":"file"`, `"storage":"memory"`) },
+		"another retention":              func(w *world) { w.changeSettings(`"retention":"limits"`, `"retention":"workqueue"`) },
+		"a compression":                  func(w *world) { w.changeSettings(`"compression":"none"`, `"compression":"s2"`) },
+		"another log":                    func(w *world) { w.changeSettings(testLogID, "other") },
+		"another stream's settings":      func(w *world) { w.changeSettings(testStream, "OTHER") },
+		"no settings":                    func(w *world) { require.NoError(t, os.Remove(filepath.Join(w.folder, metaFile))) },
+		"no sum of them":                 func(w *world) { require.NoError(t, os.Remove(filepath.Join(w.folder, metaSum))) },
+		"a watermark that is cut":        func(w *world) { w.write(w.watermarkPath(), w.read(w.watermarkPath())[:slotSize]) },
+		"a watermark of nothing":         func(w *world) { w.write(w.watermarkPath(), nil) },
+		"a watermark of another stream":  func(w *world) { w.markAs(Watermark{Stream: "OTHER", LogID: testLogID, Seq: 8, Block: 3}) },
+		"a watermark of another log":     func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: "other", Seq: 8, Block: 3}) },
+		"a watermark beyond the log":     func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 9, Block: 3}) },
+		"a watermark of a later block":   func(w *world) { w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 8, Block: 4}) },
+		"a longer log than was closed":   func(w *world) { w.mark(7, true) },
 		"the settings, a bit each": func(w *world) {
 			path := filepath.Join(w.folder, metaFile)
 			content := w.read(path)

@@ -141,8 +141,7 @@ func TestATrimmedLogWithoutAWatermarkIsTakenAsItIs(t *testing.T) {
 	w.starts(40)
 	require.NoError(t, os.Remove(w.watermarkPath()))
 	require.EqualValues(t, 1, w.refused().Damage[0].From)
-	settings := string(w.read(filepath.Join(w.folder, metaFile)))
-	w.writeMeta(strings.Replace(settings, `"metadata":{`, `"metadata":{"trimmable":"true",`, 1))
+	w.trimmable()
 	for range 2 {
 		require.EqualValues(t, 21, w.starts(40).First)
 	}
@@ -216,10 +215,7 @@ func TestATrimNamesOnlySequencesThatMayBeRemoved(t *testing.T) {
 }
 
 // trimmable makes the stream one that can be trimmed.
-func (w *world) trimmable() {
-	settings := string(w.read(filepath.Join(w.folder, metaFile)))
-	w.writeMeta(strings.Replace(settings, `"metadata":{`, `"metadata":{"trimmable":"true",`, 1))
-}
+func (w *world) trimmable() { w.changeSettings(`"metadata":{`, `"metadata":{"trimmable":"true",`) }
 
 // A copy whose only block is damaged at its beginning must not become an empty log that begins with 1.
 func TestATrimmedCopyThatIsDamagedDoesNotBeginAgain(t *testing.T) {

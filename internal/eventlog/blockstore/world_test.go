@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/minio/highwayhash"
@@ -65,6 +66,11 @@ func (w *world) writeMeta(text string) {
 	_, _ = sum.Write([]byte(text))
 	w.write(filepath.Join(w.folder, metaFile), []byte(text))
 	w.write(filepath.Join(w.folder, metaSum), []byte(hex.EncodeToString(sum.Sum(nil))))
+}
+
+// changeSettings replaces a text in the stream's settings.
+func (w *world) changeSettings(from, to string) {
+	w.writeMeta(strings.ReplaceAll(string(w.read(filepath.Join(w.folder, metaFile))), from, to))
 }
 
 func (w *world) write(path string, content []byte) {
