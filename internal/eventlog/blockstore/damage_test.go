@@ -272,21 +272,31 @@ func TestAStreamThatIsNotTheLogsIsRefused(t *testing.T) {
 	}
 }
 
+// The name is a part of paths.
+func TestANameThatNoStreamCanHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../../other", `..\other`, "a.b", "a b", "*", ">", "a\tb"} {
+		_, err := New(t.TempDir(), "PAYFOLD", name).Recover(t.Context(), nil)
+		require.ErrorContains(t, err, "is not a valid name of a stream", name)
+	}
+}
+
 // A stream whose making was cut off holds nothing, and is made again.
 func TestAStreamThatWasJustBeingMadeIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	notYetCreated := Watermark{Stream: testStream}
-	w := build(t).markAs(notYetCreated)
-	w.write(w.block(1), nil)
-	w.write(filepath.Join(w.folder, metaFile), []byte("{"))
-	s := New(w.root, w.account, w.stream)
-	report, err := s.Recover(t.Context(), nil)
-	require.NoError(t, err)
-	require.Empty(t, report.LogID)
-	require.NoDirExists(t, w.folder)
-	require.NoError(t, s.Close(true))
+	for _, begins := range []uint64{1, 500} {
+		w := buildFrom(t, begins, 0).markAs(notYetCreated)
+		w.write(filepath.Join(w.folder, metaFile), []byte("{"))
+		s := New(w.root, w.account, w.stream)
+		report, err := s.Recover(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, report.LogID)
+		require.NoDirExists(t, w.folder)
+		require.NoError(t, s.Close(true))
+	}
 
-	w = build(t, 1).markAs(notYetCreated)
+	w := build(t, 1).markAs(notYetCreated)
 	w.write(filepath.Join(w.folder, metaFile), []byte("{"))
 	w.refused("there is a message in it")
 }
