@@ -87,6 +87,9 @@ func TestATrimKeepsWholeBlocksFromASequenceOn(t *testing.T) {
 		require.Equal(t, firsts, again, "until the server has removed the blocks")
 		_, err = w.Trim(41)
 		require.ErrorIs(t, err, ErrUnexpectedLayout, "no message there is durable")
+		w.watermark.now.Block = everyBlock
+		_, err = w.Trim(seq)
+		require.ErrorIs(t, err, ErrUnexpectedLayout, "the server stores its messages elsewhere")
 		require.NoError(t, w.Close(true))
 	}
 }
