@@ -109,6 +109,21 @@ func TestTheLogDoesNotSampleWhatIngestDoesNot(t *testing.T) {
 	}
 }
 
+// The log keeps these headers for ever, and a message has room for little more than a body of the maximum size.
+func TestTraceHeadersThatAreTooLongOrNoTextAreNotKept(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	longest := strings.Repeat("x", 512)
+	for sent, kept := range map[string]string{longest: longest, longest + "x": "", "a=\xff": "", "": ""} {
+		r := delivery(event)
+		r.header["Traceparent"], r.header["Tracestate"] = []string{sent}, []string{sent}
+		require.Equal(t, accepted, w.send(r).body)
+		all := w.log.deliveries()
+		stored := all[len(all)-1]
+		require.Equal(t, []string{kept, kept}, []string{stored.TraceParent, stored.TraceState})
+	}
+}
+
 func TestRequestsWithoutAValidSignatureMakeNoSpan(t *testing.T) {
 	t.Parallel()
 	spans, recording := record(sdk.WithSampler(sdk.AlwaysSample()))
