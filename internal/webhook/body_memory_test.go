@@ -1,6 +1,9 @@
 package webhook
 
 import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -40,4 +43,15 @@ func TestLargeBodiesShareBoundedMemory(t *testing.T) {
 	require.NoError(t, err)
 	one.release()
 	require.EqualValues(t, 20_000, all.free, "everything is released")
+}
+
+func TestTheMemoryOfALargeBodyIsReleasedWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	h := New(Config{MaxBodyBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}, nil)
+	r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(strings.Repeat("x", 100_000)))
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, r)
+	require.Equal(t, http.StatusUnauthorized, answer.Code)
+	require.EqualValues(t, bodyBytes, h.bodyMemory.free)
 }
