@@ -121,6 +121,16 @@ func TestABodyThatStallsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestALargeBodyThatStallsIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := setup(t, neverTimeOut, func(w *world) { w.config.MaxBodyBytes, w.config.StallTimeout = 1<<20, 200*time.Millisecond })
+	c := w.dial()
+	c.begin(exactly(10_000), "Content-Length: 10000")
+	c.say("%s", exactly(10_000)[:5000])
+	requireProblem(t, c.answer(), http.StatusRequestTimeout, "Body too slow")
+	require.Empty(t, w.log.deliveries())
+}
+
 func TestTheServerBoundsTimeAndMemoryOfEveryRequest(t *testing.T) {
 	t.Parallel()
 	server := webhook.NewServer(webhook.New(config(prometheus.NewRegistry()), &scriptedLog{}), config(nil).Logger)
