@@ -109,6 +109,11 @@ func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
 		w.config.MaxBodyBytes = 1 << 20
 		w.timeout, w.config.StallTimeout = time.Hour, time.Hour
 	})
+	held := w.dial() // of the provider
+	require.Equal(t, accepted, held.deliver(event).body)
+	held.begin(exactly(size), fmt.Sprintf("Content-Length: %d", size))
+	held.say("%s", exactly(size)[:size-1])
+	wait.Until(t, func() bool { return read.Load() == int64(len(event)+size-1) })
 	text := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", unsignedHead, size+1, strings.Repeat("x", size))
 	for range strangers {
 		w.stranger(text)
@@ -120,6 +125,8 @@ func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
 		_, got := w.deliverOn(exactly(size))
 		require.Equal(t, accepted, got.body)
 	}
+	held.say("%s", exactly(size)[size-1:])
+	require.Equal(t, accepted, held.answer().body, "it was the slowest one")
 	require.Positive(t, w.metric("payfold_webhook_evicted_bodies_total"))
 	wait.Until(t, func() bool { return w.deliveries()["too_many/bodies"] > 0 }, "each is counted when its reader has noticed")
 	require.Zero(t, w.metric("payfold_webhook_refusing_since_timestamp_seconds"), "they are strangers'")
