@@ -288,6 +288,40 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 	})
 }
 
+// What the server has answered during a flush is durable after the next one.
+func TestAReaderIsNotToldOfWhatCameDuringAFlush(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{flushed: make(chan error)}
+		c := NewCommitter(s, s.flush)
+		defer c.Close()
+		var ended sync.WaitGroup
+		for range 2 {
+			ended.Go(func() { _, _ = c.Append(t.Context(), &wire.Message{}) })
+			synctest.Wait()
+		}
+		s.entries[0].answer(1, false, nil)
+		synctest.Wait() // its flush is under way
+		s.entries[1].answer(2, false, nil)
+		asked := make(chan uint64, 2)
+		ask := func() {
+			durable, _ := c.Confirm(t.Context(), 2)
+			asked <- durable
+		}
+		ended.Go(ask)
+		synctest.Wait()
+		s.flushed <- nil
+		synctest.Wait()
+		ended.Go(ask)
+		synctest.Wait()
+		require.Empty(t, asked)
+		s.flushed <- nil
+		ended.Wait()
+		require.EqualValues(t, 2, <-asked)
+		require.EqualValues(t, 2, <-asked)
+	})
+}
+
 // Deliveries that gave up must not take memory until a disk that hangs is back.
 func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 	t.Parallel()
