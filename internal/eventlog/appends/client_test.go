@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -34,4 +35,24 @@ func TestTheFastParserOfAnswersAgreesWithTheFullOne(t *testing.T) {
 		require.False(t, duplicate)
 		require.Equal(t, seq, got)
 	})
+}
+
+func TestOnlyAnAnswerThatNamesAStreamAndASequenceConfirms(t *testing.T) {
+	t.Parallel()
+	for answer, fault := range map[string]error{
+		"": errBadAnswer, "{}": errBadAnswer, "[]": errBadAnswer, `{"stream":"P"}`: errBadAnswer, `{"seq":1}`: errBadAnswer,
+		`{"stream":"P","seq":0}`: errBadAnswer, `{"stream":"","seq":1,"duplicate":true}`: errBadAnswer,
+		`{"stream":"P","seq":1,"error":{"err_code":10158}}`: errBusy,
+	} {
+		_, _, err := readAnswer("", []byte(answer))
+		require.ErrorIs(t, err, fault, answer)
+	}
+	_, _, err := readAnswer("", []byte(`{"stream":"P","seq":1,"error":{"err_code":10077,"description":"maximum messages exceeded"}}`))
+	require.ErrorContains(t, err, "maximum messages exceeded (10077)")
+	_, _, err = readAnswer(noResponders, nil)
+	require.ErrorIs(t, err, jetstream.ErrNoStreamResponse)
+	seq, duplicate, err := readAnswer("", []byte(`{"stream":"P","seq":7,"duplicate":true}`))
+	require.NoError(t, err)
+	require.EqualValues(t, 7, seq)
+	require.True(t, duplicate)
 }
