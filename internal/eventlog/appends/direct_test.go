@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,12 +18,21 @@ func TestALostConnectionFailsWhatWaitsForItsAnswer(t *testing.T) {
 	t.Parallel()
 	d, entries := unanswered(3)
 	d.forget(entries[1])
+	unwritten := newEntry()
+	require.NoError(t, d.publish(unwritten))
+	require.Same(t, entries[2], d.take(entries[2].number)) // its number is free
 	d.lost()
-	for _, i := range []int{0, 2} {
-		<-entries[i].result
-		require.ErrorIs(t, entries[i].err, ErrDisconnected)
+	for _, e := range []*entry{entries[0], unwritten} {
+		<-e.result
+		require.ErrorIs(t, e.err, ErrDisconnected)
 	}
 	require.ErrorIs(t, d.publish(newEntry()), ErrDisconnected)
+
+	d.conn = &directConn{Conn: silent{}, max: 1000}
+	next := newEntry()
+	require.NoError(t, d.publish(next))
+	require.Equal(t, []*entry{next}, d.queue, "the new connection sends nothing under an old number")
+	require.Same(t, next, d.take(next.number))
 }
 
 func TestANumberIsUsedAgainOnlyAfterItsAnswer(t *testing.T) {
@@ -58,6 +69,23 @@ func TestAPingOfTheServerHoldsUpNoAnswer(t *testing.T) {
 	require.Equal(t, "PONG\r\n", string(pong))
 	require.NoError(t, near.Close())
 	require.Error(t, <-ended)
+}
+
+// Until the connection is there, every append fails.
+func TestAServerThatSaysNothingHoldsUpNoConnectionForEver(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"", "INFO {}\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer near.Close()
+			go func() {
+				_, _ = io.WriteString(far, said)
+				_, _ = io.Copy(io.Discard, far)
+			}()
+			_, err := greet(near, "token")
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		})
+	}
 }
 
 // A server that reads nothing any more must not make ingest keep what nobody waits for.
