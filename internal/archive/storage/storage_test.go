@@ -1,11 +1,14 @@
 package storage_test
 
 import (
+	"context"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -95,4 +98,38 @@ func TestAFaultOfTheSpoolHasTheSameTextEachTime(t *testing.T) {
 	first := create()
 	require.ErrorIs(t, first, fs.ErrNotExist)
 	require.EqualError(t, create(), first.Error())
+}
+
+// late opens its objects when it is released.
+type late struct {
+	storage.Place
+	released chan struct{}
+	object   lateObject
+}
+
+func (l late) Open(context.Context, string) (storage.Object, error) {
+	<-l.released
+	return l.object, nil
+}
+
+type lateObject struct {
+	storage.Object
+	closed chan struct{}
+}
+
+func (o lateObject) Close() error {
+	close(o.closed)
+	return nil
+}
+
+// Otherwise each slow answer of a disk would leave an open file.
+func TestAnObjectThatIsOpenedTooLateIsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		place := late{released: make(chan struct{}), object: lateObject{closed: make(chan struct{})}}
+		_, err := storage.Bounded(place, time.Second).Open(t.Context(), "log/one")
+		require.ErrorContains(t, err, "does not answer within 1s")
+		close(place.released)
+		<-place.object.closed
+	})
 }
