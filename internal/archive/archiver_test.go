@@ -164,7 +164,7 @@ func TestTheLagGrowsWhereTheArchiveWasNeverRead(t *testing.T) {
 	archiver := w.archiverOf(unlisted{w.place(t)}, w.source, 10*time.Millisecond)
 	stop := run(t, archiver)
 	wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is behind the log") })
-	require.Positive(t, lagSeconds(t, archiver))
+	require.Positive(t, metric(t, archiver.Registerer, "payfold_archive_lag_seconds"))
 	stop()
 }
 

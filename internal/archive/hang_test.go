@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
@@ -60,19 +59,6 @@ func (h *hanging) Remove(ctx context.Context, name string) error {
 	return h.Place.Remove(ctx, name)
 }
 
-func lagSeconds(t *testing.T, archiver *archive.Archiver) float64 {
-	t.Helper()
-	families, err := archiver.Registerer.(*prometheus.Registry).Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		if family.GetName() == "payfold_archive_lag_seconds" {
-			return family.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	require.Fail(t, "there is no such metric")
-	return 0
-}
-
 // Whatever of the archive hangs, the lag grows and the log says it, although nothing has failed.
 func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 	t.Parallel()
@@ -99,7 +85,7 @@ func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 			}
 			before := archiver.State().LagSeconds
 			wait.Until(t, func() bool { return archiver.State().LagSeconds > before+0.2 })
-			require.Positive(t, lagSeconds(t, archiver))
+			require.Positive(t, metric(t, archiver.Registerer, "payfold_archive_lag_seconds"))
 			require.Contains(t, archiver.State().LastError, "does not answer")
 			wait.Until(t, func() bool { return strings.Contains(w.logged(), "the archive is behind the log") })
 			require.NotContains(t, w.logged(), "cannot be written now")
@@ -109,7 +95,7 @@ func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 			wait.Until(t, func() bool {
 				return archiver.State() == archive.State{Archive: w.path, LookedAt: archiver.State().LookedAt}
 			}, "it is no more behind")
-			require.Zero(t, lagSeconds(t, archiver))
+			require.Zero(t, metric(t, archiver.Registerer, "payfold_archive_lag_seconds"))
 			stop()
 			w.requireWhole(t, w.place(t))
 		})

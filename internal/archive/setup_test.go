@@ -191,3 +191,17 @@ func damage(t testing.TB, path string, at int64) {
 	content[at] ^= 1
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 }
+
+// metric returns the value of a gauge or of a counter.
+func metric(t *testing.T, registerer prometheus.Registerer, name string) float64 {
+	t.Helper()
+	families, err := registerer.(*prometheus.Registry).Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetGauge().GetValue() + family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	require.Fail(t, "there is no such metric", name)
+	return 0
+}
