@@ -112,6 +112,33 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 	}
 }
 
+// The first run has written what replaces the damaged segment, and the second one finds it.
+func TestADamagedSegmentIsRemovedWhenItsReplacementIsDurable(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 80)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	damaged := w.files(t)[1]
+	breakSegment(t, "its footer", damaged)
+	failure := errors.New("the disk does not answer")
+	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+		if change == "sync object" {
+			return failure
+		}
+		return nil
+	}}
+	for range 2 {
+		_, _, err := w.heal(t.Context(), place, w.source)
+		require.ErrorIs(t, err, failure)
+		require.FileExists(t, damaged)
+	}
+	place.Step = nil
+	_, left, err := w.heal(t.Context(), place, w.source)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoFileExists(t, damaged)
+}
+
 // A segment that was healed before can be damaged, too: its name is taken.
 func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 	t.Parallel()
