@@ -197,16 +197,17 @@ func TestAnotherLogHealsNothing(t *testing.T) {
 	whole := setup(t)
 	whole.fill(t, 1, 80)
 	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
-	w, paths := whole.copyArchive(t)
-	breakSegment(t, "a frame", paths[1])
-	content, err := os.ReadFile(paths[1])
-	require.NoError(t, err)
-	_, _, err = w.heal(t.Context(), w.place(t), otherBody(w.source))
-	require.ErrorAs(t, err, new(*archive.ContradictionError))
-	require.Equal(t, paths, w.files(t))
-	same, err := os.ReadFile(paths[1])
-	require.NoError(t, err)
-	require.Equal(t, content, same)
+	for _, how := range []string{"a frame", "it is not there"} {
+		w, paths := whole.copyArchive(t)
+		breakSegment(t, how, paths[1])
+		before := w.files(t)
+		content, _ := os.ReadFile(paths[1]) // nil if it is not there
+		_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.source))
+		require.ErrorAs(t, err, new(*archive.ContradictionError), how)
+		require.Equal(t, before, w.files(t), how)
+		same, _ := os.ReadFile(paths[1])
+		require.Equal(t, content, same, how)
+	}
 }
 
 // from lets an archiver see the log only from a sequence on.
