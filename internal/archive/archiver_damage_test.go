@@ -31,6 +31,22 @@ func TestALogDoesNotShareAPlaceWithAnother(t *testing.T) {
 	require.ErrorContains(t, err, w.id(t))
 	require.ErrorContains(t, err, other.id(t))
 	require.Equal(t, before, w.files(t))
+	status, err := archive.Inspect(t.Context(), w.place(t), other.source)
+	require.NoError(t, err)
+	require.Len(t, status.Faults, 1)
+	require.Contains(t, status.Faults[0], "also holds segments of log "+w.id(t))
+}
+
+// Each of two new logs finds the place empty before the other one has written.
+func TestOfTwoLogsThatBeginInOnePlaceTheSecondStops(t *testing.T) {
+	t.Parallel()
+	w, other := setup(t), setup(t)
+	w.fill(t, 1, 3)
+	other.fill(t, 1, 3)
+	place := &again{w.place(t), map[string]bool{w.id(t) + "/00000000000000000001.seg": true}, func() {
+		require.NoError(t, other.archiver(w.place(t)).Step(t.Context()))
+	}}
+	require.ErrorAs(t, w.archiver(place).Step(t.Context()), new(*archive.ContradictionError))
 }
 
 // What contradicts the log is said, and stays as it is.
@@ -42,7 +58,21 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 			last.Store(20)
 			return upTo{w.source, last}
 		},
-		"the log's message is another one": func(_ *testing.T, w *world) archive.Source { return otherBody(w.source) },
+		"the log's message is another one":       func(_ *testing.T, w *world) archive.Source { return otherBody(w.source) },
+		"it lacks what was removed from the log": func(_ *testing.T, w *world) archive.Source { return from{w.source, 35} },
+		"a segment of a copy in which an earlier message is another one": func(t *testing.T, w *world) archive.Source {
+			other := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
+			altered := changed{w.source, func(r *archive.Record) {
+				if r.Seq == 1 {
+					r.Body = append([]byte(" "), r.Body[1:]...)
+				}
+			}}
+			require.NoError(t, other.archiverOf(other.place(t), altered, 0).Step(t.Context()))
+			content, err := os.ReadFile(other.files(t)[1])
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(w.files(t)[1], content, 0o600))
+			return w.source
+		},
 		"a segment of another log": func(t *testing.T, w *world) archive.Source {
 			other := setup(t)
 			other.fill(t, 1, 30)
@@ -80,6 +110,19 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 			require.Equal(t, before, w.files(t))
 		})
 	}
+}
+
+// A log that is set back to a backup while ingest goes on, as that of a cluster can be.
+func TestALogThatIsSetBackIsNoticed(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.fill(t, 1, 30)
+	last := new(atomic.Uint64)
+	last.Store(30)
+	archiver := w.archiverOf(w.place(t), upTo{w.source, last}, 0)
+	require.NoError(t, archiver.Step(t.Context()))
+	last.Store(20)
+	require.ErrorContains(t, archiver.Step(t.Context()), "it holds seq 30, but the log ends with seq 20")
 }
 
 // Damage in the middle is said, new messages are still archived, and what is whole is read.
