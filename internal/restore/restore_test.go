@@ -2,6 +2,7 @@ package restore_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,8 @@ func archiveWith(t testing.TB, log *eventlog.Log, config archive.Config, segment
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	place := config.Place
-	config.Source, config.Logger, config.Registerer = log, testenv.Logger(t), prometheus.NewRegistry()
+	config.Source = cmp.Or(config.Source, archive.Source(log))
+	config.Logger, config.Registerer = testenv.Logger(t), prometheus.NewRegistry()
 	archiver := archive.NewArchiver(config)
 	var group errgroup.Group
 	group.Go(func() error { return archiver.Run(ctx) })
@@ -283,6 +285,54 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			requireEqualLogs(t, lost.Log, again.Log)
 		})
 	}
+}
+
+// altered is a log with another message.
+type altered struct{ *eventlog.Log }
+
+func (a altered) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
+	return a.Log.ReadRecords(ctx, from, until, func(r archive.Record) error {
+		if r.Seq == 50 {
+			r.Body = []byte("{}")
+		}
+		return deliver(r)
+	})
+}
+
+// Somebody goes on with an older copy of the archive, or with one that was changed.
+func TestARestoreIsFinishedOnlyWithTheArchiveThatItBeganWith(t *testing.T) {
+	t.Parallel()
+	lost, place := setup(t, 100)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	interrupted := config(place)
+	interrupted.Report = func(doing string, _, _ uint64) {
+		if doing == "compared" {
+			cancel()
+		}
+	}
+	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
+	require.ErrorIs(t, err, context.Canceled)
+
+	older := filepath.Join(t.TempDir(), "archive")
+	require.NoError(t, os.CopyFS(older, os.DirFS(place.String())))
+	segments, err := filepath.Glob(filepath.Join(older, "*", "*.seg"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(segments[len(segments)-1]))
+	_, err = restore.Embedded(t.Context(), config(placeAt(t, older)), dir, testenv.Logger(t))
+	require.ErrorContains(t, err, "has messages up to seq 100, the archive up to")
+
+	changed := placeAt(t, filepath.Join(t.TempDir(), "archive"))
+	archiveWith(t, lost.Log, archive.Config{
+		Place: changed, Source: altered{lost.Log}, SegmentBytes: 32 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+	})
+	_, err = restore.Embedded(t.Context(), config(changed), dir, testenv.Logger(t))
+	require.ErrorAs(t, err, new(*restore.UnusableError))
+	require.ErrorContains(t, err, "are others than in segment")
+
+	_, err = restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.NoError(t, err)
 }
 
 func TestARestoreTouchesNoOtherLog(t *testing.T) {
