@@ -54,6 +54,7 @@ func TestAnAppendEndsInTimeWhereTheServerDoesNotTellItsHealth(t *testing.T) {
 	require.ErrorIs(t, l.committer.Failure(), errDiskFull)
 	close(release)
 	stop(t, s, l)
+	require.False(t, watermark(t, s.config.DataDir).Closed, "the next start writes the end of the log again")
 }
 
 func TestAServerIsAskedForItsHealthAgainAfterItsAnswer(t *testing.T) {
