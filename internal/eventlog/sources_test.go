@@ -68,6 +68,8 @@ func TestWhatTheServerNoLongerHasIsReadFromTheArchive(t *testing.T) {
 	require.ErrorContains(t, err, "seq 101 to 110 cannot be read: the log's server has only those from seq 111 on")
 	_, err = l.Message(t.Context(), 105)
 	require.ErrorContains(t, err, "seq 105 to 105 cannot be read")
+	_, err = l.StoredBy(t.Context(), must(l.Info(t.Context())), want[104].StoredAt)
+	require.ErrorContains(t, err, "cannot be read")
 	_, err = collectRange(t, reader(t, s.dir).ReadUntil, 1, 130)
 	require.ErrorContains(t, err, "seq 1 to 110 cannot be read")
 }
