@@ -314,6 +314,24 @@ func TestABoundedReadReturnsWhyItEnded(t *testing.T) {
 	require.ErrorIs(t, l.ReadUntil(t.Context(), 1, 3, func(events.Message) error { return nil }), ErrDisconnected)
 }
 
+// After a power cut a reader must not have seen more than the log still has.
+func TestWhatIsNotDurableIsNotRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, writing := embedded(t, dir)
+	defer stop(t, s, writing)
+	add(t, writing, "e1", 10)
+	l := reader(t, dir)
+	l.confirm = func(context.Context, uint64) (uint64, error) { return 0, errors.New("not yet") }
+	for _, files := range []*blockstore.Store{l.files, nil} {
+		l.files = files
+		got, err := collectRange(t, l.ReadUntil, 1, 1)
+		require.ErrorIs(t, err, ErrDisconnected)
+		require.ErrorContains(t, err, "not yet")
+		require.Empty(t, got)
+	}
+}
+
 // A read ends when its server is replaced; it does not continue with another one.
 func TestALogThatIsReplacedWhileItsFilesAreReadIsNotMixed(t *testing.T) {
 	t.Parallel()
