@@ -99,7 +99,10 @@ func TestAStreamThatMayLoseEventsConfirmsNone(t *testing.T) {
 				_, err := l.Append(ctx, delivery(t, body("e1", "c")))
 				return err
 			}
-			for _, refuses := range []func(context.Context) error{l.Ready, appended} {
+			created := func(ctx context.Context) error {
+				return l.CreateStream(ctx, eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: 4, DuplicateWindow: time.Minute}, testenv.Logger(t))
+			}
+			for _, refuses := range []func(context.Context) error{l.Ready, appended, created} {
 				var err error
 				var unsafe *eventlog.UnsafeError
 				wait.Until(t, func() bool { // on a busy machine the server may not answer in time
@@ -234,6 +237,8 @@ func TestOneReplicaElsewhereIsAWarningAndAMetric(t *testing.T) {
 	require.Equal(t, []string{"one_server"}, w.durability(t))
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas"))
 	require.EqualValues(t, 1, w.metric(t, "payfold_log_replicas_current"))
+	require.EqualValues(t, 1, w.metric(t, "payfold_log_messages"))
+	require.Positive(t, w.metric(t, "payfold_log_bytes"))
 	require.Zero(t, w.metric(t, "payfold_log_unsafe_settings"))
 
 	embedded := watch(t, testenv.NewLog(t, 4).Log)
@@ -314,4 +319,48 @@ func TestAfterEachReconnectTheStreamIsCheckedFirst(t *testing.T) {
 	info, err := l.Info(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, info.Last)
+}
+
+// A stream that was deleted can come back with other settings.
+func TestAStreamThatComesBackIsCheckedFirst(t *testing.T) {
+	t.Parallel()
+	for name, noticed := range map[string]func(ctx context.Context, l *eventlog.Log) bool{
+		"by an append": func(ctx context.Context, l *eventlog.Log) bool {
+			_, err := l.Append(ctx, delivery(t, body("e2", "c")))
+			return errors.Is(err, jetstream.ErrNoStreamResponse)
+		},
+		"by Watch": func(ctx context.Context, l *eventlog.Log) bool { return errors.Is(l.Ready(ctx), eventlog.ErrNoStream) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, n, l := setupNATS(t)
+			stream, err := n.JetStream.Stream(ctx, testenv.Stream)
+			require.NoError(t, err)
+			bad := stream.CachedInfo().Config
+			bad.MaxAge = time.Hour
+			require.NoError(t, n.JetStream.DeleteStream(ctx, testenv.Stream))
+			wait.Until(t, func() bool { return noticed(ctx, l) })
+			_, err = n.JetStream.CreateStream(ctx, bad)
+			require.NoError(t, err)
+			var unsafe *eventlog.UnsafeError
+			wait.Until(t, func() bool { // on a busy machine the server may not answer in time
+				_, err := l.Append(ctx, delivery(t, body("e3", "c")))
+				require.Error(t, err)
+				return errors.As(err, &unsafe)
+			})
+		})
+	}
+}
+
+func TestAStreamThatThisBuildDidNotMakeIsNotUsed(t *testing.T) {
+	t.Parallel()
+	for key, row := range map[string]struct{ value, says string }{
+		"format":     {"2", `has format "2", this build reads format 1`},
+		"partitions": {"0", "was not made by payfold"},
+		"log_id":     {"", "was not made by payfold"},
+	} {
+		ctx, _, l := setupStream(t, func(c *jetstream.StreamConfig) { c.Metadata[key] = row.value })
+		_, err := l.AwaitInfo(ctx, wait.Timeout)
+		require.ErrorContains(t, err, row.says)
+	}
 }
