@@ -31,8 +31,12 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	bulk, err := rebuild.NewBulk(ctx, s, fixture.AnyMode, 6, nil)
 	require.NoError(t, err)
 	defer bulk.Close()
+	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions + 1})
+	require.ErrorIs(t, err, identity.ErrNotAdopted, "no projector could work on them")
 	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions})
 	require.NoError(t, err)
+	_, err = identity.Check(ctx, nil, s, eventlog.Info{LogID: "log-3", First: 6, Last: 5, Partitions: fixture.Partitions})
+	require.ErrorIs(t, err, identity.ErrLogLost, "a third log that begins there, too")
 	late := []events.Event{fixture.Event(t, 6, fixture.Pack("late", "late", "u1", 7))}
 	_, err = live.Apply(ctx, s, fixture.AnyMode, late, store.Advance{LogID: "log-1", From: everywhere(5), To: 6})
 	require.ErrorIs(t, err, store.ErrFenced)
