@@ -86,6 +86,7 @@ func TestAPlaceThatIsAwayHoldsUpNoDelivery(t *testing.T) {
 	place := filepath.Join(w.dir, "archive")
 	require.NoError(t, os.WriteFile(place, nil, 0o600)) // no folder can be there
 	w.startIngest(t, "ARCHIVE_INTERVAL=100ms")
+	w.ingest.WaitFor(t, "a new log is made, although the archive cannot be read")
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 1))
 	w.ingest.WaitFor(t, "the archive cannot be written now; deliveries are not affected")
 	w.deliver(t, pack("evt_2", "pay_2", "u_1", 1))

@@ -245,6 +245,14 @@ func TestCheckFindsWhereArchiveAndLogDiffer(t *testing.T) {
 	require.Zero(t, heal.Exit(t), heal.Output())
 	require.Contains(t, heal.Output(), "are whole again")
 	w.checkArchive(t, 0, url, "--full")
+	segments, err = filepath.Glob(filepath.Join(place, "*", "*.seg"))
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(segments[0], 10))
+	for _, command := range [][]string{{"archive"}, {"restore", "--from", place, "--check"}} {
+		damaged := testenv.Start(t, "ingest", append(w.env(), url), command...)
+		require.Equal(t, 3, damaged.Exit(t), damaged.Output())
+		require.Contains(t, damaged.Output(), filepath.Base(segments[0]))
+	}
 	w.ingest.Kill()
 
 	other := setup(t) // another log's archive in its place
