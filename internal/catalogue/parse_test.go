@@ -25,12 +25,15 @@ products:
   i: [{kind: subscription, from: yesterday}]
   j: [{kind: subscription}, {kind: pro}]
   k: []
+  l: {kind: subscription, credits: 1000000000001}
+  m: {kind: subscription, credits: 5, drip: monthly, months: 1201}
 `))
 	require.Error(t, err)
 	for _, fault := range []string{
 		"version", "product a, offer 1: kind", "product b, offer 1: a one_time", "product c, offer 1: a pro", "product d, offer 1: credits",
 		"product e, offer 1: drip", "product f, offer 1: months", "product g, offer 1: a drip", "product h, offer 1: valid_months",
 		"product i, offer 1: from", "product j has two offers", "product k has no offer",
+		"product l, offer 1: credits", "product m, offer 1: a drip",
 	} {
 		require.ErrorContains(t, err, fault)
 	}
@@ -58,6 +61,7 @@ func TestAWrongTypeIsNamedWithItsKeyAndWhatIsWanted(t *testing.T) {
 		"version: 1\nproducts: {true: {kind: pro}}":             `[2:12] product true must be in quotes`,
 		"version: 1\nproducts: {!!str 123: {kind: pro}}":        `[2:12] product !!str 123 must be in quotes`,
 		"version: 1\nproducts: {a: {kind: pro, colour: red}}":   `[2:27] unknown field "colour"`,
+		"version: 1\nproducts: {a: [{kind: pro, colour: red}]}": `[2:28] unknown field "colour"`,
 		"version: 1\nproducts: {a: {kind: pro}}\n---\nb: 1":     `something follows the line ---`,
 		"version: 1\nproducts: {}\n---\n---\nb: 1":              `something follows the line ---`,
 		"version: 1\nproducts: {}\n--- # b\n\n# c\n---\nb: 1":   `something follows the line ---`,
