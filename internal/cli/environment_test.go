@@ -32,6 +32,16 @@ func TestTheEnvironmentWinsOverDefaults(t *testing.T) {
 	require.Equal(t, "OTHER", w.grammar.Serve.NATSStream)
 }
 
+func TestAVariableThatIsEmptyIsUnset(t *testing.T) {
+	t.Setenv("CLI_TEST_COUNT", "")
+	t.Setenv("NATS_STREAM", "")
+	w := setup(t)
+	_, err := w.parse()
+	require.NoError(t, err)
+	require.Equal(t, 3, w.grammar.Serve.Count)
+	require.Equal(t, "PAYMENTS", w.grammar.Serve.NATSStream)
+}
+
 func TestAVariableThatIsProbablyMisspeltIsNamed(t *testing.T) {
 	t.Setenv("NATS_STREEM", "secret")
 	t.Setenv("NATS_URI", "secret")

@@ -66,6 +66,14 @@ func TestASecretGivenAsAValueIsTakenAsItIs(t *testing.T) {
 	require.Equal(t, "and another fault", faults)
 }
 
+func TestSecretsThatAreTakenAreNotLeftInTheFlags(t *testing.T) {
+	t.Parallel()
+	flags := cli.SecretFlags{Secret: "s3cret", Previous: "older"}
+	current, previous := flags.Take(&cli.Faults{})
+	require.Equal(t, []string{"s3cret", "older"}, []string{current, previous})
+	require.Empty(t, flags)
+}
+
 func TestASecretGivenTwiceIsAFaultThatDoesNotRepeatIt(t *testing.T) {
 	t.Parallel()
 	text, faults := secretText("--secret=s3cret", "--secret-file", fileOf(t, "s3cret"))
