@@ -142,6 +142,9 @@ func TestADamagedLogIsSalvagedAndNotComparedWithItsArchive(t *testing.T) {
 
 	content, err := os.ReadFile(config.Salvage)
 	require.NoError(t, err)
+	info, err := os.Stat(config.Salvage)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode(), "it has what customers sent")
 	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 	require.Len(t, lines, messages-1)
 	var last eventlog.Salvaged
