@@ -31,6 +31,9 @@ func TestAllFaultsOfAConfigurationAreSaid(t *testing.T) {
 		"a public URL with a path": {
 			access.Config{PublicURL: "https://a.example/console"}, []string{`CONSOLE_PUBLIC_URL is "https://a.example/console", which is not https://HOST (http only on the loopback interface)`},
 		},
+		"a public URL with a user, a query or a fragment": {
+			access.Config{PublicURL: "https://u@a.example?q#f"}, []string{`CONSOLE_PUBLIC_URL is "https://u@a.example?q#f", which is not https://HOST (http only on the loopback interface)`},
+		},
 		"a proxy's header alone":   {access.Config{ProxyHeader: "Remote-User"}, []string{"CONSOLE_PROXY_HEADER and CONSOLE_TRUSTED_PROXIES: set both or neither"}},
 		"proxies without a header": {access.Config{TrustedProxies: []string{"10.0.0.1"}}, []string{"CONSOLE_PROXY_HEADER and CONSOLE_TRUSTED_PROXIES: set both or neither"}},
 		"a header of something else": {

@@ -122,6 +122,7 @@ func TestOnlyThoseMayLookWhoAreAllowed(t *testing.T) {
 		"ANNA@EXAMPLE.COM":              http.StatusOK,
 		"bea@shop.example":              http.StatusOK,
 		"bea@example.com":               http.StatusForbidden,
+		"joanna@example.com":            http.StatusForbidden,
 		"bea@sub.shop.example":          http.StatusForbidden,
 		"bea@evilshop.example":          http.StatusForbidden,
 		"bea@shop.example@evil.example": http.StatusForbidden,
@@ -326,6 +327,15 @@ func TestTheConsoleStartsWhileTheIssuerIsAway(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, w.ask("/login", to(consoleHost), hungUp).Code, "nor does somebody who hangs up end the question")
 	out, _ := w.browser(consoleHost).login("/")
 	require.Equal(t, "seen by Anna@example.com", body(t, out))
+}
+
+func TestTheConsoleDoesNotWaitForAnIssuerThatIsSilent(t *testing.T) {
+	t.Parallel()
+	issuer, silent := newIssuer(t), make(chan struct{})
+	defer close(silent)
+	issuer.Meanwhile = func() { <-silent }
+	w := issuer.console(nil)
+	require.Equal(t, 1, w.log.count("the issuer does not answer; it is asked again when somebody logs in"))
 }
 
 func TestWithAnIssuerATokenWorksOnlyIfItIsConfigured(t *testing.T) {

@@ -192,6 +192,8 @@ func TestALogoutEndsOneSession(t *testing.T) {
 	require.Equal(t, 1, w.log.count(`msg="somebody logged out of the console" viewer=token`))
 	require.Equal(t, http.StatusOK, w.ask("/logout", by(http.MethodPost)).Code, "without a session")
 	require.Equal(t, 1, w.log.count("logged out"))
+	w.ask("/logout", by(http.MethodPost), cookie(other))
+	w.refused(http.StatusUnauthorized, "/", cookie(mine))
 }
 
 // hasSession reports whether the page may offer to log out.
