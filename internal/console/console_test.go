@@ -224,6 +224,25 @@ func TestAServerOfTheLogThatIsAwayIsSaid(t *testing.T) {
 	}
 }
 
+// another is another log, as after one was adopted.
+type another struct{ console.Log }
+
+func (l another) Info(ctx context.Context) (eventlog.Info, error) {
+	info, err := l.Log.Info(ctx)
+	info.LogID = "another"
+	return info, err
+}
+
+func TestAnEventIsNotShownWithAMessageOfAnotherLog(t *testing.T) {
+	t.Parallel()
+	_, shop := fixture.NewFolded(t, 1, fixture.Pack("e1", "p1", "u1", 1))
+	server := run(t, console.Config{Log: another{shop.Log}, Tables: shop.Tables, Guard: everybody{}, ShowPersonalData: true, Logger: testenv.Logger(t)})
+	_, text := get(t, server, "/events/e1")
+	require.Contains(t, text, "The log cannot be read")
+	answer, _ := get(t, server, "/events/e1/body")
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+}
+
 func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
 	t.Parallel()
 	server, w := serve(t)

@@ -58,6 +58,22 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 	})
 }
 
+func TestAPageThatIsClosedMakesRoomForAnother(t *testing.T) {
+	t.Parallel()
+	news := newNews(Config{}, nil)
+	for range maxWatchers + 1 {
+		_, leave, ok := news.join()
+		require.True(t, ok)
+		leave()
+	}
+	for range maxWatchers {
+		_, _, ok := news.join()
+		require.True(t, ok)
+	}
+	_, _, ok := news.join()
+	require.False(t, ok)
+}
+
 // An age grows without a change: that of a lag, after the last projector was killed.
 func TestPagesAreToldAgainWhereNothingHasChanged(t *testing.T) {
 	t.Parallel()
