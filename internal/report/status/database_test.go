@@ -22,6 +22,10 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 		fixture.Pack("e5", "p5", "u2", 1)), 0)
 	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 5, $2)", shop.LogID, "no such text")
 	require.NoError(t, err)
+	// Of a log that was lost, and of tables that were replaced.
+	_, err = s.Pool().Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error) values ('lost', 5, 'other');
+		insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at) select log_id, 2, 7, 'user', '2020-01-01' from payfold.schema_state`)
+	require.NoError(t, err)
 	_, err = live.Heartbeat(ctx, s)
 	require.NoError(t, err)
 	_, err = live.TakeLeases(ctx, s, []int{0, 2})
@@ -37,8 +41,10 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	}, status.Outcomes)
 	require.EqualValues(t, 1, status.Duplicates)
 	require.EqualValues(t, 1, status.OutOfOrder.Count)
+	require.Len(t, status.OutOfOrder.Newest, 1)
 	require.Equal(t, OutOfOrder{1, "e1", 7, "e7", "user", status.OutOfOrder.Newest[0].NoticedAt}, status.OutOfOrder.Newest[0])
 	require.EqualValues(t, 1, status.Quarantined.Count)
+	require.Len(t, status.Quarantined.Newest, 1)
 	require.Equal(t, Quarantined{5, "e5", "no such text", status.Quarantined.Newest[0].FoundAt}, status.Quarantined.Newest[0])
 	require.Len(t, status.Members, 1)
 	require.Equal(t, Member{"test", status.Members[0].LastSeen, 1}, status.Members[0])
