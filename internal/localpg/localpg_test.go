@@ -45,7 +45,11 @@ func TestServerIsSetUpAsDocumented(t *testing.T) {
 	require.Equal(t, "payfold/payfold/C", query[string](t, dsn,
 		"select current_user || '/' || datname || '/' || datcollate from pg_database where datname = current_database()"))
 	require.NotContains(t, query[string](t, dsn, "select string_agg(auth_method, ',') from pg_hba_file_rules"), "trust")
-	require.DirExists(t, filepath.Join(dir, "postgres"), "a reachable folder holds its own cluster")
+	cluster := filepath.Join(dir, "postgres")
+	require.DirExists(t, cluster, "a reachable folder holds its own cluster")
+	group, err := syscall.Getpgid(namedPostmaster(cluster))
+	require.NoError(t, err)
+	require.NotEqual(t, syscall.Getpgrp(), group, "Ctrl-C does not reach it")
 }
 
 func TestConnectionStringIsForItsOwnerAndForPsql(t *testing.T) {
@@ -99,6 +103,7 @@ func TestKilledPostmasterComesBack(t *testing.T) {
 	server := run(t, Config{Dir: dataDir(t, 0o755), Durable: true})
 	dsn := server.dsn(t)
 	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
+	require.Equal(t, "on, on, on", query[string](t, dsn, "select concat_ws(', ', current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes'))"))
 	pid := namedPostmaster(query[string](t, dsn, "show data_directory"))
 
 	bystander := open(t, dsn)

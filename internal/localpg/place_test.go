@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,8 +28,19 @@ func TestFolderThatOnlyItsOwnerReaches(t *testing.T) {
 	require.Equal(t, place+"\n", string(recorded))
 
 	require.NoError(t, server.stop())
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	again := start(t, dir)
-	require.Equal(t, dsn, again.dsn(t))
+	require.Equal(t, dsn, again.dsn(t), "the cluster stays where it is")
+}
+
+func TestAClusterThatCannotBeReachedAnyMoreIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o700)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "postgres"), 0o700))
+	if os.Geteuid() == 0 {
+		require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "cannot reach")
+	}
+	require.NoFileExists(t, filepath.Join(dir, "postgres.location"))
 }
 
 func TestInterruptedInitdbStartsOver(t *testing.T) {
@@ -51,7 +63,12 @@ func TestPidFileThatNamesAnotherProgramIsRemoved(t *testing.T) {
 	// The test itself: alive, and no Postgres.
 	file := fmt.Sprintf("%d\n%s\n1700000000\n5432\n\n\n", os.Getpid(), cluster)
 	require.NoError(t, os.WriteFile(filepath.Join(cluster, "postmaster.pid"), []byte(file), 0o600))
+	visitor := exec.CommandContext(t.Context(), "sleep", "600") // as a shell in that folder
+	visitor.Dir = cluster
+	require.NoError(t, visitor.Start())
 	start(t, dir).dsn(t)
+	require.NoError(t, visitor.Process.Kill())
+	require.Error(t, visitor.Wait())
 }
 
 func TestClusterWithoutItsPasswordIsRefused(t *testing.T) {
