@@ -7,14 +7,18 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -77,6 +81,23 @@ func TestATokenOrAnApp(t *testing.T) {
 		require.Empty(t, faults)
 		require.NotNil(t, flags.gitHub())
 		require.NotContains(t, fmt.Sprintf("%v %+v %#v", flags, *flags, *flags), "ghp_x")
+	}
+}
+
+func TestInvitationsAreAsTheFlagsSay(t *testing.T) {
+	t.Parallel()
+	for permission, sent := range map[string]string{"push": "push", "none": ""} {
+		github := testenv.NewGitHub(t, time.Now)
+		flags, faults := parse("--invite-repository="+testenv.GitHubRepository, "--invite-github-token="+testenv.GitHubToken,
+			"--invite-github-api-url="+github.URL, "--invite-permission="+permission, "--invites-per-day=7", "--invite-remove-on-revoke=true")
+		require.Empty(t, faults)
+		_, err := flags.gitHub().Invite(t.Context(), "octo")
+		require.NoError(t, err)
+		require.Equal(t, sent, github.Requests(http.MethodPut)[0].Permission)
+		_, inviter, _ := (&runCommand{inviteFlags: *flags}).parts(sources{}, nil, testenv.Logger(t), prometheus.NewRegistry())
+		require.Equal(t, testenv.GitHubRepository, inviter.Repository)
+		require.Equal(t, 7, inviter.PerDay)
+		require.True(t, inviter.RemoveOnRevoke)
 	}
 }
 

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+func TestFlagsThatDoNotGoTogetherAreFaults(t *testing.T) {
+	t.Parallel()
+	for args, fault := range map[string]string{
+		"run --lease-time=999ms":                             "LEASE_TIME is 999ms, must be 1s to 10m",
+		"run --lease-time=11m":                               "LEASE_TIME is 11m0s, must be 1s to 10m",
+		"rebuild --until=2999-01-01T00:00:00Z":               "--until is in the future",
+		"rebuild --until-seq=1 --until=2020-01-01T00:00:00Z": "--until-seq and --until are both set",
+		"rebuild --until-seq=1 --promote":                    "--promote: tables as of the past cannot be live",
+		"rebuild --until=2020-01-01T00:00:00Z --promote":     "--promote: tables as of the past cannot be live",
+		"rebuild --with=revenue_daily --promote":             "--promote: projectors do not update revenue_daily, so these tables cannot be live",
+		"rebuild --with=nothing":                             "--with nothing: there is no such projection",
+		"explain evt_1 --before=5":                           "--before needs --user",
+		"explain evt_1 --checkpoint=file":                    "--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event",
+		"explain evt_1 --proof":                              "--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event",
+		"verify --checkpoint=file":                           "CHECKPOINT_VERIFIER_KEY is missing: without the signer's verifier key a checkpoint proves nothing",
+		"verify --archive-url=ftp://a":                       "ARCHIVE_URL: ",
+	} {
+		_, err := cli.Parse(&grammar{}, "projector", "", strings.Fields(args), io.Discard, io.Discard)
+		require.ErrorContains(t, err, fault, args)
+	}
+}
+
+func TestRetiredSecretsCheckSignatures(t *testing.T) {
+	t.Parallel()
+	var grammar struct {
+		Verify struct{ signerFlags } `cmd:"" default:"withargs"`
+	}
+	_, err := cli.Parse(&grammar, "projector", "", []string{
+		"--provider-webhook-secret=new", "--provider-webhook-secret-previous=older",
+		"--provider-webhook-secrets-retired-file=" + file(t, "oldest\r\n\nfirst\n"),
+	}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, grammar.Verify.signers, 4)
+	require.True(t, grammar.Verify.signers[2].Signed([]byte("body"), webhook.NewSecret("oldest").Sign([]byte("body"))))
+}
