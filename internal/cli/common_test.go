@@ -30,6 +30,15 @@ func TestCredentialsOfNATSNeedAServerAndAFile(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestOnlyAnEmbeddedLogIsArchivedWhereNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{"": "data/archive", "nats://host": "none"} {
+		var flags cli.ArchiveFlags
+		flags.CheckArchive(&cli.Common{DataDir: "data", NATSURL: url}, &cli.Faults{})
+		require.Equal(t, want, flags.ArchiveURL)
+	}
+}
+
 func TestAnAddressIsHostAndPort(t *testing.T) {
 	t.Parallel()
 	var grammar struct {

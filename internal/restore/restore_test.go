@@ -18,6 +18,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/restore"
@@ -247,12 +248,10 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			}
 			_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
 			require.ErrorIs(t, err, context.Canceled)
-			files, err := eventlog.OpenFiles(dir, testenv.Stream)
-			require.NoError(t, err)
-			found, err := files.Check(t.Context(), nil)
+			found, err := check.Files(t.Context(), check.Config{Stream: testenv.Stream}, dir)
 			require.NoError(t, err)
 			require.True(t, found.Restoring)
-			require.NoError(t, files.Close())
+			require.False(t, found.Whole)
 
 			server, err := eventlog.StartEmbedded(t.Context(), eventlog.EmbeddedConfig{DataDir: dir, Stream: testenv.Stream, Logger: testenv.Logger(t)})
 			require.NoError(t, err)
