@@ -18,13 +18,8 @@ func TestFlagsThatDoNotGoTogetherAreFaults(t *testing.T) {
 		"run --lease-time=11m":                               "LEASE_TIME is 11m0s, must be 1s to 10m",
 		"rebuild --until=2999-01-01T00:00:00Z":               "--until is in the future",
 		"rebuild --until-seq=1 --until=2020-01-01T00:00:00Z": "--until-seq and --until are both set",
-		"rebuild --until-seq=1 --promote":                    "--promote: tables as of the past cannot be live",
-		"rebuild --until=2020-01-01T00:00:00Z --promote":     "--promote: tables as of the past cannot be live",
-		"rebuild --with=revenue_daily --promote":             "--promote: projectors do not update revenue_daily, so these tables cannot be live",
 		"rebuild --with=nothing":                             "--with nothing: there is no such projection",
 		"explain evt_1 --before=5":                           "--before needs --user",
-		"explain evt_1 --checkpoint=file":                    "--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event",
-		"explain evt_1 --proof":                              "--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event",
 		"verify --checkpoint=file":                           "CHECKPOINT_VERIFIER_KEY is missing: without the signer's verifier key a checkpoint proves nothing",
 		"verify --archive-url=ftp://a":                       "ARCHIVE_URL: ",
 	} {
