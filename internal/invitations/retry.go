@@ -31,10 +31,7 @@ func Retry(ctx context.Context, tables *store.Store, user string, now time.Time)
 		if err != nil {
 			return err
 		}
-		if repositories, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, store.NotifyLicenses, store.LicensesPayload([]string{user}))
+		repositories, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})
 	if err != nil {
