@@ -100,6 +100,22 @@ func TestAPurchaseThatIsRefundedAndKeptInTurnsStaysWithinTheQuota(t *testing.T) 
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
+func TestAPurchaseThatIsKeptAfterAllKeepsTheGitHubUserWhomItInvited(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.github.Accept(t, "octo")
+	w.exec(t, "update portal.payment set reversed_at = now()")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.exec(t, "update portal.payment set reversed_at = null, github_username = 'hubot'")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Collaborator)
+	require.Zero(t, w.github.Sent("hubot"))
+}
+
 // A withdrawal that takes nothing back leaves the access that payfold gave. A later one may take it.
 func TestAPurchaseThatIsKeptAfterAllStillKnowsWhoGaveTheAccess(t *testing.T) {
 	t.Parallel()

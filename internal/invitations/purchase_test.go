@@ -227,6 +227,40 @@ func TestAnInvitationFollowsAPaymentThatGetsAnotherID(t *testing.T) {
 	}
 }
 
+// Its answer is recorded under the id that the attempt has.
+func TestAPaymentThatGetsAnotherIDWhileGitHubAnswersHasInvited(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.remove = true
+	w.buy(t, "u1", "ord", "octo")
+	r, other := w.inviter(t), w.inviter(t)
+	r.gitHub = afterInvite{r.gitHub, func() {
+		w.exec(t, "update portal.payment set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord', first_of_order = true")
+		reconcile(t, other)
+		w.github.Accept(t, "octo")
+	}}
+	reconcile(t, r)
+	w.exec(t, "update portal.payment set reversed_at = now()")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "tran", Withdrawn)
+	require.False(t, w.github.HasAccess("octo"))
+}
+
+// Two purchases of one moment.
+func TestAnInvitationDoesNotMoveToAPurchaseForAnotherGitHubUser(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.buy(t, "u1", "pay2", "hubot")
+	w.exec(t, "delete from portal.payment where provider_payment_id = 'pay1'")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.requireStatus(t, "u1", "pay2", Invited)
+	require.NotNil(t, w.github.Invitation("hubot"))
+}
+
 func TestMergedPaymentsHaveOneInvitation(t *testing.T) {
 	t.Parallel()
 	bought := func(w *world, names, gitHubUser string) string {
