@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
@@ -148,6 +149,12 @@ func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 		"429 with a reset": {func(w *world) testenv.Reply {
 			return testenv.Reply{Status: 429, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(w, 20*time.Minute)}}
 		}, 20 * time.Minute},
+		"429 with a date": {func(w *world) testenv.Reply {
+			return testenv.Reply{Status: 429, Header: map[string]string{"Retry-After": w.clock.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)}}
+		}, 90 * time.Second},
+		"429 with a reset in the past": {func(w *world) testenv.Reply {
+			return testenv.Reply{Status: 429, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(w, -time.Minute)}}
+		}, time.Minute},
 		"429 without a time": {func(*world) testenv.Reply { return testenv.Reply{Status: 429} }, time.Minute},
 		"403, the primary limit": {func(w *world) testenv.Reply {
 			return testenv.Reply{
@@ -195,6 +202,7 @@ func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, pauses, 1)
 			require.Equal(t, PauseLimit, pauses[0].Cause)
+			require.InDelta(t, 1, testutil.ToFloat64(r.metrics.problems.WithLabelValues(PauseLimit)), 0)
 
 			w.clock.Advance(2 * time.Second)
 			reconcile(t, r)

@@ -227,10 +227,15 @@ func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
 	w.clock.Advance(100 * 24 * time.Hour)
 	reconcile(t, r)
 	require.Equal(t, 1, w.github.Sent("hubot"), "a declined invitation is not repeated")
+	w.buy(t, "u2", "pay3", "hubot")
+	reconcile(t, r)
+	w.requireStatus(t, "u2", "pay3", Invited) // a new purchase
+	w.requireStatus(t, "u2", "pay2", Declined)
+	w.github.Decline(t, "hubot")
 	_, err := Retry(t.Context(), r.Store, "u2", w.clock.Now())
 	require.NoError(t, err)
 	reconcile(t, r)
-	require.Equal(t, 2, w.github.Sent("hubot"))
+	require.Equal(t, 3, w.github.Sent("hubot"))
 }
 
 func TestAWithdrawalThatGitHubDoesNotAnswerIsTriedAgain(t *testing.T) {
