@@ -103,7 +103,7 @@ func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 	ended := make(chan error, 1)
 	pid := session.PgConn().PID()
 	go func() { ended <- listen(listening, session, changed, 100*time.Millisecond) }()
-	var last time.Time // of the newest heartbeat
+	var first, last time.Time // of the heartbeats
 	for heartbeats := 0; heartbeats < 4; {
 		_, err := r.tables.Pool().Exec(ctx, store.NotifyLicenses, `["u1"]`)
 		require.NoError(t, err)
@@ -116,9 +116,12 @@ func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 		require.NoError(t, r.tables.Pool().QueryRow(ctx, "select query_start from pg_stat_activity where pid = $1", pid).Scan(&at))
 		if at.After(last) {
 			last = at
-			heartbeats++
+			if heartbeats++; heartbeats == 1 {
+				first = at
+			}
 		}
 	}
+	require.GreaterOrEqual(t, last.Sub(first), 300*time.Millisecond, "and no more than it must")
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
@@ -130,6 +133,11 @@ func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	config := leaderSession(r.tables)
 	require.Equal(t, strconv.FormatInt(leaderTimeout.Milliseconds(), 10), config.RuntimeParams["idle_session_timeout"])
 	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "heartbeats come before the timeout")
+	require.NoError(t, onSession(ctx, func(ctx context.Context) error {
+		_, bounded := ctx.Deadline()
+		require.True(t, bounded, "nor does it wait for a database that is silent")
+		return nil
+	}))
 }
 
 func TestAPauseIsNeverMadeShorter(t *testing.T) {

@@ -59,6 +59,18 @@ func TestANotificationWakesTheInviterBeforeTheNextScan(t *testing.T) {
 	w.awaitStatus(t, "u2", Invited)
 }
 
+func TestAChangeWithoutANotificationIsFoundByTheNextScan(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "")
+	r := w.inviter(t)
+	r.scanInterval = time.Millisecond
+	running(t, r)
+	w.awaitStatus(t, "u1", Pending)
+	w.exec(t, "update portal.payment set github_username = 'octo', github_named_at = now()")
+	w.awaitStatus(t, "u1", Invited)
+}
+
 func TestWhenTheLeaderStopsAnotherInviterTakesOver(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -68,10 +80,24 @@ func TestWhenTheLeaderStopsAnotherInviterTakesOver(t *testing.T) {
 	running(t, w.inviter(t))
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
+	wait.Until(t, func() bool { return testutil.CollectAndCount(first.metrics.quota) == 1 })
 	stopFirst()
+	require.Zero(t, testutil.CollectAndCount(first.metrics.quota), "it does not lead any more")
 	w.buy(t, "u2", "pay2", "hubot")
 	w.awaitStatus(t, "u2", Invited)
 	require.Equal(t, 1, w.leaders(t))
+}
+
+func TestAnInviterWithoutCredentialsDoesNotLead(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	without := w.inviter(t)
+	without.gitHub = nil
+	running(t, without)
+	wait.Until(t, func() bool { return w.leaders(t) == 1 }) // of the inviters that have no repository
+	running(t, w.inviter(t))
+	w.buy(t, "u1", "pay1", "octo")
+	w.awaitStatus(t, "u1", Invited)
 }
 
 func (w *world) leaders(t *testing.T) (n int) {
@@ -131,6 +157,7 @@ func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	reconcile(t, r)
 	require.NoError(t, r.measure(t.Context()))
 	require.InDelta(t, 3, testutil.ToFloat64(r.metrics.sent), 0)
+	require.InDelta(t, 3, testutil.ToFloat64(r.metrics.attempts.WithLabelValues(AttemptInvite, Invited)), 0)
 	require.InDelta(t, 0, testutil.ToFloat64(r.metrics.quota.WithLabelValues()), 0)
 	durations := prometheus.NewRegistry()
 	durations.MustRegister(r.metrics.duration)
@@ -145,6 +172,11 @@ func TestMetricsCountSentAndPendingInvitationsAndTheQuotaLeft(t *testing.T) {
 	}))
 	require.NoError(t, r.measure(t.Context()))
 	require.InDelta(t, 1, testutil.ToFloat64(r.metrics.paused.WithLabelValues(PauseLimit)), 0)
+	w.clock.Advance(time.Hour)
+	w.exec(t, "delete from payfold.invitation where status = 'failed'")
+	require.NoError(t, r.measure(t.Context()))
+	require.Zero(t, testutil.ToFloat64(r.metrics.paused.WithLabelValues(PauseLimit)))
+	require.Zero(t, testutil.ToFloat64(r.metrics.state.WithLabelValues(Failed)))
 }
 
 func TestOnlyTheLeaderSaysWhatIsLeftOfTheQuota(t *testing.T) {
@@ -183,10 +215,20 @@ func TestAnAppInvitesWithTheTokenOfItsInstallation(t *testing.T) {
 
 func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 	t.Parallel()
-	for status, cause := range map[int]string{401: PauseDenied, 404: PauseDenied, 403: PauseDenied, 429: PauseLimit, 500: PauseFault} {
+	for _, test := range []struct {
+		reply testenv.Reply // to the request for a token
+		cause string
+	}{
+		{testenv.Reply{Status: 401}, PauseDenied},
+		{testenv.Reply{Status: 404}, PauseDenied},
+		{testenv.Reply{Status: 403}, PauseDenied},
+		{testenv.Reply{Status: 403, Header: map[string]string{"Retry-After": "60"}}, PauseLimit},
+		{testenv.Reply{Status: 429}, PauseLimit},
+		{testenv.Reply{Status: 500}, PauseFault},
+	} {
 		w := setup(t)
-		private, text := newKey()
-		w.github.App = testenv.GitHubApp{ID: 7, Installation: 42, Key: &private.PublicKey, Refuses: status}
+		_, text := newKey()
+		w.github.Script("", test.reply)
 		credentials, err := App(7, 42, text)
 		require.NoError(t, err)
 		r := w.inviter(t)
@@ -197,7 +239,7 @@ func TestAnAppThatGitHubRefusesPausesEverything(t *testing.T) {
 		pauses, err := Pauses(t.Context(), r.Store.Pool(), w.clock.Now())
 		require.NoError(t, err)
 		require.Len(t, pauses, 1)
-		require.Equal(t, cause, pauses[0].Cause, status)
+		require.Equal(t, test.cause, pauses[0].Cause, test.reply)
 	}
 }
 
@@ -263,8 +305,8 @@ func TestNotificationsWaitAfterAScan(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	changed, tick := make(chan []string, 2), make(chan time.Time, 1)
-	changed <- []string{"u1"}
+	changed, tick := make(chan []string, 3), make(chan time.Time, 1)
+	changed <- []string{"u2"}
 	r.restsUntil = time.Now().Add(time.Hour)
 	tick <- time.Now()
 	require.NoError(t, r.await(t.Context(), changed, tick, false))
@@ -273,7 +315,8 @@ func TestNotificationsWaitAfterAScan(t *testing.T) {
 
 	began := time.Now()
 	r.restsUntil = began
-	changed <- []string{"u2"}
+	changed <- nil // any user
+	changed <- []string{"u3"}
 	require.NoError(t, r.await(t.Context(), changed, tick, false))
 	require.Empty(t, changed, "one scan is for all notifications")
 	w.awaitStatus(t, "u1", Pending)

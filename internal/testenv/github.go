@@ -58,7 +58,6 @@ type GitHubRequest struct{ Method, Path, Permission string }
 type GitHubApp struct {
 	ID, Installation int64
 	Key              *rsa.PublicKey
-	Refuses          int // status of the answer to requests for a token; 0: GitHub gives one
 }
 
 // Reply is a scripted answer to one request.

@@ -117,9 +117,6 @@ func (g *GitHub) answer(r *http.Request, user string) (status int, body, link st
 // token answers a request for the installation's token, which must have a JWT signed by the
 // App.
 func (g *GitHub) token(r *http.Request) (status int, body string) {
-	if g.App.Refuses != 0 {
-		return g.App.Refuses, `{"message":"no"}`
-	}
 	_, jwt, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if r.URL.Path != fmt.Sprintf("/app/installations/%d/access_tokens", g.App.Installation) || !g.signed(jwt) {
 		return http.StatusUnauthorized, `{"message":"A JSON web token could not be decoded"}`
