@@ -162,6 +162,7 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 		"adopt-log": none, "verify": none, "verify --schema portal_next": noSchema + "portal_next",
 		"promote portal_next": noSchema + "portal_next", "drop portal_next": noSchema + "portal_next",
 		"invitations": none, "invitations retry u_1": none,
+		"console --console-addr 127.0.0.1:0": "is a superuser",
 	} {
 		fresh.requireRefused(t, says, strings.Fields(command)...)
 	}

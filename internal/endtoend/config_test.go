@@ -64,6 +64,13 @@ func TestAnAddressInUseIsNamedWithItsVariable(t *testing.T) {
 	}
 }
 
+func TestAProjectorWhosePrivatePostgresCannotStartEnds(t *testing.T) {
+	t.Parallel()
+	process := testenv.Start(t, "projector", []string{"DATA_DIR=" + t.TempDir(), "ADMIN_ADDR=127.0.0.1:0", "PG_BIN=/nonexistent"})
+	require.Equal(t, 1, process.Exit(t), process.Output())
+	require.Contains(t, process.Output(), "PG_BIN is /nonexistent, which has no initdb and postgres")
+}
+
 func TestSecretsAreReadFromFilesAndRotateWithoutAGap(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")

@@ -59,6 +59,7 @@ func TestThePrivatePostgresKeepsItsDataAndConnectionString(t *testing.T) {
 	w := setupPrivate(t)
 	projector := w.startPrivate(t)
 	connection := w.database
+	require.Equal(t, "on", mustQuery[string](t, w.database, "show fsync"))
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.awaitProjected(t)
 	stop(t, projector)
