@@ -249,7 +249,7 @@ func TestRowsThatWereReadForALaterEventAreReadAgain(t *testing.T) {
 			t.Parallel()
 			ctx, s := fixture.Tables(t)
 			log, whole := fixture.OneFold(t, fixture.AnyMode, []string{bodies[0], fixture.Pack("e2", "t2", "u2", 5), bodies[1], fmt.Sprintf(refund, "e4", 2)})
-			bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+			bulk, err := NewBulk(ctx, s, fixture.AnyMode, 2, nil) // right after the first chunk
 			require.NoError(t, err)
 			defer bulk.Close()
 			require.NoError(t, fixture.Fold(ctx, bulk, log[:1]))
