@@ -111,6 +111,8 @@ func TestASubscriptionThatAppearsWhileItsUserIsWaitedForIsLoadedWithItsPayments(
 	for _, other := range []string{
 		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"subscription":"s1","order":"o1","metadata":{"kind":"pro","user_id":"u1"}}}`,
 		`{"id":"e3","eventType":"subscription.active","created_at":1767340002000,"object":{"id":"s1","metadata":{"kind":"pro","user_id":"u1"}}}`,
+		// The ledger line of t0 is loaded before and after the wait.
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340002000,"object":{"subscription":"s1","provider_payment_id":"t0","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
 	} {
 		ctx, s := fixture.Tables(t)
 		log, whole := fixture.OneFold(t, fixture.AnyMode, []string{fixture.Pack("e1", "t0", "u1", 5), paid, other})
