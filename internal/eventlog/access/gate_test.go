@@ -2,6 +2,8 @@ package access
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -9,7 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -124,4 +129,62 @@ func TestReadersAboveTheLimitWait(t *testing.T) {
 	require.Empty(t, joined)
 	require.NoError(t, conns[7].Close())
 	<-joined
+}
+
+// exhausted is a listener that has no file descriptors for a while, and then one connection.
+type exhausted struct {
+	net.Listener
+	faults int
+	conns  chan net.Conn
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.faults--; l.faults >= 0 {
+		return nil, syscall.EMFILE
+	}
+	conn, open := <-l.conns
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func TestReadersComeAgainAfterManyFailedAccepts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		l := &exhausted{faults: 2 * maxReaders, conns: make(chan net.Conn, 1)}
+		l.conns <- near
+		joined := make(chan struct{})
+		g := &Gate{config: GateConfig{Logger: slog.New(slog.DiscardHandler), Inside: func() (net.Conn, error) {
+			close(joined)
+			return nil, net.ErrClosed
+		}}}
+		g.closing, g.end = context.WithCancel(t.Context())
+		g.running.Go(func() { g.accept(l) })
+		select {
+		case <-joined:
+		case <-time.After(time.Hour):
+			require.Fail(t, "no reader comes in any more")
+		}
+		g.end()
+		close(l.conns)
+		g.running.Wait()
+		require.NoError(t, far.Close())
+	})
+}
+
+// Silent strangers must not take the places of readers.
+func TestAConnectionWithoutAHandshakeIsEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		g := &Gate{}
+		g.closing, g.end = context.WithCancel(t.Context())
+		defer g.end()
+		began := time.Now()
+		g.join(tls.Server(near, &tls.Config{}))
+		require.Equal(t, handshakeTimeout, time.Since(began))
+	})
 }
