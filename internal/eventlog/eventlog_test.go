@@ -16,6 +16,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/eventlog/access"
+	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
@@ -193,6 +194,19 @@ func TestAReaderMayOnlyRead(t *testing.T) {
 	info, err := l.Info(ctx)
 	require.NoError(t, err)
 	require.Zero(t, info.Last)
+	for what, try := range map[string]func(conn *nats.Conn) error{
+		"appends": func(conn *nats.Conn) error { return conn.Publish("payments.0", nil) },
+		"hears what others ask": func(conn *nats.Conn) error {
+			_, err := conn.SubscribeSync(accounts.DurableQuestion)
+			return err
+		},
+		"says that a message is durable": func(conn *nats.Conn) error { return conn.Publish("_INBOX.another.1", []byte("1000")) },
+	} {
+		conn := readerConn(t, l)
+		require.NoError(t, try(conn))
+		require.NoError(t, conn.FlushWithContext(ctx))
+		require.ErrorIs(t, conn.LastError(), nats.ErrPermissionViolation, "a reader %s", what)
+	}
 }
 
 func TestASecondMessageWithTheSameIDIsADuplicate(t *testing.T) {
