@@ -58,6 +58,8 @@ func TestEveryWrongVariableIsNamed(t *testing.T) {
 	clear(t)
 	t.Setenv(endpoint, "https://collector.example:4318")
 	require.NoError(t, Check())
+	t.Setenv(endpoint, "https://user:secret@collector.example:4318")
+	require.EqualError(t, Check(), endpoint+" is not an http(s) address without credentials")
 	for name, text := range map[string]string{
 		endpoint: "collector:4318", tracesEndpoint: "ftp://collector", protocol: "http/json", tracesProtocol: "grpc",
 		exporterName: "console", sampler: "rarely",
