@@ -81,6 +81,12 @@ func TestSchemasSayHowFarTheyHaveToGo(t *testing.T) {
 	require.Equal(t, "away", got.LogFault)
 	require.Nil(t, got.Schemas[1].Goal)
 	require.NotNil(t, got.Schemas[0].Goal)
+
+	_, err = s.Pool().Exec(ctx, "update payfold.schema_state set log_id = 'lost' where schema_name = 'portal_next'")
+	require.NoError(t, err)
+	got, err = Schemas(ctx, headOnly{head: 7}, s)
+	require.NoError(t, err)
+	require.Nil(t, got.Schemas[2].Goal, "its log is another one")
 }
 
 func TestTheWorkIsShownWithoutCountingEvents(t *testing.T) {

@@ -150,6 +150,15 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 		return len(again.Days) == 0
 	})
 	require.NotNil(t, again.Days)
+
+	for _, sql := range []string{"drop schema portal cascade", "delete from payfold.schema_state"} {
+		_, err := s.Pool().Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	again, err = c.Revenue(ctx, s, 100)
+	require.NoError(t, err)
+	require.Nil(t, again.Days, "it is that of other tables")
 }
 
 func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
