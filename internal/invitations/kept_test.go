@@ -100,6 +100,20 @@ func TestAPurchaseThatIsRefundedAndKeptInTurnsStaysWithinTheQuota(t *testing.T) 
 	require.Zero(t, w.github.Repeated("octo"))
 }
 
+func TestAPurchaseThatIsKeptAfterAllIsNotWithdrawnBeforeTheNextScan(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.exec(t, "update portal.payment set reversed_at = now()")
+	require.NoError(t, r.scan(t.Context(), nil))
+	w.exec(t, "update portal.payment set reversed_at = null")
+	worked, err := r.next(t.Context())
+	require.NoError(t, err)
+	require.False(t, worked)
+}
+
 func TestAPurchaseThatIsKeptAfterAllKeepsTheGitHubUserWhomItInvited(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
@@ -193,32 +207,37 @@ func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereAnotherOnesRefundTookTheAccess
 	for _, seen := range []bool{true, false} {
 		t.Run(fmt.Sprint("its refund was seen: ", seen), func(t *testing.T) {
 			t.Parallel()
-			w := setup(t)
-			w.remove = true
-			w.buy(t, "u1", "pay1", "octo")
-			w.buy(t, "u2", "pay2", "octo")
-			r := w.inviter(t)
-			reconcile(t, r)
-			w.github.Accept(t, "octo")
-			w.clock.Advance(watchInterval)
-			reconcile(t, r)
-			w.refund(t, "pay1")
-			if seen {
-				w.deliver(t, w.partialRefund("pay2"))
+			for _, accepted := range []bool{true, false} {
+				w := setup(t)
+				w.remove = true
+				w.buy(t, "u1", "pay1", "octo")
+				w.buy(t, "u2", "pay2", "octo")
+				r := w.inviter(t)
+				reconcile(t, r)
+				if accepted {
+					w.github.Accept(t, "octo")
+				}
+				w.clock.Advance(watchInterval)
+				reconcile(t, r)
+				w.refund(t, "pay1")
+				if seen {
+					w.deliver(t, w.partialRefund("pay2"))
+				}
+				require.NoError(t, r.scan(t.Context(), nil))
+				if !seen {
+					w.deliver(t, w.partialRefund("pay2"))
+				}
+				worked, err := r.next(t.Context())
+				require.NoError(t, err)
+				require.True(t, worked)
+				w.requireStatus(t, "u1", "pay1", Withdrawn)
+				require.False(t, w.github.HasAccess("octo"))
+				require.Nil(t, w.github.Invitation("octo"))
+				w.deliver(t, w.paid("u2", "pay2", "octo"))
+				reconcile(t, r)
+				w.requireStatus(t, "u2", "pay2", Invited)
+				require.NotNil(t, w.github.Invitation("octo"))
 			}
-			require.NoError(t, r.scan(t.Context(), nil))
-			if !seen {
-				w.deliver(t, w.partialRefund("pay2"))
-			}
-			worked, err := r.next(t.Context())
-			require.NoError(t, err)
-			require.True(t, worked)
-			w.requireStatus(t, "u1", "pay1", Withdrawn)
-			require.False(t, w.github.HasAccess("octo"))
-			w.deliver(t, w.paid("u2", "pay2", "octo"))
-			reconcile(t, r)
-			w.requireStatus(t, "u2", "pay2", Invited)
-			require.NotNil(t, w.github.Invitation("octo"))
 		})
 	}
 }

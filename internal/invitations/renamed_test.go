@@ -10,25 +10,29 @@ import (
 func TestARefundTakesNothingFromTheNextOwnerOfTheName(t *testing.T) {
 	t.Parallel()
 	for _, accepts := range []bool{false, true} { // during the withdrawal
-		w := setup(t)
-		w.remove = true
-		w.buy(t, "u1", "pay1", "ada")
-		r := w.inviter(t)
-		reconcile(t, r)
-		w.github.Rename("ada", "lovelace")
-		w.github.AddUser("ada")
-		w.github.AddCollaborator("ada")
-		w.clock.Advance(watchInterval)
-		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", Invited)
-		if accepts {
-			r.gitHub = beforeCancel{r.gitHub, func() { w.github.Accept(t, "lovelace") }}
+		for _, nextHasAccess := range []bool{false, true} {
+			w := setup(t)
+			w.remove = true
+			w.buy(t, "u1", "pay1", "ada")
+			r := w.inviter(t)
+			reconcile(t, r)
+			w.github.Rename("ada", "lovelace")
+			w.github.AddUser("ada")
+			if nextHasAccess {
+				w.github.AddCollaborator("ada")
+			}
+			w.clock.Advance(watchInterval)
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", Invited)
+			if accepts {
+				r.gitHub = beforeCancel{r.gitHub, func() { w.github.Accept(t, "lovelace") }}
+			}
+			w.refund(t, "pay1")
+			reconcile(t, r)
+			w.requireStatus(t, "u1", "pay1", Withdrawn)
+			require.Nil(t, w.github.Invitation("lovelace"))
+			require.False(t, w.github.HasAccess("lovelace"))
+			require.Equal(t, nextHasAccess, w.github.HasAccess("ada"))
 		}
-		w.refund(t, "pay1")
-		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", Withdrawn)
-		require.Nil(t, w.github.Invitation("lovelace"))
-		require.False(t, w.github.HasAccess("lovelace"))
-		require.True(t, w.github.HasAccess("ada"))
 	}
 }
