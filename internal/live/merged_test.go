@@ -81,8 +81,8 @@ func foldOneByOne(ctx context.Context, t *testing.T, s *store.Store, rules proje
 	fixture.RequireSound(ctx, t, s, len(log))
 }
 
-// A second checkout says that the payment sold something else, which nobody offers. Until that is known, the
-// payment waits for u1, who has its credits. It cannot become another user's.
+// A second checkout says that the subscription sold a licence, so its payment, which had granted credits, is
+// one from then on. It cannot become another user's.
 func TestAPaymentWhoseCreditsWereGrantedStaysWithItsUser(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
