@@ -50,6 +50,8 @@ func TestServerIsSetUpAsDocumented(t *testing.T) {
 	group, err := syscall.Getpgid(namedPostmaster(cluster))
 	require.NoError(t, err)
 	require.NotEqual(t, syscall.Getpgrp(), group, "Ctrl-C does not reach it")
+	execute(t, dsn, "create table public.variable (text text)", "copy public.variable from program 'env'")
+	require.Zero(t, query[int](t, dsn, "select count(*) from public.variable where text like 'HOME=%'"), "it does not get the variables of its owner, which may be secrets")
 }
 
 func TestConnectionStringIsForItsOwnerAndForPsql(t *testing.T) {
