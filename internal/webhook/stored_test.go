@@ -48,3 +48,11 @@ func TestTheNewestSignedDeliveryDecidesWhetherEventsAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// Other refusals are of strangers, or not worth a second try.
+func TestOnlySignedDeliveriesThatWereNotStoredCountAsRefused(t *testing.T) {
+	t.Parallel()
+	for _, a := range answers {
+		require.Equal(t, a == notConfirmed || a == lateConfirmed || a == tooMany, a.refusesEvent(), "%s %s", a.name, a.reason)
+	}
+}
