@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,6 +85,9 @@ func TestDeployedUsersMayDoTheirWorkAndNothingElse(t *testing.T) {
 	})
 	requireSoon(ctx, t, func(ctx context.Context) error {
 		waiting, err := projector.Waiting(ctx, message.Partition, 0)
+		if err == nil && waiting.Count == 0 {
+			err = errors.New("the consumer's server does not have the message yet")
+		}
 		if err == nil {
 			require.EqualValues(t, 1, waiting.Count)
 			require.Equal(t, "e1", waiting.Oldest.ID)
