@@ -288,6 +288,6 @@ func (a *Archiver) due(head Head) bool {
 	case time.Since(a.waiting) >= a.Interval:
 		return true
 	default:
-		return a.bytes > 0 && head.Bytes-a.bytes >= uint64(a.SegmentBytes)
+		return a.bytes > 0 && head.Bytes >= a.bytes+uint64(a.SegmentBytes)
 	}
 }
