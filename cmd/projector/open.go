@@ -118,7 +118,7 @@ func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 	})
 }
 
-// withTables is with for the tables alone, which must exist.
+// withTables is withStore for tables that exist. It does not create a private Postgres.
 func (f *sourceFlags) withTables(ctx context.Context, config store.Config, logger *slog.Logger, work func(context.Context, *store.Store) error) error {
 	if err := f.expectDatabase(); err != nil {
 		return err
