@@ -21,6 +21,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -195,13 +196,7 @@ func damage(t testing.TB, path string, at int64) {
 // metric returns the value of a gauge or of a counter.
 func metric(t *testing.T, registerer prometheus.Registerer, name string) float64 {
 	t.Helper()
-	families, err := registerer.(*prometheus.Registry).Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()[0].GetGauge().GetValue() + family.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	require.Fail(t, "there is no such metric", name)
-	return 0
+	values := metrics.Values(t, registerer.(prometheus.Gatherer))
+	require.Contains(t, values, name)
+	return values[name]
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -201,28 +202,17 @@ func (w *watched) await(t *testing.T, words ...string) {
 // metric returns the value of a gauge, or the number of values of a histogram.
 func (w *watched) metric(t *testing.T, name string) float64 {
 	t.Helper()
-	families, err := w.registry.Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		if family.GetName() == name {
-			metric := family.GetMetric()[0]
-			return metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
-		}
-	}
-	require.Fail(t, "no such metric", name)
-	return 0
+	values := metrics.Values(t, w.registry)
+	require.Contains(t, values, name)
+	return values[name]
 }
 
 // durability returns the kinds whose value is 1.
 func (w *watched) durability(t *testing.T) (kinds []string) {
 	t.Helper()
-	families, err := w.registry.Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if family.GetName() == "payfold_log_durability" && metric.GetGauge().GetValue() == 1 {
-				kinds = append(kinds, metric.GetLabel()[0].GetValue())
-			}
+	for name, value := range metrics.Values(t, w.registry) {
+		if kind, is := strings.CutPrefix(name, "payfold_log_durability "); is && value == 1 {
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds

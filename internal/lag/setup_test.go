@@ -3,6 +3,7 @@ package lag_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -45,19 +47,10 @@ func measure(ctx context.Context, t *testing.T, w *world.World) *meter {
 // values returns the values of a gauge by its label, or by an empty string.
 func (m *meter) values(t *testing.T, name string) map[string]float64 {
 	t.Helper()
-	families, err := m.registry.Gather()
-	require.NoError(t, err)
 	values := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if family.GetName() != name {
-				continue
-			}
-			label := ""
-			for _, pair := range metric.GetLabel() {
-				label = pair.GetValue()
-			}
-			values[label] = metric.GetGauge().GetValue()
+	for full, value := range metrics.Values(t, m.registry) {
+		if label, is := strings.CutPrefix(full+" ", name+" "); is {
+			values[strings.TrimSuffix(label, " ")] = value
 		}
 	}
 	return values

@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -28,8 +29,8 @@ func TestPaymentsThatWaitForTheirUserAreMeasured(t *testing.T) {
 	config := w.Config(t, database, fixture.AnyMode)
 	world.Run(ctx, t, live.New(config), database)
 	registry := config.Registerer.(*prometheus.Registry)
-	wait.Until(t, func() bool { return values(t, registry)["payfold_projector_payments_waiting"] == 1 }, "the payment is measured")
-	require.Greater(t, values(t, registry)["payfold_projector_payments_waiting_oldest_seconds"], float64(24*60*60))
+	wait.Until(t, func() bool { return metrics.Values(t, registry)["payfold_projector_payments_waiting"] == 1 }, "the payment is measured")
+	require.Greater(t, metrics.Values(t, registry)["payfold_projector_payments_waiting_oldest_seconds"], float64(24*60*60))
 }
 
 func TestTheSizeOfBatchesIsMeasured(t *testing.T) {
@@ -78,7 +79,7 @@ func TestWhatABatchDidIsCounted(t *testing.T) {
 	p := live.New(live.Config{Store: s, Rules: fixture.AnyMode, BatchSize: 1000, Logger: testenv.Logger(t), Registerer: registry})
 	f := p.Follower("log-1", fixture.Partitions, 0, 0, 1, 2)
 	require.NoError(t, f.ApplyLast(ctx, message(1, fixture.Pack("e1", "p1", "u1", 1)), message(2, fixture.Pack("e2", "p2", "u2", 13)), message(3, fixture.Pack("e1", "p1", "u1", 1))))
-	counted := values(t, registry)
+	counted := metrics.Values(t, registry)
 	for name, want := range map[string]float64{
 		"payfold_projector_events_total applied ":          1,
 		"payfold_projector_events_total duplicate_event ":  1,
@@ -90,22 +91,4 @@ func TestWhatABatchDidIsCounted(t *testing.T) {
 	} {
 		require.Equal(t, want, counted[name], name)
 	}
-}
-
-// values returns counters, gauges and the numbers of observations, by their names and labels.
-func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
-	t.Helper()
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	out := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			name := family.GetName()
-			for _, label := range metric.GetLabel() {
-				name += " " + label.GetValue()
-			}
-			out[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
-		}
-	}
-	return out
 }

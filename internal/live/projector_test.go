@@ -19,6 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -134,7 +135,7 @@ func TestAForeignLogIsRefused(t *testing.T) {
 			defer database.Close()
 			require.ErrorIs(t, p.Run(ctx), damage.want)
 			require.Error(t, p.Ready(ctx))
-			require.Zero(t, values(t, p.Registerer.(*prometheus.Registry))["payfold_projector_partitions"])
+			require.Zero(t, metrics.Values(t, p.Registerer.(*prometheus.Registry))["payfold_projector_partitions"])
 		})
 	}
 }

@@ -3,26 +3,24 @@ package webhook_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
 // deliveries returns the counts of deliveries by answer and reason; those that are 0 are left out.
 func (w *world) deliveries() map[string]float64 {
 	w.t.Helper()
-	families, err := w.registry.Gather()
-	require.NoError(w.t, err)
 	got := map[string]float64{}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if count := metric.GetCounter().GetValue(); family.GetName() == "payfold_webhook_deliveries_total" && count > 0 {
-				got[metric.GetLabel()[0].GetValue()+"/"+metric.GetLabel()[1].GetValue()] += count
-			}
+	for name, count := range metrics.Values(w.t, w.registry) {
+		if labels, is := strings.CutPrefix(name, "payfold_webhook_deliveries_total "); is && count > 0 {
+			got[strings.ReplaceAll(labels, " ", "/")] = count
 		}
 	}
 	return got

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/metrics"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -146,13 +147,9 @@ func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
 // metric is the sum over a metric's labels.
 func (w *world) metric(name string) (sum float64) {
 	w.t.Helper()
-	families, err := w.registry.Gather()
-	require.NoError(w.t, err)
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			if family.GetName() == name {
-				sum += metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
-			}
+	for full, value := range metrics.Values(w.t, w.registry) {
+		if strings.HasPrefix(full+" ", name+" ") {
+			sum += value
 		}
 	}
 	return sum
