@@ -62,8 +62,9 @@ type overtakenLog struct {
 }
 
 func (l overtakenLog) Message(ctx context.Context, seq uint64) (events.Message, error) {
-	l.overtake()
-	return l.Log.Message(ctx, seq)
+	m, err := l.Log.Message(ctx, seq)
+	l.overtake() // after it, because it has a time limit
+	return m, err
 }
 
 // The other one goes on between the reading of the positions and that of the tables.
