@@ -40,11 +40,7 @@ func TestTheLagRisesWhileNobodyProjectsAndFallsAfterwards(t *testing.T) {
 
 func TestTheLagRisesWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	ctx, w := world.New(t)
-	stop := w.Start(ctx, t, 10)
-	m := measure(ctx, t, w)
-	wait.Until(t, func() bool { return m.is(t, messages, 0) })
-	require.NoError(t, stop())
+	w, m := measureApplied(t)
 	m.database.Close()
 	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
 	wait.Until(t, func() bool { return m.is(t, messages, 1) && m.values(t, seconds)[""] > 0 })
@@ -52,11 +48,7 @@ func TestTheLagRisesWhileTheDatabaseIsAway(t *testing.T) {
 
 func TestTheLastKnownLagGetsOlderWhileTheLogIsAway(t *testing.T) {
 	t.Parallel()
-	ctx, w := world.New(t)
-	stop := w.Start(ctx, t, 10)
-	m := measure(ctx, t, w)
-	wait.Until(t, func() bool { return m.is(t, messages, 0) })
-	require.NoError(t, stop())
+	w, m := measureApplied(t)
 	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
 	wait.Until(t, func() bool { return m.is(t, messages, 1) })
 	w.Log.Stop(t)
@@ -77,12 +69,8 @@ func TestALagOfNothingIsNotSaidWhileTheLogIsAway(t *testing.T) {
 
 func TestTheLagOfAnotherLogIsNotTold(t *testing.T) {
 	t.Parallel()
-	ctx, w := world.New(t)
-	stop := w.Start(ctx, t, 10)
-	m := measure(ctx, t, w)
-	wait.Until(t, func() bool { return m.is(t, messages, 0) })
-	require.NoError(t, stop())
-	_, err := w.DB.Exec(ctx, "update payfold.schema_state set log_id = 'another log'")
+	w, m := measureApplied(t)
+	_, err := w.DB.Exec(t.Context(), "update payfold.schema_state set log_id = 'another log'")
 	require.NoError(t, err)
 	wait.Until(t, func() bool { return len(m.values(t, messages)) == 0 })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/metrics"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -42,6 +43,17 @@ func measure(ctx context.Context, t *testing.T, w *world.World) *meter {
 		database.Close()
 	})
 	return m
+}
+
+// measureApplied returns a meter of a log that is applied. Nobody projects any more.
+func measureApplied(t *testing.T) (*world.World, *meter) {
+	t.Helper()
+	ctx, w := world.New(t)
+	stop := w.Start(ctx, t, 10)
+	m := measure(ctx, t, w)
+	wait.Until(t, func() bool { return m.is(t, messages, 0) })
+	require.NoError(t, stop())
+	return w, m
 }
 
 // values returns the values of a gauge by its label, or by an empty string.
