@@ -20,15 +20,11 @@ var sources embed.FS
 
 // pages has one template for each page, and the templates that pages share.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"at":     at,
-	"clean":  page.Clean,
-	"digits": digits,
-	"signed": func(n int64) string { return fmt.Sprintf("%+d", n) },
-	"money":  money,
-	"why":    explain.Why,
-	"explain": func(e projections.ProcessedEvent, why string) explain.WithWhy {
-		return explain.WithWhy{ProcessedEvent: e, Why: why}
-	},
+	"at":       at,
+	"clean":    page.Clean,
+	"digits":   digits,
+	"signed":   func(n int64) string { return fmt.Sprintf("%+d", n) },
+	"money":    money,
 	"ago":      ago,
 	"seconds":  func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },

@@ -17,20 +17,19 @@ import (
 type Event struct {
 	At           time.Time // of the moment, by the database's clock
 	LogID        string    // of the log that the tables were folded from
-	Event        projections.ProcessedEvent
+	Event        WithWhy
 	Duplicates   Part[Duplicate]
-	LogFault     string                           // why the duplicates could not be compared; empty if they were
-	Payment      *projections.Payment             // the payment that the event names
-	Others       Part[projections.ProcessedEvent] // the other events of that payment
-	Ledger       Lines                            // of that payment
-	Reversals    Part[projections.Reversal]       // of that payment, in the order of the log
-	Credits      *projections.Credits             // of its user
-	Subscription *projections.SubscriptionState   // the subscription that the event is about
-	Shown        *projections.Subscription        // the subscription that the user is shown
-	License      *projections.ProLicense          // of its user, if the event is about a licence
-	OutOfOrder   []status.OutOfOrder              // those that involve the event or a duplicate
+	LogFault     string                         // why the duplicates could not be compared; empty if they were
+	Payment      *projections.Payment           // the payment that the event names
+	Others       Part[WithWhy]                  // the other events of that payment
+	Ledger       Lines                          // of that payment
+	Reversals    Part[projections.Reversal]     // of that payment, in the order of the log
+	Credits      *projections.Credits           // of its user
+	Subscription *projections.SubscriptionState // the subscription that the event is about
+	Shown        *projections.Subscription      // the subscription that the user is shown
+	License      *projections.ProLicense        // of its user, if the event is about a licence
+	OutOfOrder   []status.OutOfOrder            // those that involve the event or a duplicate
 	Quarantined  *status.Quarantined
-	Related      Related
 }
 
 // Duplicate is another message with the event's id.
@@ -104,10 +103,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		OutOfOrder  []status.OutOfOrder              `json:"disorder"`
 		Quarantined *status.Quarantined              `json:"poison"`
 	}{
-		row{e.Event},
-		Why(e.Event, e.Related), e.Duplicates.Items, e.Duplicates.Earlier,
+		row{e.Event.ProcessedEvent},
+		e.Event.Why, e.Duplicates.Items, e.Duplicates.Earlier,
 		row{e.Payment},
-		e.Others, e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
+		withoutWhy(e.Others), e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
 		row{e.Credits},
 		row{e.Subscription},
 		row{e.Shown},

@@ -26,7 +26,7 @@ func readEvent(ctx context.Context, database *store.Store, ids []string, limit i
 				return err
 			}
 			if event != nil {
-				out = Event{Event: *event}
+				out = Event{Event: WithWhy{ProcessedEvent: *event}}
 				return out.read(ctx, tx, database.Schema(), limit)
 			}
 		}
@@ -47,7 +47,7 @@ func readMessage(ctx context.Context, database *store.Store, seq uint64, limit i
 		if event == nil {
 			return store.ErrUnknown
 		}
-		out = Event{Event: *event}
+		out = Event{Event: WithWhy{ProcessedEvent: *event}}
 		return out.read(ctx, tx, database.Schema(), limit)
 	})
 	return out, err
@@ -63,14 +63,20 @@ func (e *Event) read(ctx context.Context, tx pgx.Tx, schema string, limit int) (
 	if err := e.readOrigin(ctx, tx, schema, limit); err != nil {
 		return err
 	}
-	if err := e.readPayment(ctx, tx, limit); err != nil {
+	others, err := e.readPayment(ctx, tx, limit)
+	if err != nil {
 		return err
 	}
 	if err := e.readUser(ctx, tx); err != nil {
 		return err
 	}
-	e.Related, err = readRelated(ctx, tx, append(slices.Clone(e.Others.Items), e.Event))
-	return err
+	explained, err := Events(ctx, tx, append(others.Items, e.Event.ProcessedEvent))
+	if err != nil {
+		return err
+	}
+	last := len(explained) - 1
+	e.Event, e.Others = explained[last], Part[WithWhy]{Items: explained[:last], Earlier: others.Earlier}
+	return nil
 }
 
 // readOrigin reads the moment, the event's log, its duplicates, whether it was applied out of order, and
@@ -104,33 +110,31 @@ func (e *Event) readOrigin(ctx context.Context, tx pgx.Tx, schema string, limit 
 	return nil
 }
 
-// readPayment reads the payment that the event names by any of its ids, with the payment's
-// events, reversals and ledger lines.
-func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (err error) {
+// readPayment reads the payment that the event names by any of its ids, with the payment's reversals and ledger lines.
+// It returns the payment's other events.
+func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (others Part[projections.ProcessedEvent], err error) {
 	id, name := e.Event.EventID, e.Event.ProviderPaymentID
 	e.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, id)
 	if err != nil || name == "" {
-		return err
+		return others, err
 	}
 	if e.Payment, err = PaymentNamed(ctx, tx, name); err != nil {
-		return err
+		return others, err
 	}
 	names := []string{name}
 	if p := e.Payment; p != nil {
 		names = append(names, PaymentNames(*p)...)
 		e.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
-			return err
+			return others, err
 		}
 		if p.UserID != "" {
 			if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
-				return err
+				return others, err
 			}
 		}
 	}
-	e.Others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2",
-		NewestEvents, limit, names, id)
-	return err
+	return Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2", NewestEvents, limit, names, id)
 }
 
 // readUser reads what the user of the event has now: the subscription, credits or licence

@@ -3,14 +3,13 @@ package explain
 import (
 	"fmt"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
 func (e Event) text(p *page.Page) {
 	event := e.Event
-	p.Section("%s: %s", event.EventID, outcome(event))
-	p.Line("%s", Why(event, e.Related))
+	p.Section("%s: %s", event.EventID, outcome(event.ProcessedEvent))
+	p.Line("%s", event.Why)
 	if e.Quarantined != nil {
 		p.Line("The database said: %s", e.Quarantined.Error)
 	}
@@ -29,7 +28,7 @@ func (e Event) text(p *page.Page) {
 	if len(e.Others.Items) > 0 {
 		p.Section("OTHER EVENTS of this payment")
 		earlier(p, e.Others, "events")
-		eventsText(p, e.Others.Items, event.UserID, e.Related)
+		eventsText(p, e.Others.Items, event.UserID)
 	}
 	if c := e.Credits; c != nil {
 		p.Section("CREDITS of user %s", page.Name(c.UserID))
@@ -94,14 +93,14 @@ func sharedName(shared string) string {
 
 // eventsText lists events with what each did. It names an event's user only if that is not
 // user.
-func eventsText(p *page.Page, list []projections.ProcessedEvent, user string, related Related) {
+func eventsText(p *page.Page, list []WithWhy, user string) {
 	for _, e := range list {
-		p.Line("  seq %d  %s  %s  %s", e.StreamSeq, page.Name(e.EventID), page.Name(e.EventType), outcome(e))
+		p.Line("  seq %d  %s  %s  %s", e.StreamSeq, page.Name(e.EventID), page.Name(e.EventType), outcome(e.ProcessedEvent))
 		of := ""
 		if e.UserID != "" && e.UserID != user {
 			of = ", names user " + page.Name(e.UserID)
 		}
 		p.Line("      of %s, received %s%s", at(e.OccurredAt), at(e.ReceivedAt), of)
-		p.Line("      %s", Why(e, related))
+		p.Line("      %s", e.Why)
 	}
 }

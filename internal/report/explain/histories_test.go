@@ -25,7 +25,7 @@ func sentencesOf(ctx context.Context, t *testing.T, s *store.Store, events int) 
 	for seq := range uint64(events) {
 		rows, err := readMessage(ctx, s, seq+1, unbounded)
 		require.NoError(t, err)
-		all = append(all, Why(rows.Event, rows.Related))
+		all = append(all, rows.Event.Why)
 	}
 	return all
 }
@@ -50,7 +50,7 @@ func TestAPaymentOfACanceledSubscriptionDoesNotSetItToActive(t *testing.T) {
 	rows, err := readMessage(ctx, shop.Tables, 2, unbounded)
 	require.NoError(t, err)
 	require.NoError(t, pgx.BeginFunc(ctx, shop.Tables.Pool(), func(tx pgx.Tx) error {
-		list, err := Events(ctx, tx, []projections.ProcessedEvent{rows.Event})
+		list, err := Events(ctx, tx, []projections.ProcessedEvent{rows.Event.ProcessedEvent})
 		require.Equal(t, "It claimed payment t1 for user u1. The status of the subscription stayed as e1 (seq 1) had set it.", list[0].Why)
 		return err
 	}))
@@ -191,8 +191,8 @@ func TestAClaimOfAnotherKindThanThePaymentGaveNoLicence(t *testing.T) {
 	require.Equal(t, projections.KindOneTime, payment.Kind)
 	_, licensed := state.Licenses.Get("u1")
 	require.False(t, licensed)
-	related := Related{Payments: map[string]projections.Payment{"t1": payment}, Wrote: map[string]int64{"e2": 25}}
-	require.Equal(t, "It claimed payment t1 for user u1. Another event decided that the payment is of kind one_time. It granted 25 credits.", Why(claim, related))
+	related := related{Payments: map[string]projections.Payment{"t1": payment}, Wrote: map[string]int64{"e2": 25}}
+	require.Equal(t, "It claimed payment t1 for user u1. Another event decided that the payment is of kind one_time. It granted 25 credits.", why(claim, related))
 }
 
 func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
@@ -206,7 +206,7 @@ func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
 	require.Equal(t, "missing_user", rows.Event.Reason)
 	require.Nil(t, rows.Payment.Amount)
 	require.Equal(t, "Nothing says who bought it: the checkout's metadata needs a user_id. It claimed and granted nothing. "+
-		"e2 (seq 2) claimed the payment for user u1. What this event says of it counts, unless a number in it is out of range.", Why(rows.Event, rows.Related))
+		"e2 (seq 2) claimed the payment for user u1. What this event says of it counts, unless a number in it is out of range.", rows.Event.Why)
 }
 
 func TestARejectedEventThatIsTheClaimAfterAllSaysSo(t *testing.T) {
@@ -246,7 +246,7 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 		rows, err := readMessage(ctx, shop.Tables, 3, unbounded)
 		require.NoError(t, err)
 		require.Equal(t, "payment_conflict", rows.Event.Reason)
-		require.Contains(t, Why(rows.Event, rows.Related), want)
+		require.Contains(t, rows.Event.Why, want)
 		user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
 		require.NoError(t, err)
 		require.Equal(t, "t2", user.License.ProviderPaymentID)

@@ -39,14 +39,14 @@ func Meaning(reason string) string {
 // rejected explains a rejection and what became of the event. A rejected event can still say that two names belong to
 // one payment, or of which kind the payments of its subscription are, and so change what payments grant. Another event
 // may have brought what it lacked.
-func rejected(e projections.ProcessedEvent, related Related) string {
+func rejected(e projections.ProcessedEvent, rows related) string {
 	reason, text := projections.Reason(e.Reason), Meaning(e.Reason)
 	notAKind := reason == projections.UnknownKind && e.Kind != ""
 	if notAKind {
 		text = fmt.Sprintf("Its metadata says that the kind is %s, but the kinds are subscription, one_time and pro.", page.Name(e.Kind))
 	}
-	p, named := related.Payments[e.ProviderPaymentID]
-	wrote := granted(e, related)
+	p, named := rows.Payments[e.ProviderPaymentID]
+	wrote := granted(e, rows)
 	switch {
 	case named && p.EventID == e.EventID && p.UserID != "":
 		return text + fmt.Sprintf(" A later event brought what it lacked. Then its payment was claimed for user %s.", page.Name(p.UserID)) + wrote

@@ -13,25 +13,25 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// Related has the rows that some events refer to.
-type Related struct {
+// related has the rows that some events refer to.
+type related struct {
 	Payments      map[string]projections.Payment           // by each of their ids
 	Subscriptions map[string]projections.SubscriptionState // by id
 	Reversals     map[string]projections.Reversal          // by the id of their event
 	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
-	Corrected     map[string]Correction                    // by event id
-	Undone        map[string]Correction                    // what corrections did to the grants that the event wrote or reversed, by event id
+	Corrected     map[string]correction                    // by event id
+	Undone        map[string]correction                    // what corrections did to the grants that the event wrote or reversed, by event id
 }
 
-// Correction sums an event's ledger lines of entry correction.
-type Correction struct{ Undone, GivenBack int64 }
+// correction sums an event's ledger lines of entry correction.
+type correction struct{ Undone, GivenBack int64 }
 
 // readRelated reads the rows in five statements for any number of events.
-func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (Related, error) {
-	out := Related{
+func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (related, error) {
+	out := related{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
-		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]Correction{},
-		Undone: map[string]Correction{},
+		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]correction{},
+		Undone: map[string]correction{},
 	}
 	ids, payments, subscriptions := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, e := range events {
@@ -76,9 +76,9 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	}
 	var id string
 	var sum int64
-	var correction Correction
-	_, err = pgx.ForEachRow(rows, []any{&id, &sum, &correction.Undone, &correction.GivenBack}, func() error {
-		out.Wrote[id], out.Corrected[id] = sum, correction
+	var sums correction
+	_, err = pgx.ForEachRow(rows, []any{&id, &sum, &sums.Undone, &sums.GivenBack}, func() error {
+		out.Wrote[id], out.Corrected[id] = sum, sums
 		return nil
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 
 // readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants
 // that it reversed.
-func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]Correction) error {
+func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]correction) error {
 	rows, err := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
 		coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint
 		from (
@@ -104,9 +104,9 @@ func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[stri
 		return fmt.Errorf("sum the corrections: %w", err)
 	}
 	var id string
-	var correction Correction
-	_, err = pgx.ForEachRow(rows, []any{&id, &correction.Undone, &correction.GivenBack}, func() error {
-		undone[id] = correction
+	var sums correction
+	_, err = pgx.ForEachRow(rows, []any{&id, &sums.Undone, &sums.GivenBack}, func() error {
+		undone[id] = sums
 		return nil
 	})
 	if err != nil {
@@ -123,17 +123,21 @@ type WithWhy struct {
 
 // Events explains events, in a fixed number of statements.
 func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
-	related, err := readRelated(ctx, tx, list)
+	rows, err := readRelated(ctx, tx, list)
 	if err != nil {
 		return nil, err
 	}
-	return withWhy(list, related), nil
-}
-
-func withWhy(list []projections.ProcessedEvent, related Related) []WithWhy {
 	out := make([]WithWhy, len(list))
 	for i, e := range list {
-		out[i] = WithWhy{e, Why(e, related)}
+		out[i] = WithWhy{e, why(e, rows)}
+	}
+	return out, nil
+}
+
+func withoutWhy(list Part[WithWhy]) (out Part[projections.ProcessedEvent]) {
+	out.Earlier = list.Earlier
+	for _, e := range list.Items {
+		out.Items = append(out.Items, e.ProcessedEvent)
 	}
 	return out
 }

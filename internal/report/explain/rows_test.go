@@ -8,12 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func ids(list []projections.ProcessedEvent) []string {
+func ids(list []WithWhy) []string {
 	var out []string
 	for _, e := range list {
 		out = append(out, e.EventID)
@@ -42,9 +41,9 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 	require.Zero(t, rows.Ledger.EarlierSum)
 	require.Len(t, rows.Reversals.Items, 2, "also the pending one, which has another id of the payment")
 	require.EqualValues(t, 82, rows.Credits.Balance)
-	require.Equal(t, "e1", rows.Related.Payments["t1"].EventID)
-	require.EqualValues(t, 100, rows.Related.Wrote["e1"])
-	require.EqualValues(t, -25, rows.Related.Wrote["e4"])
+	require.Equal(t, "e1 (seq 1) had claimed its payment before, so it grants nothing again. It filled in what the payment lacked.", rows.Event.Why)
+	require.Contains(t, rows.Others.Items[0].Why, "It granted 100 credits.")
+	require.Contains(t, rows.Others.Items[1].Why, "It took back 25 credits.")
 	require.Equal(t, shop.LogID, rows.LogID)
 	require.Empty(t, rows.Duplicates.Items)
 
@@ -126,7 +125,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 	require.EqualValues(t, 15, rows.Events.Earlier)
 	require.Len(t, rows.Payments.Items, 10)
 	require.True(t, rows.Payments.More)
-	require.Len(t, rows.Related.Wrote, 10)
+	require.Equal(t, "It claimed payment p25 for user u1. It granted 25 credits.", rows.Events.Items[9].Why)
 }
 
 func TestSpendableCreditsEqualTheView(t *testing.T) {

@@ -18,14 +18,13 @@ type User struct {
 	Packs         Lines                // of kind one_time; their sum is the balance
 	Grants        Lines                // of kind subscription
 	Subscription  *Spendable           // sums of Grants; nil if they are not summed
-	Events        Part[projections.ProcessedEvent]
+	Events        Part[WithWhy]
 	Payments      Part[projections.Payment]
 	Subscriptions Part[projections.SubscriptionState]
 	Shown         *projections.Subscription
 	License       *projections.ProLicense
 	Invitations   []invitations.Invitation // the present ones, even if the tables are as of a sequence
 	Next          *int64                   // the place of the next page, which is older; nil if this page is the oldest
-	Related       Related
 }
 
 // Spendable sums the credits of subscriptions at one moment.
@@ -66,7 +65,7 @@ func (u User) MarshalJSON() ([]byte, error) {
 		row{u.License},
 		u.Invitations,
 		u.Payments,
-		Part[WithWhy]{withWhy(u.Events.Items, u.Related), u.Events.Earlier, u.Events.More},
+		u.Events,
 		u.Next,
 	})
 }

@@ -149,7 +149,11 @@ func (p *userPage) readEvents(ctx context.Context) (err error) {
 	if len(others) > maxOthers {
 		others, p.Events.More = others[:maxOthers], true
 	}
-	p.Events.Items, err = tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
+	list, err := tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
+	if err != nil {
+		return err
+	}
+	p.Events.Items, err = Events(ctx, p.tx, list)
 	return err
 }
 

@@ -59,9 +59,5 @@ func (u *User) read(ctx context.Context, tx pgx.Tx, before int64, limit int) (er
 	if u.Invitations, err = invitations.OfUser(ctx, tx, u.ID); err != nil {
 		return err
 	}
-	if err := u.readPage(ctx, tx, before, limit); err != nil {
-		return err
-	}
-	u.Related, err = readRelated(ctx, tx, u.Events.Items)
-	return err
+	return u.readPage(ctx, tx, before, limit)
 }

@@ -36,7 +36,7 @@ func (u User) text(p *page.Page) {
 	u.paymentsText(p)
 	p.Section("EVENTS")
 	earlier(p, u.Events, "events")
-	eventsText(p, u.Events.Items, u.ID, u.Related)
+	eventsText(p, u.Events.Items, u.ID)
 	if u.Next != nil {
 		p.Section("Earlier history: --before %d", *u.Next)
 	}

@@ -11,38 +11,38 @@ import (
 
 // Why explains in sentences what an event did. The rows show the present state, so Why
 // says of the past only what they prove.
-func Why(e projections.ProcessedEvent, related Related) string {
+func why(e projections.ProcessedEvent, rows related) string {
 	switch projections.Outcome(e.Outcome) {
 	case projections.Rejected:
-		return rejected(e, related)
+		return rejected(e, rows)
 	case projections.Ignored:
-		return ignored(e, related)
+		return ignored(e, rows)
 	case projections.Stale:
-		return stale(e, related)
+		return stale(e, rows)
 	case projections.DuplicatePayment:
-		return duplicatePayment(e, related)
+		return duplicatePayment(e, rows)
 	case projections.Applied:
 		if projections.IsReversal(e.EventType) {
-			return reversed(e, related)
+			return reversed(e, rows)
 		}
-		return applied(e, related) + granted(e, related)
+		return applied(e, rows) + granted(e, rows)
 	}
 	return ""
 }
 
-func ignored(e projections.ProcessedEvent, related Related) string {
-	if r, known := related.Reversals[e.EventID]; known {
+func ignored(e projections.ProcessedEvent, rows related) string {
+	if r, known := rows.Reversals[e.EventID]; known {
 		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
 	}
 	if projections.HasEffect(e.EventType) {
-		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind)) + granted(e, related)
+		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind)) + granted(e, rows)
 	}
 	return "Events of this type change nothing."
 }
 
-func stale(e projections.ProcessedEvent, related Related) string {
+func stale(e projections.ProcessedEvent, rows related) string {
 	text := "A newer event had set its subscription before, so status and period stay as they are."
-	s, known := related.Subscriptions[e.Subscription()]
+	s, known := rows.Subscriptions[e.Subscription()]
 	switch {
 	case known && s.EventID == e.EventID: // a payment whose subscription the event named
 		text = fmt.Sprintf("By the provider's time (%s) it is older than a payment of its subscription (%s), which set status and period.",
@@ -53,24 +53,24 @@ func stale(e projections.ProcessedEvent, related Related) string {
 		text = fmt.Sprintf("By the provider's time (%s) it is older than %s (%s), which set its subscription, so status and period stay as they are.",
 			at(e.OccurredAt), page.Name(s.EventID), at(s.OccurredAt))
 	}
-	return text + " It only filled in what was empty." + granted(e, related)
+	return text + " It only filled in what was empty." + granted(e, rows)
 }
 
-func duplicatePayment(e projections.ProcessedEvent, related Related) string {
+func duplicatePayment(e projections.ProcessedEvent, rows related) string {
 	claim, grantsNothing := "Another event", ", so it grants nothing again"
-	if p, known := related.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
+	if p, known := rows.Payments[e.ProviderPaymentID]; known && p.EventID != e.EventID {
 		claim = fmt.Sprintf("%s (seq %d)", page.Name(p.EventID), p.StreamSeq)
 	}
-	if related.Wrote[e.EventID] != 0 {
+	if rows.Wrote[e.EventID] != 0 {
 		grantsNothing = ""
 	}
-	return claim + " had claimed its payment before" + grantsNothing + ". It filled in what the payment lacked." + granted(e, related)
+	return claim + " had claimed its payment before" + grantsNothing + ". It filled in what the payment lacked." + granted(e, rows)
 }
 
 // granted sums up an event's ledger lines in sentences.
-func granted(e projections.ProcessedEvent, related Related) (text string) {
-	undone := related.Undone[e.EventID]
-	switch sum := related.Wrote[e.EventID]; {
+func granted(e projections.ProcessedEvent, rows related) (text string) {
+	undone := rows.Undone[e.EventID]
+	switch sum := rows.Wrote[e.EventID]; {
 	case sum > 0 && undone.Undone > 0:
 		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %d.", page.Count(sum, "credit"), undone.Undone)
 	case sum > 0:
@@ -81,7 +81,7 @@ func granted(e projections.ProcessedEvent, related Related) (text string) {
 	if n := undone.GivenBack; n > 0 {
 		text += fmt.Sprintf(" Of what reversals of the payment took back, corrections gave back %s.", page.Count(n, "credit"))
 	}
-	correction := related.Corrected[e.EventID]
+	correction := rows.Corrected[e.EventID]
 	if n := correction.Undone; n > 0 {
 		text += fmt.Sprintf(" It showed that earlier grants were wrong, so a correction took back %s.", page.Count(n, "credit"))
 	}
@@ -92,13 +92,13 @@ func granted(e projections.ProcessedEvent, related Related) (text string) {
 }
 
 // applied says what an event did, apart from credits. It is for all events but reversals.
-func applied(e projections.ProcessedEvent, related Related) string {
-	p, known := related.Payments[e.ProviderPaymentID]
+func applied(e projections.ProcessedEvent, rows related) string {
+	p, known := rows.Payments[e.ProviderPaymentID]
 	subscription := cmp.Or(p.SubscriptionID, e.Subscription())
-	state := cmp.Or(statusKept(e, subscription, related), "It set the subscription's state.")
+	state := cmp.Or(statusKept(e, subscription, rows), "It set the subscription's state.")
 	switch {
 	case !projections.IsClaim(e.EventType):
-		return lifecycle(e, related)
+		return lifecycle(e, rows)
 	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
 		return merged(p)
 	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
@@ -122,14 +122,14 @@ func applied(e projections.ProcessedEvent, related Related) string {
 	if e.Kind != p.Kind {
 		return text + fmt.Sprintf(" Another event decided that the payment is of kind %s.", page.Name(p.Kind))
 	}
-	return text + gave(e, p, subscription, related)
+	return text + gave(e, p, subscription, rows)
 }
 
 // gave says what a claim did, apart from credits.
-func gave(e projections.ProcessedEvent, p projections.Payment, subscription string, related Related) string {
+func gave(e projections.ProcessedEvent, p projections.Payment, subscription string, rows related) string {
 	switch e.Kind {
 	case projections.KindSubscription:
-		if kept := statusKept(e, subscription, related); kept != "" {
+		if kept := statusKept(e, subscription, rows); kept != "" {
 			return " " + kept
 		}
 		return " It set the subscription to active."
@@ -143,14 +143,14 @@ func gave(e projections.ProcessedEvent, p projections.Payment, subscription stri
 }
 
 // lifecycle explains an event that set the status of a subscription, or claimed payments that had waited.
-func lifecycle(e projections.ProcessedEvent, related Related) string {
+func lifecycle(e projections.ProcessedEvent, rows related) string {
 	const claimed = "It brought what a payment of its subscription had waited for, so the payment was claimed."
-	kept := statusKept(e, e.Subscription(), related)
+	kept := statusKept(e, e.Subscription(), rows)
 	switch {
 	case e.Subscription() == "":
 		return "It brought what a payment had waited for, so the payment was claimed."
 	case kept == "":
-		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, related))
+		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, rows))
 	case e.EventType == "subscription.update": // it may have named no status
 		return kept
 	}
@@ -158,8 +158,8 @@ func lifecycle(e projections.ProcessedEvent, related Related) string {
 }
 
 // statusKept says that an event left the status of a subscription as it was; empty if the rows do not prove that.
-func statusKept(e projections.ProcessedEvent, subscription string, related Related) string {
-	s, known := related.Subscriptions[subscription]
+func statusKept(e projections.ProcessedEvent, subscription string, rows related) string {
+	s, known := rows.Subscriptions[subscription]
 	if !known || s.EventID == e.EventID || s.StreamSeq > e.StreamSeq {
 		return ""
 	}
@@ -188,19 +188,19 @@ func merged(p projections.Payment) string {
 // statusSetBy is the status that a lifecycle event set. The event's type names it, except
 // for subscription.update: its status is known as long as no newer event changed the
 // subscription.
-func statusSetBy(e projections.ProcessedEvent, related Related) string {
+func statusSetBy(e projections.ProcessedEvent, rows related) string {
 	status := strings.TrimPrefix(e.EventType, "subscription.")
 	if status != "update" {
 		return page.Name(status)
 	}
-	if s, known := related.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
+	if s, known := rows.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
 		return page.Name(s.Status)
 	}
 	return "the status that it named"
 }
 
-func reversed(e projections.ProcessedEvent, related Related) string {
-	r, p := related.Reversals[e.EventID], related.Payments[e.ProviderPaymentID]
+func reversed(e projections.ProcessedEvent, rows related) string {
+	r, p := rows.Reversals[e.EventID], rows.Payments[e.ProviderPaymentID]
 	what := "The refund"
 	if r.Cause == "chargeback" {
 		what = "The chargeback"
@@ -213,7 +213,7 @@ func reversed(e projections.ProcessedEvent, related Related) string {
 	default:
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}
-	lines := granted(e, related)
+	lines := granted(e, rows)
 	switch {
 	case lines != "":
 		return what + lines

@@ -13,9 +13,9 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	require.Len(t, reasons, len(projections.Reasons))
 	for _, reason := range projections.Reasons {
 		require.NotEmpty(t, reasons[reason], reason)
-		require.Equal(t, reasons[reason]+" It changed nothing.", Why(projections.ProcessedEvent{Outcome: "rejected", Reason: string(reason)}, Related{}))
+		require.Equal(t, reasons[reason]+" It changed nothing.", why(projections.ProcessedEvent{Outcome: "rejected", Reason: string(reason)}, related{}))
 	}
-	require.Contains(t, Why(projections.ProcessedEvent{Outcome: "rejected", Reason: "a_new_one"}, Related{}), "a_new_one")
+	require.Contains(t, why(projections.ProcessedEvent{Outcome: "rejected", Reason: "a_new_one"}, related{}), "a_new_one")
 }
 
 // As the runbook does: a constraint that somebody added is the usual cause.
@@ -27,11 +27,11 @@ func TestAnEventThatTheDatabaseRefusesBlamesNotOnlyPayfold(t *testing.T) {
 func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 	t.Parallel()
 	amount, paid := int64(100), int64(101)
-	payment := func(p projections.Payment) Related {
+	payment := func(p projections.Payment) related {
 		p.ProviderPaymentID = "p1"
-		return Related{Payments: map[string]projections.Payment{"p1": p}}
+		return related{Payments: map[string]projections.Payment{"p1": p}}
 	}
-	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) Related {
+	reversal := func(p projections.Payment, r projections.Reversal, wrote int64) related {
 		related := payment(p)
 		related.Reversals, related.Wrote = map[string]projections.Reversal{"e1": r}, map[string]int64{"e1": wrote}
 		return related
@@ -39,10 +39,10 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 	claimed := projections.Payment{UserID: "u1", Kind: projections.KindPro}
 	for want, c := range map[string]struct {
 		e       projections.ProcessedEvent
-		related Related
+		related related
 	}{
 		"It set the subscription's state. It claimed no payment itself; the subscription.paid event of its payment is the claim.": {
-			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, Related{},
+			projections.ProcessedEvent{EventType: "checkout.completed", Kind: projections.KindSubscription, Outcome: "applied"}, related{},
 		},
 		"It set the subscription's state. Its payment is not claimed until an event names the user of the subscription.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "applied"}, payment(projections.Payment{EventID: "e1"}),
@@ -60,7 +60,7 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			payment(projections.Payment{EventID: "e2", MergedID: "o1", OrderID: "o1"}),
 		},
 		"It set the subscription to the status that it named.": {
-			projections.ProcessedEvent{EventType: "subscription.update", SubscriptionID: "s1", Outcome: "applied"}, Related{},
+			projections.ProcessedEvent{EventType: "subscription.update", SubscriptionID: "s1", Outcome: "applied"}, related{},
 		},
 		"e2 (seq 2) had claimed its payment before. It filled in what the payment lacked. It granted 7 credits.": {
 			projections.ProcessedEvent{EventType: "subscription.paid", Outcome: "duplicate_payment"},
@@ -82,18 +82,18 @@ func TestAnExplanationSaysOnlyWhatTheRowsProve(t *testing.T) {
 			reversal(projections.Payment{UserID: "u1", Kind: projections.KindOneTime}, projections.Reversal{Cause: "refund", Amount: &amount}, 0),
 		},
 		"Events of this type are about subscriptions; this one is of kind pro.": {
-			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, Related{},
+			projections.ProcessedEvent{EventType: "subscription.active", Kind: projections.KindPro, Outcome: "ignored"}, related{},
 		},
 	} {
 		c.e.EventID, c.e.ProviderPaymentID = "e1", "p1"
-		require.Equal(t, want, Why(c.e, c.related))
+		require.Equal(t, want, why(c.e, c.related))
 	}
 }
 
 func TestACorrectionIsExplained(t *testing.T) {
 	t.Parallel()
 	e := projections.ProcessedEvent{EventID: "e3", EventType: "checkout.completed", Outcome: "duplicate_payment", ProviderPaymentID: "t1"}
-	text := Why(e, Related{Corrected: map[string]Correction{"e3": {Undone: 200, GivenBack: 1}}})
+	text := why(e, related{Corrected: map[string]correction{"e3": {Undone: 200, GivenBack: 1}}})
 	require.Contains(t, text, "earlier grants were wrong, so a correction took back 200 credits.")
 	require.Contains(t, text, "a correction gave back 1 credit.")
 }
