@@ -63,10 +63,19 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	about := explain.Question{EventID: c.EventID, Seq: c.Seq, User: c.User, Limit: c.Limit, Before: c.before}
 	var answer explain.Answer
+	seq := c.Seq // of the message that a proof is about
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
-		answer, err = explain.Ask(ctx, log, tables, about)
+		switch {
+		case c.User != "":
+			answer, err = explain.ReadUser(ctx, tables, c.User, c.before, c.Limit)
+		case c.Seq != 0:
+			answer, err = explain.ReadMessage(ctx, log, tables, c.Seq, c.Limit)
+		default:
+			var event explain.Event
+			event, err = explain.ReadEvent(ctx, log, tables, c.EventID, c.Limit)
+			answer, seq = event, uint64(event.Event.StreamSeq)
+		}
 		return err
 	})
 	if errors.As(err, new(explain.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
@@ -77,20 +86,20 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	if c.Proof {
-		return c.writeProof(ctx, log, about, answer, streams)
+		return c.writeProof(ctx, log, seq, streams)
 	}
 	return answer.Write(streams.Out, c.JSON)
 }
 
-// writeProof writes the proof for the event of an answer. The exit status is 3 if the checkpoint
-// does not cover it, or the log does not begin with the checkpoint.
-func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, about explain.Question, answer explain.Answer, streams cli.Streams) error {
+// writeProof writes the proof for the message at seq. The exit status is 3 if the checkpoint does not cover it, or the log
+// does not begin with the checkpoint.
+func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, seq uint64, streams cli.Streams) error {
 	signed, err := c.readCheckpoint()
 	if err != nil {
 		return err
 	}
 	progress := report.NewProgress(streams.Out, streams.Err, "read the log", false)
-	proven, err := explain.Prove(ctx, log, about, answer, c.verifiers, signed, progress.At)
+	proven, err := explain.Prove(ctx, log, seq, c.EventID, c.verifiers, signed, progress.At)
 	progress.End()
 	if errors.As(err, new(proof.RefusedError)) {
 		fmt.Fprintln(streams.Err, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
@@ -36,15 +37,14 @@ type arrived struct {
 	Wrong     bool     // the console has the secret of the signature's key, and the signature is wrong
 }
 
-func (c *Console) event(r *http.Request, asked query) (out view, err error) {
-	id := r.PathValue("id")
-	answer, err := c.explain(r.Context(), asked, explain.Question{EventID: id})
+func (c *Console) event(r *http.Request, asked query, tables *store.Store) (view, error) {
+	limit, err := asked.limit()
 	if err != nil {
 		return view{}, err
 	}
-	found, ok := answer.(explain.Event)
-	if !ok {
-		return view{}, errNoPage
+	found, err := explain.ReadEvent(r.Context(), c.Log, tables, r.PathValue("id"), limit)
+	if err != nil {
+		return view{}, err
 	}
 	if q := found.Quarantined; q != nil {
 		masked := []status.Quarantined{*q}
@@ -53,16 +53,7 @@ func (c *Console) event(r *http.Request, asked query) (out view, err error) {
 	}
 	e := found.Event
 	shown := eventPage{found, c.arrived(r.Context(), found.LogID, uint64(e.StreamSeq))}
-	return view{"event.html", "Event " + page.Clean(e.EventID), c.momentOf(asked, found.At), shown, nil}, nil
-}
-
-func (c *Console) explain(ctx context.Context, asked query, about explain.Question) (_ explain.Answer, err error) {
-	if about.Limit, err = asked.limit(); err != nil {
-		return nil, err
-	}
-	return fromTables(ctx, c, asked, func(tables *store.Store) (explain.Answer, error) {
-		return explain.Ask(ctx, c.Log, tables, about)
-	})
+	return view{"event.html", "Event " + page.Clean(e.EventID), browse.Moment{At: found.At, Schema: tables.Schema()}, shown, nil}, nil
 }
 
 var errNoLog = errors.New("the log cannot be read")
@@ -143,13 +134,15 @@ func (c *Console) body(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
-	answer, err := c.explain(ctx, asked, explain.Question{EventID: r.PathValue("id")})
 	var message events.Message
-	if found, ok := answer.(explain.Event); err == nil && ok {
+	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) error {
+		found, err := explain.ReadEvent(ctx, c.Log, tables, r.PathValue("id"), 1)
+		if err != nil {
+			return err
+		}
 		message, err = c.message(ctx, found.LogID, uint64(found.Event.StreamSeq))
-	} else if err == nil {
-		err = errNoPage
-	}
+		return err
+	})
 	if err != nil {
 		c.refuse(w, r, asked, err)
 		return

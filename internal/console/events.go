@@ -26,7 +26,7 @@ var outcomes = []projections.Outcome{
 
 var kinds = []string{projections.KindSubscription, projections.KindOneTime, projections.KindPro}
 
-func (c *Console) events(r *http.Request, asked query) (view, error) {
+func (c *Console) events(r *http.Request, asked query, tables *store.Store) (view, error) {
 	filter, err := asked.filter()
 	if err != nil {
 		return view{}, err
@@ -35,9 +35,7 @@ func (c *Console) events(r *http.Request, asked query) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	list, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.EventList, error) {
-		return browse.Events(r.Context(), tables, filter, limit)
-	})
+	list, err := browse.Events(r.Context(), tables, filter, limit)
 	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
 	return view{"events.html", "Events", list.Moment, shown, nil}, err
 }

@@ -31,21 +31,14 @@ const (
 	overviewDays   = 30
 )
 
-func (c *Console) overview(r *http.Request, asked query) (view, error) {
-	ctx := r.Context()
-	var out overviewPage
-	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) (err error) {
-		if out.OverviewAnswer, err = c.counter.Overview(ctx, c.Log, tables, overviewEvents); err != nil {
-			return err
-		}
-		out.Revenue, err = c.counter.Revenue(ctx, tables, overviewDays)
-		return err
-	})
-	if out.Database != nil {
-		c.hidePersonalData(out.Database.Quarantined.Newest)
+func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view, error) {
+	shown, err := c.counter.Overview(r.Context(), c.Log, tables, overviewEvents)
+	if err != nil {
+		return view{}, err
 	}
-	out.Charts = charts(out.Revenue, overviewDays)
-	out.Concerns = concerns(out.Status, out.Pauses)
+	revenue, err := c.counter.Revenue(r.Context(), tables, overviewDays)
+	c.hidePersonalData(shown.Database.Quarantined.Newest)
+	out := overviewPage{shown, concerns(shown.Status, shown.Pauses), revenue, charts(revenue, overviewDays)}
 	return view{"overview.html", "Overview", out.Moment, out, nil}, err
 }
 

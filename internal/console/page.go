@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -130,9 +129,4 @@ func sentence(err error) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
-// momentOf is the moment of an answer that has only its time.
-func (c *Console) momentOf(asked query, at time.Time) browse.Moment {
-	return browse.Moment{At: at, Schema: cmp.Or(asked.schema, c.Tables.Schema())}
 }

@@ -9,35 +9,29 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-func (c *Console) payment(r *http.Request, asked query) (view, error) {
+func (c *Console) payment(r *http.Request, asked query, tables *store.Store) (view, error) {
 	limit, err := asked.limit()
 	if err != nil {
 		return view{}, err
 	}
 	id := r.PathValue("id")
-	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.PaymentAnswer, error) {
-		return browse.Payment(r.Context(), tables, id, limit)
-	})
+	found, err := browse.Payment(r.Context(), tables, id, limit)
 	c.hideNames(found.Invitations)
 	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, nil}, err
 }
 
-func (c *Console) subscription(r *http.Request, asked query) (view, error) {
+func (c *Console) subscription(r *http.Request, asked query, tables *store.Store) (view, error) {
 	limit, err := asked.limit()
 	if err != nil {
 		return view{}, err
 	}
 	id := r.PathValue("id")
-	found, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.SubscriptionAnswer, error) {
-		return browse.Subscription(r.Context(), tables, id, limit)
-	})
+	found, err := browse.Subscription(r.Context(), tables, id, limit)
 	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, nil}, err
 }
 
-func (c *Console) rejected(r *http.Request, asked query) (view, error) {
-	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RejectedAnswer, error) {
-		return c.counter.Rejected(r.Context(), tables)
-	})
+func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view, error) {
+	out, err := c.counter.Rejected(r.Context(), tables)
 	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
 }

@@ -18,14 +18,12 @@ type revenuePage struct {
 
 const maxDays = 366
 
-func (c *Console) revenue(r *http.Request, asked query) (view, error) {
+func (c *Console) revenue(r *http.Request, asked query, tables *store.Store) (view, error) {
 	days, err := asked.number("days", overviewDays, maxDays)
 	if err != nil {
 		return view{}, err
 	}
-	out, err := fromTables(r.Context(), c, asked, func(tables *store.Store) (browse.RevenueAnswer, error) {
-		return c.counter.Revenue(r.Context(), tables, days)
-	})
+	out, err := c.counter.Revenue(r.Context(), tables, days)
 	return view{"revenue.html", "Revenue by day", out.Moment, revenuePage{out, days, charts(out, days)}, nil}, err
 }
 

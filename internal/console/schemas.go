@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/payfold/payfold/internal/store"
@@ -83,11 +84,13 @@ func (s *schemas) close() {
 	s.opened = nil
 }
 
-// fromTables reads what a page shows from the tables that it is asked for; see schemas.named.
-func fromTables[T any](ctx context.Context, c *Console, asked query, read func(*store.Store) (T, error)) (out T, err error) {
-	err = c.schemas.named(ctx, asked.schema, func(tables *store.Store) (err error) {
-		out, err = read(tables)
-		return err
-	})
-	return out, err
+// ofTables reads a page about the tables that are asked for; see schemas.named.
+func (c *Console) ofTables(read func(*http.Request, query, *store.Store) (view, error)) func(*http.Request, query) (view, error) {
+	return func(r *http.Request, asked query) (out view, err error) {
+		err = c.schemas.named(r.Context(), asked.schema, func(tables *store.Store) (err error) {
+			out, err = read(r, asked, tables)
+			return err
+		})
+		return out, err
+	}
 }

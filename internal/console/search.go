@@ -19,10 +19,8 @@ type searchPage struct {
 }
 
 // search shows everything that has an id. If there is only one hit, a browser is sent to its page.
-func (c *Console) search(r *http.Request, asked query) (view, error) {
-	hits, err := fromTables(r.Context(), c, asked, func(tables *store.Store) ([]browse.Hit, error) {
-		return browse.Search(r.Context(), tables, asked.Get("q"))
-	})
+func (c *Console) search(r *http.Request, asked query, tables *store.Store) (view, error) {
+	hits, err := browse.Search(r.Context(), tables, asked.Get("q"))
 	if err == nil && len(hits) == 0 {
 		if pending, ok := c.pending(r.Context(), asked); ok {
 			return view{template: "pending.html", title: "Event " + page.Clean(pending.EventID), data: map[string]explain.Pending{"pending": pending}}, nil
@@ -43,10 +41,6 @@ func (c *Console) pending(ctx context.Context, asked query) (found explain.Pendi
 	if err != nil || seq == 0 || asked.schema != "" {
 		return found, false
 	}
-	answer, err := explain.Ask(ctx, c.Log, c.Tables, explain.Question{Seq: seq, Limit: 1})
-	if err != nil {
-		return found, false
-	}
-	found, ok = answer.(explain.Pending)
-	return found, ok
+	found, err = explain.ReadPending(ctx, c.Log, c.Tables, seq)
+	return found, err == nil
 }

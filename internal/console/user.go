@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // userPage is a page of a customer's history. In JSON it is the user alone.
@@ -15,24 +17,24 @@ type userPage struct {
 	Older  string // the value of before for the next page; empty: this is the last one
 }
 
-func (c *Console) user(r *http.Request, asked query) (view, error) {
+func (c *Console) user(r *http.Request, asked query, tables *store.Store) (view, error) {
 	id := r.PathValue("id")
 	before, err := asked.before()
 	if err != nil {
 		return view{}, err
 	}
-	answer, err := c.explain(r.Context(), asked, explain.Question{User: id, Before: before})
+	limit, err := asked.limit()
 	if err != nil {
 		return view{}, err
 	}
-	user, ok := answer.(explain.User)
-	if !ok {
-		return view{}, errNoPage
+	user, err := explain.ReadUser(r.Context(), tables, id, before, limit)
+	if err != nil {
+		return view{}, err
 	}
 	c.hideNames(user.Invitations)
 	shown := userPage{User: user, Before: before}
 	if user.Next != nil {
 		shown.Older = strconv.FormatInt(*user.Next, 10)
 	}
-	return view{"user.html", "Customer " + page.Clean(id), c.momentOf(asked, user.At), shown, nil}, nil
+	return view{"user.html", "Customer " + page.Clean(id), browse.Moment{At: user.At, Schema: tables.Schema()}, shown, nil}, nil
 }

@@ -38,7 +38,7 @@ func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
 	pages := 0
 	for _, user := range users {
 		for before := int64(0); ; {
-			answer, err := explain.Ask(t.Context(), w.Log, tables, explain.Question{User: user, Limit: 3, Before: before})
+			answer, err := explain.ReadUser(t.Context(), tables, user, before, 3)
 			require.NoError(t, err)
 			var want bytes.Buffer
 			require.NoError(t, answer.Write(&want, true))

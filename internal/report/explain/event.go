@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
@@ -112,32 +111,6 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		row{e.Shown},
 		row{e.License},
 		e.OutOfOrder, e.Quarantined,
-	})
-}
-
-// Pending is a message of the log that is not applied yet.
-type Pending struct {
-	Seq        uint64    `json:"stream_seq"`
-	EventID    string    `json:"event_id"`
-	EventType  string    `json:"event_type"`
-	OccurredAt time.Time `json:"occurred_at"`
-	ReceivedAt time.Time `json:"received_at"`
-	Partition  int       `json:"partition"`
-}
-
-func newPending(m events.Message) Pending {
-	e := events.Decode(m)
-	return Pending{m.Seq, e.ID, e.Type, e.OccurredAt, e.ReceivedAt, m.Partition}
-}
-
-// Write writes text for people, or one JSON object.
-func (p Pending) Write(w io.Writer, asJSON bool) error {
-	return page.Write(w, asJSON, map[string]Pending{"pending": p}, func(out *page.Page) {
-		out.Section("%s: not applied yet", p.EventID)
-		out.Line("It is in the log; no projector has applied it. projector status shows how far they are.")
-		out.Section("ARRIVED")
-		out.Fields("seq", digits(p.Seq), "type", p.EventType, "received", at(p.ReceivedAt),
-			"provider's time", at(p.OccurredAt), "partition", digits(p.Partition))
 	})
 }
 

@@ -15,32 +15,17 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// readEvent reads everything about the event that has one of these ids; the first id that is
-// known counts. Lists have at most limit items. The error is store.ErrUnknown if no id is
-// known.
-func readEvent(ctx context.Context, database *store.Store, ids []string, limit int) (out Event, err error) {
-	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		for _, id := range ids {
-			event, err := tables.ProcessedEvents.Row(ctx, tx, "where event_id = $1", id)
-			if err != nil {
-				return err
-			}
-			if event != nil {
-				out = Event{Event: WithWhy{ProcessedEvent: *event}}
-				return out.read(ctx, tx, database.Schema(), limit)
-			}
-		}
-		return store.ErrUnknown
-	})
-	return out, err
-}
+// Conditions for viewEvent. The message at a sequence may be the event's first message or a duplicate.
+const (
+	withID      = "where event_id = any($1) order by array_position($1::text[], event_id) limit 1"
+	withMessage = "where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)"
+)
 
-// readMessage is readEvent for the message at seq. It may be the event's first message or
-// a duplicate.
-func readMessage(ctx context.Context, database *store.Store, seq uint64, limit int) (out Event, err error) {
+// viewEvent reads everything about the event that a condition selects. Lists have at most limit items. The error is
+// store.ErrUnknown if there is none.
+func viewEvent(ctx context.Context, database *store.Store, condition string, argument any, limit int) (out Event, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		event, err := tables.ProcessedEvents.Row(ctx, tx,
-			"where stream_seq = $1 or event_id = (select event_id from duplicate_event where stream_seq = $1)", int64(seq))
+		event, err := tables.ProcessedEvents.Row(ctx, tx, condition, argument)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func TestAnEventIsFoundByTheIDOfTheProviderAndOfTheTables(t *testing.T) {
 	ctx, shop := fixture.NewFolded(t, len(bodies), bodies...)
 	stored := events.PossibleIDs("evil \x1b[31m")[0]
 	for _, id := range []string{"evil \x1b[31m", stored, "evt_pack"} {
-		_, err := readEvent(ctx, shop.Tables, events.PossibleIDs(id), unbounded)
+		_, err := ReadEvent(ctx, shop.Log, shop.Tables, id, unbounded)
 		require.NoError(t, err, id)
 	}
 	require.Len(t, events.PossibleIDs("sha256:00"), 1, "not an id as the tables have it")
@@ -26,7 +26,7 @@ func TestAnEventIsFoundByTheIDOfTheProviderAndOfTheTables(t *testing.T) {
 func TestDuplicatesAreComparedWithTheRightLogOnly(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 6, fixture.Month()[:6]...)
-	rows, err := readEvent(ctx, shop.Tables, []string{"evt_pack"}, unbounded)
+	rows, err := viewEvent(ctx, shop.Tables, withID, []string{"evt_pack"}, unbounded)
 	require.NoError(t, err)
 	rows.LogID = "another"
 	var text bytes.Buffer
@@ -45,7 +45,7 @@ func TestAnEventSaysWhetherItWasOutOfOrderOrQuarantined(t *testing.T) {
 	_, err := shop.Tables.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 3, $2)", shop.LogID, "no such text")
 	require.NoError(t, err)
 	for id, in := range map[string]int{"e1": 1, "e7": 1, "e3": 0} {
-		rows, err := readEvent(ctx, shop.Tables, []string{id}, 10)
+		rows, err := ReadEvent(ctx, shop.Log, shop.Tables, id, 10)
 		require.NoError(t, err)
 		require.Len(t, rows.OutOfOrder, in, "%s, the earlier or the later event", id)
 		require.Equal(t, id == "e3", rows.Quarantined != nil)

@@ -3,24 +3,16 @@ package explain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
-
-// Question has one of EventID, Seq and User.
-type Question struct {
-	EventID string // as the provider wrote it or as the tables have it
-	Seq     uint64 // of a message in the log
-	User    string
-
-	Limit  int   // maximum number of items in a list; the newest are shown
-	Before int64 // for a user: the page shows the history before this sequence; 0: the newest page
-}
 
 // Log is what explanations need from the event log.
 type Log interface {
@@ -36,49 +28,47 @@ type Answer interface {
 	Write(w io.Writer, asJSON bool) error
 }
 
-// Ask answers from the tables and, if needed, from the log. The error is an UnknownError
-// if neither has the event or user.
-func Ask(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
-	answer, err := ask(ctx, log, database, about)
+// ReadEvent explains the event of an id, as the provider wrote it or as the tables have it. Lists have the newest
+// items, at most limit. The error is an UnknownError if the tables do not have the event.
+func ReadEvent(ctx context.Context, log Log, database *store.Store, id string, limit int) (Event, error) {
+	event, err := viewEvent(ctx, database, withID, events.PossibleIDs(id), limit)
 	switch {
-	case !errors.Is(err, store.ErrUnknown):
-		return answer, err
-	case about.User != "":
-		return nil, UnknownError{unknownUser(about.User)}
+	case errors.Is(err, store.ErrUnknown):
+		err = UnknownError{unknownEvent(ctx, log, id)}
+	case err == nil:
+		event.compare(ctx, log)
 	}
-	return nil, UnknownError{unknownEvent(ctx, log, about.EventID)}
+	return event, err
 }
 
-func ask(ctx context.Context, log Log, database *store.Store, about Question) (Answer, error) {
-	if about.User != "" {
-		user, err := readUser(ctx, database, Storable(about.User), about.Before, about.Limit)
-		return user, err
+// ReadMessage is ReadEvent for the message at seq: an Event, or Pending.
+func ReadMessage(ctx context.Context, log Log, database *store.Store, seq uint64, limit int) (Answer, error) {
+	event, err := viewEvent(ctx, database, withMessage, int64(seq), limit)
+	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return ReadPending(ctx, log, database, seq)
+	case err == nil:
+		event.compare(ctx, log)
 	}
-	var event Event
-	var err error
-	if about.Seq != 0 {
-		event, err = readMessage(ctx, database, about.Seq, about.Limit)
-		if errors.Is(err, store.ErrUnknown) {
-			live, err := database.SchemaNamed(ctx, database.Schema())
-			if err != nil {
-				return nil, err
-			}
-			return findPending(ctx, log, live.LogID, about.Seq)
-		}
-	} else {
-		event, err = readEvent(ctx, database, events.PossibleIDs(about.EventID), about.Limit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	event.compare(ctx, log)
-	return event, nil
+	return event, err
 }
 
 // UnknownError says in one line that neither tables nor log have the event or user.
 type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }
+
+// unknownEvent says in one line that the tables do not have an event, and where to look for it.
+func unknownEvent(ctx context.Context, log Log, id string) string {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	text := fmt.Sprintf("no event %s is in the tables", page.Clean(events.PossibleIDs(id)[0]))
+	info, err := log.Info(ctx)
+	if err != nil {
+		return text + fmt.Sprintf("; the log cannot be reached (%s), so it may have the event, not applied yet", page.Clean(err.Error()))
+	}
+	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether messages are not applied yet, projector explain --seq N shows one message", info.Last)
+}
 
 // Storable replaces the characters that no text in the tables can have.
 func Storable(text string) string {

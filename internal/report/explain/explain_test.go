@@ -41,14 +41,13 @@ func TestEachEventOfAMonthIsExplained(t *testing.T) {
 			continue
 		}
 		explained[event.ID] = true
-		rows, err := readEvent(ctx, shop.Tables, []string{event.ID}, unbounded)
+		rows, err := ReadEvent(ctx, shop.Log, shop.Tables, event.ID, unbounded)
 		require.NoError(t, err, event.ID)
 		file := event.ID
 		if len(file) > 60 {
 			file = "not_plain"
 		}
 		var text, object bytes.Buffer
-		rows.compare(ctx, shop.Log)
 		require.NoError(t, rows.Write(&text, false))
 		requireGolden(t, file+".txt", text.Bytes())
 		require.NoError(t, rows.Write(&object, true))
@@ -75,7 +74,7 @@ func TestAUserShowsTheInvitationOfEachPurchase(t *testing.T) {
 	_, err := shop.Tables.Pool().Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
 		values ('u1', 'acme/tool', 'tx_1', 'octo', 'pending', $1, $1, $1), ('u2', 'acme/tool', 'tx_2', 'hubot', 'failed', $1, $1, $1)`, fixture.Received)
 	require.NoError(t, err)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, 10)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 10)
 	require.NoError(t, err)
 	var text, object bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))
@@ -90,7 +89,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 	bodies := fixture.Month()
 	ctx, shop := fixture.NewFolded(t, len(bodies), bodies...)
 	for user, file := range map[string]string{"u_anna": "user_anna", "u_bob": "user_bob", "u\x1b]0;pwned\a \u202e": "user_not_plain"} {
-		rows, err := readUser(ctx, shop.Tables, user, 0, unbounded)
+		rows, err := ReadUser(ctx, shop.Tables, user, 0, unbounded)
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), rows.At, time.Minute)
 		rows.At = fixture.Received
@@ -100,7 +99,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 		require.NoError(t, rows.Write(&object, true))
 		requireGolden(t, file+".json", indented(t, object.Bytes()))
 	}
-	rows, err := readUser(ctx, shop.Tables, "u_anna", 0, 2)
+	rows, err := ReadUser(ctx, shop.Tables, "u_anna", 0, 2)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))
@@ -113,7 +112,7 @@ func TestWithoutTablesThereIsNoAnswer(t *testing.T) {
 	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
 		_, err := shop.Tables.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
-		_, err = readUser(ctx, shop.Tables, "u1", 0, 10)
+		_, err = ReadUser(ctx, shop.Tables, "u1", 0, 10)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 	}
 }

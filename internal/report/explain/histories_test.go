@@ -23,7 +23,7 @@ func sentences(t *testing.T, bodies ...string) []string {
 func sentencesOf(ctx context.Context, t *testing.T, s *store.Store, events int) (all []string) {
 	t.Helper()
 	for seq := range uint64(events) {
-		rows, err := readMessage(ctx, s, seq+1, unbounded)
+		rows, err := viewEvent(ctx, s, withMessage, int64(seq+1), unbounded)
 		require.NoError(t, err)
 		all = append(all, rows.Event.Why)
 	}
@@ -47,7 +47,7 @@ func TestAPaymentOfACanceledSubscriptionDoesNotSetItToActive(t *testing.T) {
 	ctx, shop := fixture.NewFolded(t, unbounded,
 		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1","last_transaction_id":"t1"}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1614600005000,"object":{"transaction":"t1","metadata":{"kind":"subscription","user_id":"u1"}}}`)
-	rows, err := readMessage(ctx, shop.Tables, 2, unbounded)
+	rows, err := viewEvent(ctx, shop.Tables, withMessage, int64(2), unbounded)
 	require.NoError(t, err)
 	require.NoError(t, pgx.BeginFunc(ctx, shop.Tables.Pool(), func(tx pgx.Tx) error {
 		list, err := Events(ctx, tx, []projections.ProcessedEvent{rows.Event.ProcessedEvent})
@@ -201,7 +201,7 @@ func TestARejectedEventWithANumberOutOfRangeDoesNotCountLater(t *testing.T) {
 		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"transaction":"t1","amount_paid":700},"metadata":{"kind":"one_time","credits":"many"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
 	)
-	rows, err := readMessage(ctx, shop.Tables, 1, unbounded)
+	rows, err := viewEvent(ctx, shop.Tables, withMessage, int64(1), unbounded)
 	require.NoError(t, err)
 	require.Equal(t, "missing_user", rows.Event.Reason)
 	require.Nil(t, rows.Payment.Amount)
@@ -226,7 +226,7 @@ func TestARejectedEventThatNamesAnOrderDoesNotSayThatItChangedNothing(t *testing
 		`{"id":"e2","eventType":"refund.created","object":{"order":"o1"}}`,
 		`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"pro","user_id":"u2"}}}`,
 	)
-	user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	user, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
 	require.NoError(t, err)
 	require.Equal(t, "revoked", user.License.Status)
 	require.Equal(t, "Its payment had been claimed before, for another user or as another kind of purchase. The first claim stays."+
@@ -243,11 +243,11 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 			`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
 			`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t2","metadata":{"user_id":"u1"`+credits+`}}}`,
 			`{"id":"e3","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
-		rows, err := readMessage(ctx, shop.Tables, 3, unbounded)
+		rows, err := viewEvent(ctx, shop.Tables, withMessage, int64(3), unbounded)
 		require.NoError(t, err)
 		require.Equal(t, "payment_conflict", rows.Event.Reason)
 		require.Contains(t, rows.Event.Why, want)
-		user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+		user, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
 		require.NoError(t, err)
 		require.Equal(t, "t2", user.License.ProviderPaymentID)
 	}
@@ -260,7 +260,7 @@ func TestAnImplicitSubscriptionWithoutPaymentsSaysWhyItIsNotShown(t *testing.T) 
 		`{"id":"e1","eventType":"subscription.paid","object":{"order":"o1","metadata":{"user_id":"u2"}}}`,
 		`{"id":"e2","eventType":"subscription.paid","object":{"transaction":"t1","metadata":{"user_id":"u1"}}}`,
 		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`)
-	user, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	user, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
 	require.NoError(t, err)
 	require.Equal(t, "no: no payment belongs to it any more", isShown(user.Subscriptions.Items[0], user.Shown))
 }
@@ -272,7 +272,7 @@ func TestAPaymentOfTwoUsersDoesNotSayThatASubscriptionWasTakenBack(t *testing.T)
 		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","credits":7,"user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u2"}}}`,
 		`{"id":"e3","eventType":"refund.created","object":{"order":"o1","transaction":"t1","refund_amount":0}}`)
-	user, err := readUser(ctx, shop.Tables, "u2", 0, unbounded)
+	user, err := ReadUser(ctx, shop.Tables, "u2", 0, unbounded)
 	require.NoError(t, err)
 	require.Equal(t, "active", user.Shown.Status)
 	require.NotContains(t, sentencesOf(ctx, t, shop.Tables, 3)[1], "taken back")

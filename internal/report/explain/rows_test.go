@@ -31,7 +31,7 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 		fixture.Pack("e1", "x", "u9", 7), fixture.Pack("e1", "x", "u9", 7),
 		fixture.Pack("e8", "t1", "thief", 7),
 	)
-	rows, err := readEvent(ctx, shop.Tables, []string{"no such", "e2"}, 100)
+	rows, err := viewEvent(ctx, shop.Tables, withID, []string{"no such", "e2"}, 100)
 	require.NoError(t, err)
 	require.Equal(t, "duplicate_payment", rows.Event.Outcome)
 	require.Equal(t, "o1", rows.Payment.ProviderPaymentID)
@@ -47,8 +47,8 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 	require.Equal(t, shop.LogID, rows.LogID)
 	require.Empty(t, rows.Duplicates.Items)
 
-	for _, seq := range []uint64{1, 6, 7} {
-		rows, err = readMessage(ctx, shop.Tables, seq, 1)
+	for _, seq := range []int64{1, 6, 7} {
+		rows, err = viewEvent(ctx, shop.Tables, withMessage, seq, 1)
 		require.NoError(t, err)
 		require.Equal(t, "e1", rows.Event.EventID)
 		require.Equal(t, Part[Duplicate]{Items: []Duplicate{{Seq: 7}}, Earlier: 1}, rows.Duplicates)
@@ -58,10 +58,10 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 		require.EqualValues(t, 1, rows.Reversals.Earlier)
 		require.Equal(t, "e5", rows.Reversals.Items[0].EventID)
 	}
-	_, err = readMessage(ctx, shop.Tables, 9, 1)
-	require.ErrorIs(t, err, store.ErrUnknown)
-	_, err = readEvent(ctx, shop.Tables, []string{"e9"}, 1)
-	require.ErrorIs(t, err, store.ErrUnknown)
+	_, err = ReadMessage(ctx, shop.Log, shop.Tables, 9, 1)
+	require.Equal(t, UnknownError{"the log has no message at seq 9: it ends at seq 8"}, err)
+	_, err = ReadEvent(ctx, shop.Log, shop.Tables, "e9", 1)
+	require.ErrorAs(t, err, new(UnknownError))
 }
 
 func TestARejectedEventWithAnotherIDOfThePaymentBelongsToIt(t *testing.T) {
@@ -71,7 +71,7 @@ func TestARejectedEventWithAnotherIDOfThePaymentBelongsToIt(t *testing.T) {
 		`{"id":"e2","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`,
 	)
 	for event, other := range map[string]string{"e1": "e2", "e2": "e1"} {
-		rows, err := readEvent(ctx, shop.Tables, []string{event}, 10)
+		rows, err := ReadEvent(ctx, shop.Log, shop.Tables, event, 10)
 		require.NoError(t, err)
 		require.Equal(t, "o1", rows.Payment.ProviderPaymentID)
 		require.Equal(t, []string{other}, ids(rows.Others.Items))
@@ -87,7 +87,7 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 		fixture.Pack("e4", "t1", "thief", 7),
 		`{"id":"e5","eventType":"subscription.paid","object":{"id":"s9","last_transaction_id":"t9","metadata":{"credits":10}}}`,
 	)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, 100)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 100)
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e2", "e3", "e4"}, ids(rows.Events.Items))
 	require.Len(t, rows.Payments.Items, 1)
@@ -98,12 +98,12 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 	require.Equal(t, "active", rows.Shown.Status)
 	require.Len(t, rows.Subscriptions.Items, 1)
 
-	thief, err := readUser(ctx, shop.Tables, "thief", 0, 100)
+	thief, err := ReadUser(ctx, shop.Tables, "thief", 0, 100)
 	require.NoError(t, err, "a user that only a rejected event names is known")
 	require.Equal(t, []string{"e4"}, ids(thief.Events.Items))
 	require.Empty(t, thief.Payments.Items)
-	_, err = readUser(ctx, shop.Tables, "nobody", 0, 100)
-	require.ErrorIs(t, err, store.ErrUnknown)
+	_, err = ReadUser(ctx, shop.Tables, "nobody", 0, 100)
+	require.Equal(t, UnknownError{"no event and no table names user nobody"}, err)
 }
 
 func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
@@ -113,7 +113,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 		bodies = append(bodies, fixture.Pack(fmt.Sprintf("e%d", i+1), fmt.Sprintf("p%d", i+1), "u1", i+1))
 	}
 	ctx, shop := fixture.NewFolded(t, unbounded, bodies...)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, 10)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 10)
 	require.EqualValues(t, 16, rows.Packs.Items[0].StreamSeq, "the newest, in the order of the log")
@@ -138,7 +138,7 @@ func TestSpendableCreditsEqualTheView(t *testing.T) {
 		       ('e2', 3, 'u1', 'subscription', 'grant', 300, 'p2', null, null, '2200-01-01', '2201-01-01', '2000-01-01', 2),
 		       ('e3', 1, 'u1', 'subscription', 'refund', -100, 'p2', 'e2', 3, '2200-01-01', '2201-01-01', '2000-01-01', 3)`)
 	require.NoError(t, err)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, 100)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 100)
 	require.NoError(t, err)
 	require.Equal(t, &Spendable{Now: 1, Later: 200, Expired: 20}, rows.Subscription)
 	require.EqualValues(t, 221, rows.Grants.Sum)
@@ -151,13 +151,13 @@ func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 0)
 	manyRows(ctx, t, shop.Tables, 10_000)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, 1000)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 1000)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 1000)
 	require.EqualValues(t, 9000, rows.Packs.EarlierSum)
 	require.EqualValues(t, 9000, rows.Events.Earlier)
 	require.Len(t, rows.Payments.Items, 1000)
-	one, err := readEvent(ctx, shop.Tables, []string{"e5"}, 1000)
+	one, err := ReadEvent(ctx, shop.Log, shop.Tables, "e5", 1000)
 	require.NoError(t, err)
 	require.Len(t, one.Ledger.Items, 1)
 }
@@ -183,7 +183,7 @@ func TestASubscriptionOfAnotherKindSaysWhyItIsNotShown(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, unbounded,
 		`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
-	rows, err := readUser(ctx, shop.Tables, "u1", 0, unbounded)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))

@@ -23,7 +23,7 @@ type history struct {
 func goThrough(ctx context.Context, t *testing.T, database *store.Store, user string, limit int) (all history) {
 	t.Helper()
 	for before := int64(0); ; {
-		rows, err := readUser(ctx, database, user, before, limit)
+		rows, err := ReadUser(ctx, database, user, before, limit)
 		require.NoError(t, err)
 		all.pages++
 		for _, ledger := range []Lines{rows.Packs, rows.Grants} {
@@ -86,7 +86,7 @@ func TestAPageOfALongHistoryReadsAFewOfItsLines(t *testing.T) {
 	require.Len(t, paged.lines, 1000)
 
 	for _, before := range []int64{0, 500} {
-		rows, err := readUser(ctx, shop.Tables, "u1", before, 4)
+		rows, err := ReadUser(ctx, shop.Tables, "u1", before, 4)
 		require.NoError(t, err)
 		require.True(t, rows.Packs.NotSummed)
 		require.Zero(t, rows.Packs.Sum+rows.Packs.EarlierSum)

@@ -7,15 +7,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// readUser reads what a user has, and the page of the user's history that ends before a place. The
-// error is store.ErrUnknown if no event names the user and no table has a row.
-func readUser(ctx context.Context, database *store.Store, user string, before int64, limit int) (out User, err error) {
+// ReadUser reads what a user has, and the page of the user's history that ends before a sequence; 0 is the end of the
+// history. Lists have the newest items, at most limit. The error is an UnknownError if no event names the user and no
+// table has a row.
+func ReadUser(ctx context.Context, database *store.Store, user string, before int64, limit int) (out User, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		out = User{ID: user}
+		out = User{ID: Storable(user)}
 		if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
 			return err
 		}
@@ -23,7 +25,7 @@ func readUser(ctx context.Context, database *store.Store, user string, before in
 			return fmt.Errorf("explain a user: %w", err)
 		}
 		if out.empty() {
-			return store.ErrUnknown
+			return UnknownError{"no event and no table names user " + page.Name(user)}
 		}
 		return nil
 	})
