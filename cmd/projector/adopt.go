@@ -17,7 +17,11 @@ type adoptCommand struct {
 // Run makes the tables continue with a new log, after the old one was lost.
 func (c *adoptCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, c.QuietLogger(streams.Err), func(ctx context.Context, s sources) error {
-		adopted, err := identity.AdoptLog(ctx, s.log, s.store)
+		info, err := s.log.Info(ctx)
+		if err != nil {
+			return err
+		}
+		adopted, err := identity.Adopt(ctx, s.store, info)
 		if err != nil {
 			return err
 		}

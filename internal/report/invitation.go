@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
@@ -18,16 +19,13 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, page.Clean(pause.Reason))
 	}
 	if asJSON {
-		for _, one := range all.Invitations {
+		list := slices.Clone(all.Invitations)
+		for i, one := range list {
 			if one.Reason == nil && one.Status == invitations.Pending {
-				waits := one.Why()
-				one.Reason = &waits
-			}
-			if err := page.JSON(w, one); err != nil {
-				return err
+				list[i].Reason = new(one.Why())
 			}
 		}
-		return nil
+		return page.JSONLines(w, list)
 	}
 	var rows [][]string
 	for _, one := range all.Invitations {

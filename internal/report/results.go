@@ -16,12 +16,7 @@ import (
 // Schemas writes a table, or one JSON object a line.
 func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 	if asJSON {
-		for _, schema := range list {
-			if err := page.JSON(w, schema); err != nil {
-				return err
-			}
-		}
-		return nil
+		return page.JSONLines(w, list)
 	}
 	var rows [][]string
 	for _, schema := range list {
@@ -36,57 +31,50 @@ func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
 
 // Built writes the result of a rebuild. The argument with lists the extra projections.
 func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {
-	if asJSON {
-		return page.JSON(w, built)
-	}
 	extras := ""
 	if len(with) > 0 {
 		extras = ", with " + strings.Join(with, ", ")
 	}
-	var err error
-	switch {
-	case built.UntilSeq != nil:
-		_, err = fmt.Fprintf(w, "%s holds the tables as of seq %d%s.\n", built.Name, built.Position, extras)
-	case extras != "":
-		_, err = fmt.Fprintf(w, "%s holds everything up to seq %d%s.\n", built.Name, built.Position, extras)
-	default:
-		_, err = fmt.Fprintf(w, "%s holds everything up to seq %d. To make it live: projector promote %s\n", built.Name, built.Position, built.Name)
-	}
-	return err
+	return page.Write(w, asJSON, built, func(p *page.Page) {
+		switch {
+		case built.UntilSeq != nil:
+			p.Line("%s holds the tables as of seq %d%s.", built.Name, built.Position, extras)
+		case extras != "":
+			p.Line("%s holds everything up to seq %d%s.", built.Name, built.Position, extras)
+		default:
+			p.Line("%s holds everything up to seq %d. To make it live: projector promote %s", built.Name, built.Position, built.Name)
+		}
+	})
 }
 
 // Promoted writes that a schema is live. The argument before says that an earlier command
 // promoted it.
-func Promoted(w io.Writer, schema string, last promote.Promoted, before, asJSON bool) (err error) {
-	switch {
-	case asJSON:
-		err = page.JSON(w, struct {
-			store.Schema
-			PromotedAt time.Time `json:"promoted_at"`
-			Before     bool      `json:"promoted_before"`
-		}{last.Live, last.At, before})
-	case before:
-		_, err = fmt.Fprintf(w, "%s is live as %s since %s, with everything up to seq %d; the tables before are %s. Nothing is left to do.\n",
-			schema, store.LiveSchema, last.At.Format(time.RFC3339), last.Live.Position, store.PreviousSchema)
-	default:
-		_, err = fmt.Fprintf(w, "%s is live as %s, with everything up to seq %d; the tables before are %s.\n",
+func Promoted(w io.Writer, schema string, last promote.Promoted, before, asJSON bool) error {
+	return page.Write(w, asJSON, struct {
+		store.Schema
+		PromotedAt time.Time `json:"promoted_at"`
+		Before     bool      `json:"promoted_before"`
+	}{last.Live, last.At, before}, func(p *page.Page) {
+		if before {
+			p.Line("%s is live as %s since %s, with everything up to seq %d; the tables before are %s. Nothing is left to do.",
+				schema, store.LiveSchema, last.At.Format(time.RFC3339), last.Live.Position, store.PreviousSchema)
+			return
+		}
+		p.Line("%s is live as %s, with everything up to seq %d; the tables before are %s.",
 			schema, store.LiveSchema, last.Live.Position, store.PreviousSchema)
-	}
-	return err
+	})
 }
 
 // Settled writes how many out-of-order events were settled.
-func Settled(w io.Writer, done verify.Settled, asJSON bool) (err error) {
-	switch {
-	case asJSON:
-		err = page.JSON(w, done)
-	case done.OutOfOrder == 0:
-		_, err = fmt.Fprintln(w, "No event is recorded as out of order.")
-	default:
-		_, err = fmt.Fprintf(w, "%s settled: %s of %s were folded again, in the order of the log.\n",
+func Settled(w io.Writer, done verify.Settled, asJSON bool) error {
+	return page.Write(w, asJSON, done, func(p *page.Page) {
+		if done.OutOfOrder == 0 {
+			p.Line("No event is recorded as out of order.")
+			return
+		}
+		p.Line("%s settled: %s of %s were folded again, in the order of the log.",
 			page.Clause(done.OutOfOrder, "out-of-order event", "is", "are"), page.Count(done.Events, "event"), page.Count(done.Users, "user"))
-	}
-	return err
+	})
 }
 
 // Adopted writes with which log the tables continue.

@@ -33,6 +33,16 @@ func JSON(w io.Writer, value any) error {
 	return err
 }
 
+// JSONLines writes each item of a list as one object on one line.
+func JSONLines[T any](w io.Writer, list []T) error {
+	for _, item := range list {
+		if err := JSON(w, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Marshal encodes a part of an object. It leaves <, > and & as they are.
 func Marshal(value any) ([]byte, error) {
 	var out bytes.Buffer
