@@ -44,7 +44,7 @@ func (s *state) read(ctx context.Context) logreport.Ingest {
 	parts := s.parts.Load()
 	if parts != nil {
 		if info, err := parts.log.Info(ctx); err == nil {
-			out.Log = logreport.LogOf(info)
+			out.Log = logreport.ServerLogOf(info)
 		}
 		if parts.archiver != nil {
 			archived := parts.archiver.State()

@@ -19,32 +19,23 @@ type Ingest struct {
 	Version   string           `json:"version"`
 	StartedAt time.Time        `json:"started_at"`
 	NotReady  string           `json:"not_ready,omitempty"` // why; empty if it is ready
-	Log       *Log             `json:"log"`                 // nil if the log is not open or does not answer
+	Log       *ServerLog       `json:"log"`                 // nil if the log is not open or does not answer
 	Archive   *archive.State   `json:"archive"`             // nil if the log is not archived, or not open
 	Answers   []webhook.Minute `json:"answers"`
 }
 
-// Log is the state of the log.
-type Log struct {
-	LogID       string    `json:"log_id"`
-	Partitions  int       `json:"partitions"`
-	First       uint64    `json:"first_seq"`
-	Head        uint64    `json:"head"`
+// ServerLog is the state of the log and of the messages that its server has.
+type ServerLog struct {
+	Log
 	StoredAt    time.Time `json:"newest_stored_at,omitzero"`
-	ServerFirst uint64    `json:"server_first_seq"` // of the oldest message that the log's server has
-	Messages    uint64    `json:"messages"`         // number of messages that the server has
+	ServerFirst uint64    `json:"server_first_seq"` // of the oldest message
+	Messages    uint64    `json:"messages"`         // their number
 	Bytes       uint64    `json:"bytes"`            // of these messages
-	Replicas    int       `json:"replicas"`
-	Current     int       `json:"replicas_current"` // of these, that have what the leader has
-	Durability  string    `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server
 }
 
-// LogOf returns the state that info describes.
-func LogOf(info eventlog.Info) *Log {
-	return &Log{
-		LogID: info.LogID, Partitions: info.Partitions, First: info.First, Head: info.Last, StoredAt: info.StoredAt,
-		ServerFirst: info.ServerFirst, Messages: info.Messages, Bytes: info.Bytes, Replicas: info.Replicas, Current: info.Current, Durability: string(info.Durability),
-	}
+// ServerLogOf returns the state that info describes.
+func ServerLogOf(info eventlog.Info) *ServerLog {
+	return &ServerLog{LogOf(info), info.StoredAt, info.ServerFirst, info.Messages, info.Bytes}
 }
 
 // Write writes text for people, or one JSON object.
@@ -76,31 +67,14 @@ func (i Ingest) logText(p *page.Page) {
 		older = fmt.Sprintf("seq %d to %d are in the archive only", l.First, l.ServerFirst-1)
 	}
 	p.Fields("newest", newest, "first seq", fmt.Sprint(l.First), "kept by its server", l.kept(), "older", older,
-		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", Replicas(l.Replicas, l.Current, l.Durability))
+		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", l.ReplicasText())
 }
 
-func (l Log) kept() string {
+func (l ServerLog) kept() string {
 	if l.Messages == 0 {
 		return "nothing"
 	}
 	return fmt.Sprintf("seq %d to %d, %s, %d bytes", l.ServerFirst, l.Head, page.Count(l.Messages, "message"), l.Bytes)
-}
-
-// Replicas tells how many replicas the log has, how many of them are current, and how durable an
-// event is when it is answered 200.
-func Replicas(replicas, current int, durability string) string {
-	switch eventlog.Durability(durability) {
-	case eventlog.Fsynced:
-		return fmt.Sprintf("%d, fsynced before the answer", replicas)
-	case eventlog.Quorum:
-		text := fmt.Sprintf("%d, a quorum of which has every event that was answered 200", replicas)
-		if current < replicas {
-			text += fmt.Sprintf("; WARNING: only %d are current, the others are behind or away", current)
-		}
-		return text
-	default:
-		return fmt.Sprintf("%d: WARNING: a power cut of its server may lose events that were answered 200, unless the server sets sync_interval: always", replicas)
-	}
 }
 
 func (i Ingest) archiveText(p *page.Page) {

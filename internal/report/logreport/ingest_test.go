@@ -20,7 +20,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 		Replicas: 1, Current: 1, Durability: eventlog.Fsynced,
 	}
 	ready := Ingest{
-		At: now, Version: "v1.4.0", StartedAt: now.Add(-time.Hour), Log: LogOf(info), Archive: &archive.State{Archive: "/srv/archive", LookedAt: now},
+		At: now, Version: "v1.4.0", StartedAt: now.Add(-time.Hour), Log: ServerLogOf(info), Archive: &archive.State{Archive: "/srv/archive", LookedAt: now},
 		Answers: []webhook.Minute{
 			minute(14, map[string]uint64{"accepted": 7}), minute(5, map[string]uint64{"accepted": 20}), minute(4, map[string]uint64{"accepted": 5, "unauthorized": 1}),
 			minute(1, map[string]uint64{"accepted": 40}), minute(0, map[string]uint64{"accepted": 3, "duplicate": 1}),
@@ -29,7 +29,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	trimmed := info
 	trimmed.ServerFirst, trimmed.Messages, trimmed.Replicas, trimmed.Current, trimmed.Durability = 701, 200, 3, 2, eventlog.Quorum
 	behind := ready
-	behind.Log = LogOf(trimmed)
+	behind.Log = ServerLogOf(trimmed)
 	behind.Archive = &archive.State{Archive: "s3://bucket/prefix", LookedAt: now, LagMessages: 12, LagSeconds: 34.56, Damaged: 2, LastError: "the store is away \x1b[2J"}
 	silent := ready
 	silent.Archive = &archive.State{Archive: "/srv/archive", LookedAt: now.Add(-time.Hour), LagSeconds: 3600, LastError: "the archive does not answer, or is slow: it was asked at 2021-03-01T11:01:30Z"}
@@ -38,7 +38,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	contradicts.Archive = &archive.State{Archive: "/srv/archive", Contradicts: true, LastError: "the archive contradicts the log: it holds seq 20"}
 	contradicts.Answers = nil
 	empty := ready
-	empty.Log, empty.Archive, empty.Answers = LogOf(eventlog.Info{LogID: "kq3f", Partitions: 64, First: 1, ServerFirst: 1, Replicas: 1, Current: 1, Durability: eventlog.OneServer}), nil, nil
+	empty.Log, empty.Archive, empty.Answers = ServerLogOf(eventlog.Info{LogID: "kq3f", Partitions: 64, First: 1, ServerFirst: 1, Replicas: 1, Current: 1, Durability: eventlog.OneServer}), nil, nil
 	for file, state := range map[string]Ingest{
 		"ingest_ready": ready, "ingest_behind": behind, "ingest_silent": silent, "ingest_contradicts": contradicts, "ingest_empty": empty,
 		"ingest_starting": {At: now, Version: "v1.4.0", StartedAt: now.Add(-8 * time.Second), NotReady: "checking the log before it is opened: 12 of 80 blocks"},

@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -36,15 +37,7 @@ type Status struct {
 }
 
 // Log is the state of the log.
-type Log struct {
-	LogID      string `json:"log_id"`
-	Partitions int    `json:"partitions"`
-	First      uint64 `json:"first_seq"`
-	Head       uint64 `json:"head"`
-	Replicas   int    `json:"replicas"`
-	Current    int    `json:"replicas_current"` // of these, that have what the leader has
-	Durability string `json:"durability"`       // of an event that was answered 200: fsynced, quorum, one_server
-}
+type Log = logreport.Log
 
 // Lag counts the messages of the log that are not in the tables.
 type Lag struct {
@@ -90,7 +83,7 @@ func WithLog(ctx context.Context, log lag.Log, database Database, fault error) S
 	defer cancel()
 	info, err := log.Info(ctx)
 	if err == nil {
-		out.Log = &Log{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, info.Current, string(info.Durability)}
+		out.Log = new(logreport.LogOf(info))
 		err = cmp.Or(out.measure(ctx, log, info), info.Unsafe)
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -35,7 +34,7 @@ func (s Status) logText(p *page.Page) {
 	}
 	if s.Log != nil {
 		p.Fields("head", fmt.Sprint(s.Log.Head), "first seq", fmt.Sprint(s.Log.First),
-			"partitions", fmt.Sprint(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", logreport.Replicas(s.Log.Replicas, s.Log.Current, s.Log.Durability))
+			"partitions", fmt.Sprint(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", s.Log.ReplicasText())
 	}
 }
 
