@@ -53,14 +53,3 @@ func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 		batch.Queue(NotifyLicenses, LicensesPayload(users.List()))
 	}
 }
-
-// QueueChanges queues the statements that write what the fold changed. Those of the live
-// schema also notify the inviter.
-func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
-	for _, c := range tables.Changes(state) {
-		c.Queue(writes)
-	}
-	if s.schema == LiveSchema {
-		queueLicensesChanged(writes, state)
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // maxQuarantined bounds how many events one process quarantines. If the database refuses
@@ -48,4 +50,29 @@ func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uin
 		logger.ErrorContext(ctx, "an event is quarantined: the database refuses its rows, and it is rejected", "seq", seq, "error", cause)
 	}
 	return rejected
+}
+
+// QuarantinedEvents are the causes for which the database has refused events, by the
+// events' sequences. The batch that has them rejects the events and records them in
+// payfold.poison, in the same transaction. From then on every fold of the log rejects them.
+type QuarantinedEvents map[uint64]error
+
+// Record records the events for which inBatch returns true.
+func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, inBatch func(seq uint64) bool) error {
+	var seqs []int64
+	var causes []string
+	for seq, cause := range q {
+		if inBatch(seq) {
+			seqs, causes = append(seqs, int64(seq)), append(causes, cause.Error())
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error)
+		select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`, logID, seqs, causes)
+	if err != nil {
+		return fmt.Errorf("record the quarantined events: %w", err)
+	}
+	return nil
 }
