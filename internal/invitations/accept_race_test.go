@@ -12,11 +12,8 @@ import (
 func TestARefundTakesTheAccessOfABuyerWhoAcceptsDuringTheWithdrawal(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []bool{true, false} {
-		w := setup(t)
-		w.remove = remove
-		w.buy(t, "u1", "pay1", "octo")
-		r := w.inviter(t)
-		reconcile(t, r)
+		w, r := invited(t, "octo")
+		r.RemoveOnRevoke = remove
 		r.gitHub = beforeCancel{r.gitHub, func() { w.github.Accept(t, "octo") }}
 		w.refund(t, "pay1")
 		reconcile(t, r)
@@ -29,10 +26,7 @@ func TestARefundTakesTheAccessOfABuyerWhoAcceptsDuringTheWithdrawal(t *testing.T
 
 func TestABuyerWhoAcceptsWhilePayfoldLooksHasAccess(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.clock.Advance(watchInterval)
 	looks := 0
 	api := *r.GitHub

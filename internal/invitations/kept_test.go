@@ -49,11 +49,8 @@ func TestAccessDoesNotDependOnWhetherTheAmountOrThePartialRefundComesFirst(t *te
 		for _, accepts := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, accepts %t", name, accepts), func(t *testing.T) {
 				t.Parallel()
-				w := setup(t)
-				w.remove = true
-				r := w.inviter(t)
-				w.buy(t, "u1", "pay1", "octo")
-				reconcile(t, r)
+				w, r := invited(t, "octo")
+				r.RemoveOnRevoke = true
 				if accepts {
 					w.github.Accept(t, "octo")
 				}
@@ -102,10 +99,7 @@ func TestAPurchaseThatIsRefundedAndKeptInTurnsStaysWithinTheQuota(t *testing.T) 
 
 func TestAPurchaseThatIsKeptAfterAllIsNotWithdrawnBeforeTheNextScan(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.exec(t, "update portal.payment set reversed_at = now()")
 	require.NoError(t, r.scan(t.Context(), nil))
 	w.exec(t, "update portal.payment set reversed_at = null")
@@ -116,10 +110,7 @@ func TestAPurchaseThatIsKeptAfterAllIsNotWithdrawnBeforeTheNextScan(t *testing.T
 
 func TestAPurchaseThatIsKeptAfterAllKeepsTheGitHubUserWhomItInvited(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.github.Accept(t, "octo")
 	w.exec(t, "update portal.payment set reversed_at = now()")
 	reconcile(t, r)
@@ -133,10 +124,7 @@ func TestAPurchaseThatIsKeptAfterAllKeepsTheGitHubUserWhomItInvited(t *testing.T
 // A withdrawal that takes nothing back leaves the access that payfold gave. A later one may take it.
 func TestAPurchaseThatIsKeptAfterAllStillKnowsWhoGaveTheAccess(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.github.Accept(t, "octo")
 	w.deliver(t, w.partialRefund("pay1"))
 	reconcile(t, r)

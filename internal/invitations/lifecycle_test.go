@@ -13,10 +13,7 @@ import (
 
 func TestARevokedLicenceWithdrawsItsPendingInvitation(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
@@ -116,11 +113,8 @@ func TestALicenceRevokedAfterALostAnswerWithdrawsWhatWasSent(t *testing.T) {
 func TestARefundRemovesAnAcceptedUserOnlyWhereThatIsConfigured(t *testing.T) {
 	t.Parallel()
 	for _, remove := range []bool{false, true} {
-		w := setup(t)
-		w.remove = remove
-		w.buy(t, "u1", "pay1", "octo")
-		r := w.inviter(t)
-		reconcile(t, r)
+		w, r := invited(t, "octo")
+		r.RemoveOnRevoke = remove
 		w.github.Accept(t, "octo")
 		w.refund(t, "pay1")
 		reconcile(t, r)
@@ -201,10 +195,7 @@ func TestAnExpiredInvitationIsRepeatedOnce(t *testing.T) {
 
 func TestAnInvitationThatIsGoneAfterItsTimeCountsAsExpired(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.github.Decline(t, "octo") // as if GitHub did not list expired invitations
 	w.clock.Advance(8 * 24 * time.Hour)
 	reconcile(t, r)
@@ -240,10 +231,7 @@ func TestAcceptedAndDeclinedAreNoticedWithinADay(t *testing.T) {
 
 func TestAWithdrawalThatGitHubDoesNotAnswerIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
 	w.github.Script("", testenv.Reply{Status: 500})
 	reconcile(t, r)
@@ -255,10 +243,7 @@ func TestAWithdrawalThatGitHubDoesNotAnswerIsTriedAgain(t *testing.T) {
 
 func TestARebuiltSchemaInvitesNobodyAgain(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.exec(t, "create schema portal_next")
 	w.exec(t, `do $$
 		declare one text;

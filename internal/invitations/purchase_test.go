@@ -92,11 +92,8 @@ func TestAPurchaseWithoutANameDoesNotUseTheNameOfAnother(t *testing.T) {
 
 func TestAKeptPurchaseKeepsTheAccessBeforeItIsScanned(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.remove = true
-	r := w.inviter(t)
-	w.buy(t, "u1", "pay1", "octo")
-	reconcile(t, r)
+	w, r := invited(t, "octo")
+	r.RemoveOnRevoke = true
 	w.github.Accept(t, "octo")
 	w.refund(t, "pay1")
 	require.NoError(t, r.scan(t.Context(), nil))
@@ -249,10 +246,7 @@ func TestAPaymentThatGetsAnotherIDWhileGitHubAnswersHasInvited(t *testing.T) {
 // Two purchases of one moment.
 func TestAnInvitationDoesNotMoveToAPurchaseForAnotherGitHubUser(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.buy(t, "u1", "pay2", "hubot")
 	w.exec(t, "delete from portal.payment where provider_payment_id = 'pay1'")
 	reconcile(t, r)
@@ -350,10 +344,7 @@ func TestOfTwoInvitationsForMergedPaymentsOneEnds(t *testing.T) {
 
 func TestAPurchaseThatIsNoLicenceAnyMoreEndsItsInvitation(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.exec(t, "update portal.payment set kind = 'one_time', github_username = null, github_named_at = null")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)

@@ -78,10 +78,7 @@ func (g refusesWithdrawals) Remove(ctx context.Context, user string) error {
 
 func TestAnExpiredInvitationThatGitHubKeepsHoldsUpTheOthersOnlyBriefly(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	r := w.inviter(t)
-	w.buy(t, "u1", "pay1", "octo")
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.clock.Advance(expiresAfter)
 	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}
 	reconcile(t, r)
@@ -98,8 +95,8 @@ func withdrawalIsRefused(t *testing.T) (*world, *Reconciler) {
 	t.Helper()
 	w := setup(t)
 	w.remove = true
-	r := w.inviter(t)
 	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
 	reconcile(t, r)
 	w.github.Accept(t, "octo")
 	r.gitHub = refusesWithdrawals{r.gitHub, "octo"}

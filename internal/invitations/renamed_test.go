@@ -11,11 +11,8 @@ func TestARefundTakesNothingFromTheNextOwnerOfTheName(t *testing.T) {
 	t.Parallel()
 	for _, accepts := range []bool{false, true} { // during the withdrawal
 		for _, nextHasAccess := range []bool{false, true} {
-			w := setup(t)
-			w.remove = true
-			w.buy(t, "u1", "pay1", "ada")
-			r := w.inviter(t)
-			reconcile(t, r)
+			w, r := invited(t, "ada")
+			r.RemoveOnRevoke = true
 			w.github.Rename("ada", "lovelace")
 			w.github.AddUser("ada")
 			if nextHasAccess {

@@ -47,10 +47,7 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 
 func TestAnInvitationOfARefundedPurchaseWaitsToBeWithdrawn(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	r := w.inviter(t)
-	w.buy(t, "u1", "pay1", "octo")
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
 	require.NoError(t, r.scan(t.Context(), nil))
 	listed, err := List(t.Context(), w.tables, w.clock.Now())

@@ -113,6 +113,17 @@ func (w *world) on(t testing.TB, s *store.Store) *Reconciler {
 	})
 }
 
+// invited returns a world in which user u1 has bought a licence for a GitHub user with pay1, and an inviter that has
+// handled the purchase.
+func invited(t *testing.T, gitHubUser string) (*world, *Reconciler) {
+	t.Helper()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", gitHubUser)
+	r := w.inviter(t)
+	reconcile(t, r)
+	return w, r
+}
+
 func (w *world) records(t *testing.T) records {
 	t.Helper()
 	s := w.open(t)

@@ -27,10 +27,7 @@ func TestARefundKeepsTheAccessOfAnotherUsersLicence(t *testing.T) {
 
 func TestTwoPurchasesForOneGitHubUserShareAnInvitation(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.clock.Advance(time.Minute)
 	w.buy(t, "u1", "pay2", "octo")
 	reconcile(t, r)
@@ -63,10 +60,7 @@ func TestASecondPurchaseBeforeTheFirstInvitationSharesIt(t *testing.T) {
 
 func TestAPurchaseAfterARefundIsInvitedAgain(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
 	reconcile(t, r)
 	w.buy(t, "u1", "pay2", "octo")
@@ -79,10 +73,7 @@ func TestAPurchaseAfterARefundIsInvitedAgain(t *testing.T) {
 
 func TestARetryLeavesTheInvitationOfARefundedPurchaseWithdrawn(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
 	reconcile(t, r)
 	repositories, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
@@ -114,10 +105,7 @@ func TestAfterAFailureOnlyRetryUsesANewNameOfThePurchase(t *testing.T) {
 // GitHub lists an invitation under the present name of its user.
 func TestAnInvitationStaysThatOfItsPurchaseWhenItsUserRenamesTheAccount(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "ada")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "ada")
 	w.github.Rename("ada", "lovelace")
 	w.clock.Advance(watchInterval)
 	reconcile(t, r)
@@ -133,11 +121,8 @@ func TestPurchasesUnderTheOldAndTheNewNameShareAnInvitation(t *testing.T) {
 	t.Parallel()
 	for _, later := range []time.Duration{2 * time.Minute, time.Hour} {
 		for _, accepts := range []bool{false, true} {
-			w := setup(t)
-			w.remove = true
-			w.buy(t, "u1", "pay1", "ada")
-			r := w.inviter(t)
-			reconcile(t, r)
+			w, r := invited(t, "ada")
+			r.RemoveOnRevoke = true
 			w.github.Rename("ada", "lovelace")
 			w.clock.Advance(later)
 			w.buy(t, "u1", "pay2", "lovelace")
@@ -159,10 +144,7 @@ func TestPurchasesUnderTheOldAndTheNewNameShareAnInvitation(t *testing.T) {
 // Another user may take the old name of a renamed account. A maintainer invites that user, too.
 func TestARefundWithdrawsTheRecordedInvitationRatherThanOneOfTheSameName(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "ada")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "ada")
 	w.github.Rename("ada", "lovelace")
 	w.github.AddUser("ada")
 	w.github.InviteByHand("ada")
@@ -175,11 +157,8 @@ func TestARefundWithdrawsTheRecordedInvitationRatherThanOneOfTheSameName(t *test
 
 func TestARetryUnderANewNameForgetsTheInvitationOfTheOldOne(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.remove = true
-	w.buy(t, "u1", "pay1", "typo")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "typo")
+	r.RemoveOnRevoke = true
 	w.github.Decline(t, "typo")
 	w.clock.Advance(watchInterval)
 	reconcile(t, r)

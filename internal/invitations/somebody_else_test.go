@@ -86,11 +86,8 @@ func TestASecondPurchaseLongAfterTheInvitationSharesIt(t *testing.T) {
 		for _, accepts := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, accepts %t", name, accepts), func(t *testing.T) {
 				t.Parallel()
-				w := setup(t)
-				w.remove = true
-				w.buy(t, "u1", "pay1", "bob")
-				r := w.inviter(t)
-				reconcile(t, r)
+				w, r := invited(t, "bob")
+				r.RemoveOnRevoke = true
 				w.clock.Advance(time.Hour)
 				w.buy(t, "u2", "pay2", "bob")
 				if loses {
@@ -118,10 +115,7 @@ func TestASecondPurchaseLongAfterTheInvitationSharesIt(t *testing.T) {
 
 func TestASecondPurchaseSharesARepeatedInvitationWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "bob")
-	r := w.inviter(t)
-	reconcile(t, r)
+	w, r := invited(t, "bob")
 	w.clock.Advance(expiresAfter)
 	w.github.Script("bob", testenv.Reply{Acts: true, Drops: true})
 	reconcile(t, r)
