@@ -195,7 +195,7 @@ func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 			reconcile(t, w.inviter(t)) // another process waits as well
 			require.Len(t, w.github.Requests(""), asked)
 			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit is not a fault of the invitation")
-			_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
+			_, used, err := r.records.counts(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, used, "a limit does not use the quota")
 			pauses, err := Pauses(t.Context(), r.Store.Pool(), w.clock.Now())
@@ -309,7 +309,7 @@ func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 				require.Equal(t, Pending, one.Status)
 				require.Equal(t, 1, one.Faults)
 				require.WithinRange(t, one.DueAt, w.clock.Now().Add(time.Second), w.clock.Now().Add(1500*time.Millisecond))
-				_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
+				_, used, err := r.records.counts(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 1, used, "an unknown outcome counts")
 
@@ -318,7 +318,7 @@ func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 				w.requireStatus(t, "u1", "pay1", Invited)
 				require.Equal(t, 1, w.github.Sent("octo"))
 				require.Zero(t, w.github.Repeated("octo"))
-				_, used, err = r.records.counts(t.Context(), r.Repository, w.clock.Now())
+				_, used, err = r.records.counts(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 1, used, "an outcome that proved to be not sent does not count")
 			})

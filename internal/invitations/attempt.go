@@ -44,19 +44,20 @@ var endAttempts string
 var reserveAttempt string
 
 // reserve starts the next attempt. It returns nil if nothing is due, if the quota is used up,
-// and during a pause. It ends attempts without an answer that are older than expiry. Their
+// and during a pause. It ends attempts without an answer that are older than attemptExpiry. Their
 // outcome is unknown if GitHub may have been asked.
-func (r records) reserve(ctx context.Context, repository string, now time.Time, perDay int, expiry time.Duration) (reserved *Attempt, err error) {
-	err = r.serialized(ctx, repository, func(tx pgx.Tx) error {
+func (r records) reserve(ctx context.Context, perDay int) (reserved *Attempt, err error) {
+	now := r.now()
+	err = r.serialized(ctx, func(tx pgx.Tx) error {
 		var paused bool
-		err := tx.QueryRow(ctx, "select exists (select from payfold.invitation_pause where repository = $1 and paused_until > $2)", repository, now).Scan(&paused)
+		err := tx.QueryRow(ctx, "select exists (select from payfold.invitation_pause where repository = $1 and paused_until > $2)", r.repository, now).Scan(&paused)
 		if err != nil || paused {
 			return err
 		}
-		if _, err := tx.Exec(ctx, endAttempts, repository, now, expiry, maxAhead); err != nil {
+		if _, err := tx.Exec(ctx, endAttempts, r.repository, now, attemptExpiry, maxAhead); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, reserveAttempt, repository, now, perDay, lateAction, maxAhead)
+		rows, err := tx.Query(ctx, reserveAttempt, r.repository, now, perDay, lateAction, maxAhead)
 		if err != nil {
 			return err
 		}
@@ -102,9 +103,9 @@ var errAttemptExpired = errors.New("the attempt expired")
 
 // record ends an attempt and writes the invitation's next state. If the answer comes too late, it
 // only records that GitHub may have invited, and returns errAttemptExpired.
-func (r records) record(ctx context.Context, attempt *Attempt, answer Answer, now time.Time) error {
-	late := false
-	err := r.serialized(ctx, attempt.Repository, func(tx pgx.Tx) error {
+func (r records) record(ctx context.Context, attempt *Attempt, answer Answer) error {
+	late, now := false, r.now()
+	err := r.serialized(ctx, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $2, answer = $3, answered_at = $4
 			where attempt_id = $1 and outcome is null`, attempt.ID, answer.Outcome, answer.Message, now)
 		if err != nil {

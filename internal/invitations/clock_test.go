@@ -20,8 +20,8 @@ func TestAClockThatWasAheadHoldsUpNoInvitation(t *testing.T) {
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited) // counts for the quota
 	w.buy(t, "u2", "pay2", "hubot")
-	require.NoError(t, r.scan(t.Context(), nil))
-	reserved, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
+	require.NoError(t, r.records.scan(t.Context(), nil))
+	reserved, err := r.records.reserve(t.Context(), r.PerDay)
 	require.NoError(t, err)
 	require.NotNil(t, reserved) // its process dies
 	require.NoError(t, r.records.pause(t.Context(), Pause{Repository: r.Repository, Until: w.clock.Now().Add(time.Hour), Cause: PauseLimit}))

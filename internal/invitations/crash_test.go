@@ -62,7 +62,7 @@ func (w *world) runAndDie(t require.TestingT, log testing.TB, steps int) (finish
 	}()
 	r := w.on(log, w.tables)
 	r.gitHub = &dying{gitHub: r.gitHub, steps: steps}
-	require.NoError(t, r.scan(context.Background(), nil))
+	require.NoError(t, r.records.scan(context.Background(), nil))
 	for {
 		worked, err := r.next(context.Background())
 		require.NoError(t, err)
@@ -108,16 +108,16 @@ func TestAnAnswerThatComesTooLateIsNotRecorded(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context(), nil))
-	late, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
+	require.NoError(t, r.records.scan(t.Context(), nil))
+	late, err := r.records.reserve(t.Context(), r.PerDay)
 	require.NoError(t, err)
-	none, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
+	none, err := r.records.reserve(t.Context(), r.PerDay)
 	require.NoError(t, err)
 	require.Nil(t, none, "one attempt at a time for each GitHub user")
 	w.clock.Advance(attemptExpiry)
 	reconcile(t, w.inviter(t))
 	answer := Answer{Outcome: OutcomeNotSent, Next: late.Invitation}
-	require.ErrorIs(t, r.records.record(t.Context(), late, answer, w.clock.Now()), errAttemptExpired)
+	require.ErrorIs(t, r.records.record(t.Context(), late, answer), errAttemptExpired)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
 

@@ -101,7 +101,7 @@ func TestAPurchaseThatIsKeptAfterAllIsNotWithdrawnBeforeTheNextScan(t *testing.T
 	t.Parallel()
 	w, r := invited(t, "octo")
 	w.exec(t, "update portal.payment set reversed_at = now()")
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	w.exec(t, "update portal.payment set reversed_at = null")
 	worked, err := r.next(t.Context())
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereAnotherOnesRefundTookTheAccess
 				if seen {
 					w.deliver(t, w.partialRefund("pay2"))
 				}
-				require.NoError(t, r.scan(t.Context(), nil))
+				require.NoError(t, r.records.scan(t.Context(), nil))
 				if !seen {
 					w.deliver(t, w.partialRefund("pay2"))
 				}

@@ -33,7 +33,7 @@ func TestALicenceRevokedBeforeItWasSentChangesNothingAtGitHub(t *testing.T) {
 	w.buy(t, "u3", "pay3", "mona")
 	w.remove = true
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	w.refund(t, "pay1")
 	w.refund(t, "pay2")
 	w.refund(t, "pay3")
@@ -60,7 +60,7 @@ func TestAnInvitationWhoseRecordIsLostIsWithdrawnAfterARefund(t *testing.T) {
 			w.exec(t, "delete from payfold.invitation_attempt")
 			w.exec(t, "delete from payfold.invitation")
 			if seen {
-				require.NoError(t, r.scan(t.Context(), nil))
+				require.NoError(t, r.records.scan(t.Context(), nil))
 			}
 			w.refund(t, "pay1")
 			reconcile(t, r)
@@ -88,7 +88,7 @@ func TestARevocationBetweenTheScanAndTheAttemptCounts(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	w.refund(t, "pay1")
 	worked, err := r.next(t.Context())
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestWithoutCredentialsInvitationsStayPending(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	r.gitHub, r.Repository = nil, ""
+	r.gitHub, r.Repository, r.records.repository = nil, "", ""
 	reconcile(t, r)
 	one := w.invitation(t, "u1", "pay1")
 	require.Equal(t, Pending, one.Status)

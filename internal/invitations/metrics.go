@@ -52,7 +52,7 @@ var causes = []string{PauseLimit, PauseDenied, PauseFault}
 
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
-	byStatus, used, err := r.records.counts(ctx, r.Repository, r.Now())
+	byStatus, used, err := r.records.counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	return nil
 }
 
-// counts returns the number of invitations to a repository by status, and the number of
-// attempts in the last 24 hours that count for its quota.
-func (r records) counts(ctx context.Context, repository string, now time.Time) (byStatus map[string]int, used int, err error) {
+// counts returns the number of invitations by status, and the number of attempts in the last 24 hours that count for the
+// quota.
+func (r records) counts(ctx context.Context) (byStatus map[string]int, used int, err error) {
 	byStatus = map[string]int{}
 	batch := &pgx.Batch{}
-	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", repository).
+	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", r.repository).
 		Query(func(rows pgx.Rows) error {
 			var status string
 			var n int
@@ -94,7 +94,7 @@ func (r records) counts(ctx context.Context, repository string, now time.Time) (
 		})
 	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
 		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'
-		and reserved_at <= $2::timestamptz + $3::interval`, repository, now, maxAhead).
+		and reserved_at <= $2::timestamptz + $3::interval`, r.repository, r.now(), maxAhead).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
 	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
 		return nil, 0, fmt.Errorf("count the invitations: %w", err)

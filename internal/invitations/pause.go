@@ -38,8 +38,8 @@ func (r records) pause(ctx context.Context, pause Pause) error {
 }
 
 // endPause ends a pause of that cause, if there is one.
-func (r records) endPause(ctx context.Context, repository, cause string) error {
-	_, err := r.tables.Pool().Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", repository, cause)
+func (r records) endPause(ctx context.Context, cause string) error {
+	_, err := r.tables.Pool().Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", r.repository, cause)
 	if err != nil {
 		return fmt.Errorf("end a pause: %w", err)
 	}
@@ -47,9 +47,9 @@ func (r records) endPause(ctx context.Context, repository, cause string) error {
 }
 
 // endWaits makes the invitations due that wait after a fault of GitHub.
-func (r records) endWaits(ctx context.Context, repository string, now time.Time) error {
+func (r records) endWaits(ctx context.Context) error {
 	_, err := r.tables.Pool().Exec(ctx, `update payfold.invitation set due_at = $2
-		where repository = $1 and status <> 'withdrawn' and faults > 0 and due_at > $2`, repository, now)
+		where repository = $1 and status <> 'withdrawn' and faults > 0 and due_at > $2`, r.repository, r.now())
 	if err != nil {
 		return fmt.Errorf("end the waits after faults: %w", err)
 	}

@@ -96,7 +96,7 @@ func TestAKeptPurchaseKeepsTheAccessBeforeItIsScanned(t *testing.T) {
 	r.RemoveOnRevoke = true
 	w.github.Accept(t, "octo")
 	w.refund(t, "pay1")
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	w.buy(t, "u2", "pay2", "Octo")
 	worked, err := r.next(t.Context())
 	require.NoError(t, err)

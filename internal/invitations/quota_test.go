@@ -39,8 +39,8 @@ func TestAReservationWithoutAnAnswerCountsForTheQuota(t *testing.T) {
 	w.perDay = 1
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context(), nil))
-	_, err := r.records.reserve(t.Context(), r.Repository, w.clock.Now(), r.PerDay, attemptExpiry)
+	require.NoError(t, r.records.scan(t.Context(), nil))
+	_, err := r.records.reserve(t.Context(), r.PerDay)
 	require.NoError(t, err) // its process dies
 	w.buy(t, "u2", "pay2", "hubot")
 	reconcile(t, r)

@@ -56,7 +56,7 @@ type Reconciler struct {
 // New returns a reconciler.
 func New(config Config) *Reconciler {
 	r := &Reconciler{
-		Config: config, records: records{config.Store}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
+		Config: config, records: records{config.Store, config.Repository, config.Now}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
 		attemptTimeout: defaultAttemptTimeout, scanInterval: defaultScanInterval,
 	}
 	if config.GitHub != nil {
@@ -82,17 +82,12 @@ const (
 	recordTimeout = 3 * time.Second
 )
 
-// scan records the invitations that the purchases of these users need; nil: of all users.
-func (r *Reconciler) scan(ctx context.Context, users []string) error {
-	return r.records.scan(ctx, r.Repository, users, r.Now())
-}
-
 // next makes one attempt: reserve, look, ask, record. It returns false if nothing was due.
 func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if r.gitHub == nil {
 		return false, nil
 	}
-	attempt, err := r.records.reserve(ctx, r.Repository, r.Now(), r.PerDay, attemptExpiry)
+	attempt, err := r.records.reserve(ctx, r.PerDay)
 	if err != nil || attempt == nil {
 		return false, err
 	}
@@ -115,7 +110,7 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 		}
 	}
 	if err = result.err; err == nil {
-		err = r.records.record(ctx, attempt, result.answer, r.Now())
+		err = r.records.record(ctx, attempt, result.answer)
 	}
 	if errors.Is(err, errAttemptExpired) {
 		r.Logger.WarnContext(ctx, "GitHub's answer came too late; the next attempt finds out what was done", "user_id", attempt.UserID)

@@ -95,9 +95,12 @@ const maxAhead = 25 * time.Hour
 // errOlderTables means that the live tables have no column for the GitHub user of a purchase.
 var errOlderTables = errors.New("invitations wait: older rules made the live tables, without the GitHub user of each purchase; run: projector rebuild --promote")
 
-// records reads and writes the tables of invitations, attempts and pauses. Safe for
-// concurrent use.
-type records struct{ tables *store.Store }
+// records reads and writes the invitations, attempts and pauses of one repository. Safe for concurrent use.
+type records struct {
+	tables     *store.Store
+	repository string
+	now        func() time.Time
+}
 
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
 // It records an invitation for each purchase without one that is kept or was refunded lately. If a
@@ -105,17 +108,17 @@ type records struct{ tables *store.Store }
 // records GitHub users that became known, payments with a new id, and refunds. A second scan changes
 // nothing. Once a repository is configured, scan deletes the invitations that were recorded without
 // a repository, and records them again for it.
-func (r records) scan(ctx context.Context, repository string, users []string, now time.Time) error {
-	err := r.serialized(ctx, repository, func(tx pgx.Tx) error {
-		steps := &pgx.Batch{}
-		if repository != "" {
+func (r records) scan(ctx context.Context, users []string) error {
+	err := r.serialized(ctx, func(tx pgx.Tx) error {
+		steps, now := &pgx.Batch{}, r.now()
+		if r.repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
 		}
 		for _, step := range []string{followRenamed, recordPurchases, followPurchases, withdrawUnsent} {
-			steps.Queue(step, repository, now, users)
+			steps.Queue(step, r.repository, now, users)
 		}
 		if users == nil {
-			steps.Queue(endFutureWaits, repository, now, maxAhead)
+			steps.Queue(endFutureWaits, r.repository, now, maxAhead)
 		}
 		if err := tx.SendBatch(ctx, steps).Close(); err != nil {
 			return fmt.Errorf("look for purchases to invite: %w", err)
@@ -136,9 +139,9 @@ func orOlderTables(err error) error {
 
 // serialized runs one short transaction. The transactions of one repository run one after
 // the other, in all processes.
-func (r records) serialized(ctx context.Context, repository string, work func(tx pgx.Tx) error) error {
+func (r records) serialized(ctx context.Context, work func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, r.tables.Pool(), func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", store.InvitationLock, repository); err != nil {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", store.InvitationLock, r.repository); err != nil {
 			return fmt.Errorf("wait for the lock of the repository: %w", err)
 		}
 		return work(tx)

@@ -24,7 +24,7 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 		err          error
 	}
 	ended := make(chan retried, 1)
-	require.NoError(t, r.records.serialized(t.Context(), r.Repository, func(tx pgx.Tx) error {
+	require.NoError(t, r.records.serialized(t.Context(), func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
 			values ('u1', $1, 'pay1', 'octo', 'invite', now())`, r.Repository)
 		require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestAnInvitationOfARefundedPurchaseWaitsToBeWithdrawn(t *testing.T) {
 	t.Parallel()
 	w, r := invited(t, "octo")
 	w.refund(t, "pay1")
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	listed, err := List(t.Context(), w.tables, w.clock.Now())
 	require.NoError(t, err)
 	require.Equal(t, "waits to be withdrawn", listed.Invitations[0].Why())

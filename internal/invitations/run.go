@@ -70,10 +70,10 @@ func (r *Reconciler) Run(ctx context.Context) error {
 func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	r.consecutiveFailures = 0
 	if r.gitHub != nil { // this process may have been started with other credentials
-		if err := r.records.endPause(ctx, r.Repository, PauseDenied); err != nil {
+		if err := r.records.endPause(ctx, PauseDenied); err != nil {
 			return err
 		}
-		if err := r.records.endWaits(ctx, r.Repository, r.Now()); err != nil {
+		if err := r.records.endWaits(ctx); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	var nextScan, nextMeasure time.Time
 	for ctx.Err() == nil {
 		if began := time.Now(); began.After(nextScan) {
-			if err := r.scan(ctx, nil); err != nil {
+			if err := r.records.scan(ctx, nil); err != nil {
 				return err
 			}
 			nextScan = time.Now().Add(max(r.scanInterval, scanPauseFactor*time.Since(began)))
@@ -140,7 +140,7 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 		users = nil
 	}
 	began := time.Now()
-	err := r.scan(ctx, users)
+	err := r.records.scan(ctx, users)
 	r.restsUntil = time.Now().Add(restAfter(time.Since(began)))
 	return err
 }

@@ -128,13 +128,13 @@ func (w *world) records(t *testing.T) records {
 	t.Helper()
 	s := w.open(t)
 	t.Cleanup(s.Close)
-	return records{s}
+	return records{s, "acme/tool", w.clock.Now}
 }
 
 // reconcile makes attempts until nothing is due.
 func reconcile(t *testing.T, r *Reconciler) {
 	t.Helper()
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	for range 1000 {
 		worked, err := r.next(t.Context())
 		require.NoError(t, err)

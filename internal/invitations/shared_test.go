@@ -49,7 +49,7 @@ func TestASecondPurchaseBeforeTheFirstInvitationSharesIt(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	require.NoError(t, r.scan(t.Context(), nil))
+	require.NoError(t, r.records.scan(t.Context(), nil))
 	w.buy(t, "u1", "pay2", "octo")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)

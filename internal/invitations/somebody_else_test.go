@@ -211,7 +211,7 @@ func TestTheCancellationOfAnInvitationLeavesItInTheQuota(t *testing.T) {
 	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	require.Nil(t, w.github.Invitation("octo"))
-	_, used, err := r.records.counts(t.Context(), r.Repository, w.clock.Now())
+	_, used, err := r.records.counts(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, used)
 }
