@@ -18,6 +18,7 @@ type answer struct {
 	title  string
 	detail string
 	links  []link
+	form   string // the page that opens when somebody enters the token; empty: no form
 }
 
 type link struct{ To, Text string }
@@ -52,9 +53,11 @@ func (g *Guard) loggedOut(r *http.Request) answer {
 		out.detail = "You are not logged in, or your session has ended."
 		out.links = []link{{loginPath + "?to=" + url.QueryEscape(here(r)), "Log in at " + g.issuer.name()}}
 	case g.made:
-		out.detail = "Open the link that was printed where the console was started. It has ?token= in it."
+		out.detail = "Open the link that was printed where the console was started, or enter the token in it."
+		out.form = here(r)
 	default:
-		out.detail = "Add /?token= and the console's token (CONSOLE_TOKEN) to its address."
+		out.detail = "Enter the console's token (CONSOLE_TOKEN)."
+		out.form = here(r)
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" { // the browser has withheld the cookie
 		out.detail = "If you are logged in, continue. " + out.detail
@@ -63,8 +66,13 @@ func (g *Guard) loggedOut(r *http.Request) answer {
 	return out
 }
 
-// here is the address of a request, as a link within the console.
-func here(r *http.Request) string { return local(r.URL.RequestURI()) }
+// here is the page of a request, as a link within the console.
+func here(r *http.Request) string {
+	if r.URL.Path == loginPath || r.URL.Path == logoutPath {
+		return "/"
+	}
+	return local(r.URL.RequestURI())
+}
 
 // maxLinkBytes bounds a link, because a login keeps it in a cookie, and browsers take 4096 bytes.
 const maxLinkBytes = 1024
@@ -100,7 +108,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, a answer) {
 		}{a.title, a.status, a.detail})
 	} else {
 		header.Set("Content-Type", "text/html; charset=utf-8")
-		err = page.Execute(&body, map[string]any{"Title": a.title, "Detail": a.detail, "Links": a.links})
+		err = page.Execute(&body, map[string]any{"Title": a.title, "Detail": a.detail, "Links": a.links, "Form": a.form})
 	}
 	if err != nil {
 		panic(err) // strings and numbers only
@@ -121,7 +129,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, a answer) {
 // keep the answer, and tell its address to nobody.
 func setHeaders(w http.ResponseWriter) {
 	for name, value := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+		"Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 		"X-Content-Type-Options":  "nosniff",
 		"Referrer-Policy":         "no-referrer",
 		"Cache-Control":           "no-store",

@@ -89,6 +89,8 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 		switch {
 		case g.takesLogout(r):
 			g.logOut(w, r)
+		case g.takesForm(r):
+			g.takeForm(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			g.answer(w, r, wrongMethod)
 		case isEmbedded(r):
@@ -132,10 +134,10 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request, pages http.Handler
 	switch {
 	case g.proxy.trusts(peer):
 		g.takeUser(w, r, pages)
-	case g.proxy.isSet() && !peer.IsLoopback():
+	case g.proxy.closes(peer):
 		g.answer(w, r, throughProxy)
 	case g.token != "" && asked == "/" && r.URL.Query().Has("token"):
-		g.takeToken(w, r, r.URL.Query().Get("token"))
+		g.takeToken(w, r, r.URL.Query().Get("token"), "/")
 	case g.issuer != nil && asked == loginPath:
 		g.startLogin(w, r)
 	case g.issuer != nil && asked == callbackPath:

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// logoutPath accepts a POST that ends the session of the browser. It is the only POST that the
-// console accepts.
+// logoutPath accepts a POST that ends the session of the browser. The console accepts no other POST but the form with
+// the token.
 const logoutPath = "/logout"
 
 // HasSession reports whether the viewer has a session, which a POST to /logout ends. Scripts have no

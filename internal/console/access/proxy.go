@@ -26,6 +26,9 @@ func proxyOf(config Config) proxy {
 
 func (p proxy) isSet() bool { return p.header != "" }
 
+// closes reports whether the console is open to a sender only through the proxy.
+func (p proxy) closes(peer netip.Addr) bool { return p.isSet() && !peer.IsLoopback() }
+
 // trusts reports whether the sender of a request may name its user. Only the connection counts,
 // no header.
 func (p proxy) trusts(peer netip.Addr) bool {

@@ -57,6 +57,19 @@ func by(method string) change           { return func(r *http.Request) { r.Metho
 func with(name, value string) change    { return func(r *http.Request) { r.Header.Add(name, value) } }
 func cookie(cookie *http.Cookie) change { return func(r *http.Request) { r.AddCookie(cookie) } }
 
+// form posts a form with names and values.
+func form(pairs ...string) change {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	return func(r *http.Request) {
+		r.Method = http.MethodPost
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Body = io.NopCloser(strings.NewReader(values.Encode()))
+	}
+}
+
 // hungUp is a request whose sender has gone.
 func hungUp(r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())

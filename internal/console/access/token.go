@@ -15,13 +15,30 @@ const tokenViewer = "token"
 
 var errWrongToken = errors.New("wrong token")
 
-// takeToken begins a session for somebody who opens the link.
-func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given string) {
+// maxFormBytes bounds the form of a login: a token and a link.
+const maxFormBytes = 16 << 10
+
+// takesForm reports whether a request is the form with the token. It is refused where a proxy says who looks.
+func (g *Guard) takesForm(r *http.Request) bool {
+	peer := peerOf(r)
+	return r.Method == http.MethodPost && r.URL.Path == loginPath && g.token != "" && !g.proxy.trusts(peer) && !g.proxy.closes(peer)
+}
+
+// takeForm begins a session for somebody who enters the token.
+func (g *Guard) takeForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	g.takeToken(w, r, r.PostFormValue("token"), local(r.PostFormValue("to")))
+}
+
+// takeToken begins a session for somebody who opens the link or enters the token, and opens a page.
+func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given, to string) {
 	if !g.seals.equal(given, g.token) {
-		g.fail(w, r, wrongToken, errWrongToken)
+		out := wrongToken
+		out.form = to
+		g.fail(w, r, out, errWrongToken)
 		return
 	}
-	g.enter(w, r, tokenViewer, g.now().Add(sessionTime), "/")
+	g.enter(w, r, tokenViewer, g.now().Add(sessionTime), to)
 }
 
 // takeCredentials serves a browser that has a session, and a script that has the token. Other

@@ -3,6 +3,7 @@ package access_test
 import (
 	"crypto/tls"
 	"encoding/base64"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,6 +29,36 @@ func TestTheLinkBeginsASession(t *testing.T) {
 	require.False(t, session.Secure)
 	require.Zero(t, session.MaxAge)
 	require.Equal(t, "token", w.viewer("/events?type=a", cookie(session)))
+}
+
+func TestTheTokenIsEnteredInAForm(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{Token: token})
+	for _, page := range []string{"/events?type=a&outcome=b", "/", "/users/u_1"} {
+		refusal := w.refused(http.StatusUnauthorized, page)
+		require.Contains(t, refusal, `<form method="post" action="/login">`)
+		require.Contains(t, refusal, `name="to" value="`+html.EscapeString(page)+`"`)
+		require.Contains(t, w.refused(http.StatusUnauthorized, "/login", form("token", "wrong", "to", page)), `value="`+html.EscapeString(page)+`"`)
+
+		out := w.ask("/login", form("token", token, "to", page))
+		require.Equal(t, http.StatusSeeOther, out.Code)
+		require.Equal(t, page, out.Header().Get("Location"))
+		require.Equal(t, "token", w.viewer(page, cookie(onlyCookie(t, out))))
+	}
+	for _, away := range []string{"https://evil.example/", "//evil.example", "/\\evil.example", ""} {
+		require.Equal(t, "/", w.ask("/login", form("token", token, "to", away)).Header().Get("Location"), away)
+	}
+	require.Contains(t, w.refused(http.StatusUnauthorized, "/login"), `name="to" value="/"`)
+}
+
+func TestBesideAProxyTheFormIsForTheMachineItself(t *testing.T) {
+	t.Parallel()
+	w := setup(t, access.Config{Token: token, ProxyHeader: "X-User", TrustedProxies: []string{"10.0.0.7"}})
+	enter := form("token", token, "to", "/")
+	require.Equal(t, http.StatusSeeOther, w.ask("/login", enter).Code)
+	w.refused(http.StatusMethodNotAllowed, "/login", enter, from("10.0.0.9:50000"))
+	w.refused(http.StatusMethodNotAllowed, "/login", enter, from("10.0.0.7:50000"), with("X-User", "anna"))
+	setup(t, access.Config{ProxyHeader: "X-User", TrustedProxies: []string{"10.0.0.7"}}).refused(http.StatusMethodNotAllowed, "/login", enter)
 }
 
 func TestTheCookieDoesNotContainTheToken(t *testing.T) {

@@ -30,10 +30,16 @@ func TestTheLinkOpensTheConsoleForOneBrowser(t *testing.T) {
 	require.NotContains(t, ask[string](first, `document.cookie`), "=", "scripts do not see the cookie")
 	first.requireNoFaults()
 
-	require.Equal(t, http.StatusUnauthorized, second.open("/?token=wrong"))
-	require.Equal(t, http.StatusUnauthorized, second.open("/events"))
-	require.Equal(t, http.StatusUnauthorized, second.open("/live"))
-	second.requireNoFaultsBut(http.StatusUnauthorized)
+	second.open("/events/" + packEvent)
+	second.do(chromedp.SendKeys(chromedp.CSS(`[name=token]`), w.console.token))
+	require.Equal(t, http.StatusOK, second.load(chromedp.Click(chromedp.CSS(`form[action="/login"] button`))))
+	require.Equal(t, "/events/"+packEvent, second.path(), "the page that was asked for")
+
+	third := w.console.strangersTab(t)
+	require.Equal(t, http.StatusUnauthorized, third.open("/?token=wrong"))
+	require.Equal(t, http.StatusUnauthorized, third.open("/events"))
+	require.Equal(t, http.StatusUnauthorized, third.open("/live"))
+	third.requireNoFaultsBut(http.StatusUnauthorized)
 }
 
 func TestPersonalDataIsMaskedWhereNothingElseIsSaid(t *testing.T) {
