@@ -20,4 +20,5 @@ select session_user, array(
   union all select 'owns table ' || tables.oid::regclass from tables join own on own.oid = relowner
   union all select 'may change table ' || tables.oid::regclass from tables, own
     where has_any_column_privilege(own.oid, tables.oid, 'insert, update')
-      or has_table_privilege(own.oid, tables.oid, 'delete, truncate, trigger'))
+      or has_table_privilege(own.oid, tables.oid, 'delete, truncate, trigger' ||
+        case when current_setting('server_version_num')::int >= 170000 then ', maintain' else '' end)) -- may lock the table
