@@ -90,6 +90,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
 		// The session with the lock of a schema is idle, and one session of a rebuild during its first chunk.
 		"idle_session_timeout": "0",
+		// The locks of a client whose machine has died are free after a minute, and not after two hours.
+		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",
 		// A batch that has waited for a promotion must see the new tables, whatever the database prefers.
 		"default_transaction_isolation": "read committed",
 		// A plan that was made for empty tables would read full tables whole.

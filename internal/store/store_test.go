@@ -103,6 +103,19 @@ func TestASessionHasTheLimitsOfItsConfiguration(t *testing.T) {
 	}
 }
 
+// A session on a Unix socket shows 0: only one over TCP uses these settings.
+func TestASessionOfADeadMachineEndsWithinAMinute(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{DSN: testenv.Database(t)})
+	require.NoError(t, err)
+	defer s.Close()
+	var idle, interval, count int
+	require.NoError(t, s.Pool().QueryRow(t.Context(), `select max(reset_val::int) filter (where name = 'tcp_keepalives_idle'),
+		max(reset_val::int) filter (where name = 'tcp_keepalives_interval'), max(reset_val::int) filter (where name = 'tcp_keepalives_count')
+		from pg_settings where name like 'tcp\_keepalives%'`).Scan(&idle, &interval, &count))
+	require.Equal(t, 60, idle+count*interval)
+}
+
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " jit=on"})
