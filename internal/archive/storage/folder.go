@@ -165,7 +165,8 @@ func (f *Folder) makeFolder(dir string) error {
 // removeTemporary removes temporary files that killed processes have left.
 func (f *Folder) removeTemporary(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*")) // fails on other patterns only
-	for _, path := range left {
+	copies, _ := filepath.Glob(filepath.Join(dir, "*.seg.new"))       // of writeAgain
+	for _, path := range append(left, copies...) {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > temporaryAge {
 			_ = os.Remove(path)
 		}

@@ -71,6 +71,28 @@ func TestAnObjectThatIsNotThereCannotBeMadeDurable(t *testing.T) {
 	require.ErrorIs(t, place.Sync(t.Context(), "log", "one", "two"), fs.ErrNotExist)
 }
 
+func TestFilesThatKilledProcessesHaveLeftAreRemoved(t *testing.T) {
+	t.Parallel()
+	place := &storage.Folder{Root: t.TempDir()}
+	create := func(name string) {
+		require.NoError(t, place.Create(t.Context(), "log/"+name, func(io.Writer) error { return nil }))
+	}
+	create("1.seg")
+	left := func(name string, age time.Duration) string {
+		path := filepath.Join(place.Root, "log", name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+		return path
+	}
+	created, copied, foreign := left(".new-1", 2*time.Hour), left("1.seg.new", 2*time.Hour), left("notes", 2*time.Hour)
+	young := left("2.seg.new", time.Minute) // of a process that may be running
+	create("2.seg")
+	require.NoFileExists(t, created)
+	require.NoFileExists(t, copied)
+	require.FileExists(t, young)
+	require.FileExists(t, foreign)
+}
+
 // An archiver logs a fault again when its text changes.
 func TestAFaultOfAFolderHasTheSameTextEachTime(t *testing.T) {
 	t.Parallel()
