@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report/page"
@@ -31,9 +30,6 @@ func (c *Console) hidePersonalData(quarantined []status.Quarantined) {
 	}
 }
 
-// gitHubName matches every text that can be the name of a GitHub user.
-var gitHubName = regexp.MustCompile(`[A-Za-z0-9_-]+`)
-
 // hideNames masks the name of an invitation's GitHub user in the invitation's reason, which has GitHub's words.
 func (c *Console) hideNames(list []invitations.Invitation) {
 	for i := range list {
@@ -43,14 +39,9 @@ func (c *Console) hideNames(list []invitations.Invitation) {
 
 func (c *Console) hideName(one *invitations.Invitation) {
 	if one.Reason != nil && one.GitHubUser != nil {
-		one.Reason = new(c.withoutName(*one.Reason, *one.GitHubUser))
+		masked := func(name string) string { return mask(c.ShowPersonalData, name) }
+		one.Reason = new(invitations.ReplaceName(*one.Reason, *one.GitHubUser, masked))
 	}
-}
-
-func (c *Console) withoutName(text, name string) string {
-	return gitHubName.ReplaceAllStringFunc(text, func(word string) string {
-		return mask(c.ShowPersonalData || !strings.EqualFold(word, name), word)
-	})
 }
 
 // gitHubNames matches the fields of JSON that contain names of people.

@@ -282,6 +282,20 @@ func TestADeniedInvitationRequestPausesToo(t *testing.T) {
 	}
 }
 
+// The console shows pauses to people who may not see names.
+func TestTheReasonOfAPauseDoesNotNameAUser(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Status: 403, Body: `{"message":"Octo may not be invited, octocat may"}`})
+	reconcile(t, w.inviter(t))
+	pauses, err := Pauses(t.Context(), w.tables.Pool(), w.clock.Now())
+	require.NoError(t, err)
+	require.Len(t, pauses, 1)
+	require.Equal(t, "403 (user) may not be invited, octocat may", pauses[0].Reason)
+	require.Equal(t, "403 Octo may not be invited, octocat may", *w.invitation(t, "u1", "pay1").Reason)
+}
+
 func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testenv.Reply{

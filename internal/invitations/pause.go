@@ -22,7 +22,7 @@ type Pause struct {
 	Repository string    `json:"repository" db:"repository"`
 	Until      time.Time `json:"paused_until" db:"paused_until"`
 	Cause      string    `json:"cause" db:"cause"`
-	Reason     string    `json:"reason" db:"reason"`
+	Reason     string    `json:"reason" db:"reason"` // without the name of a user, because it concerns all
 }
 
 // pause makes every process wait. It never shortens a pause.

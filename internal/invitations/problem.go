@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +138,19 @@ func parseRetryAfter(header http.Header, now time.Time) time.Time {
 		return time.Unix(reset, 0).UTC()
 	}
 	return time.Time{}
+}
+
+// word matches every text that can be the name of a GitHub user.
+var word = regexp.MustCompile(`[A-Za-z0-9_-]+`)
+
+// ReplaceName replaces the name of a GitHub user in GitHub's words.
+func ReplaceName(text, name string, by func(name string) string) string {
+	return word.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.EqualFold(found, name) {
+			return by(found)
+		}
+		return found
+	})
 }
 
 // maxMessage is the maximum length of a stored message, in bytes.

@@ -16,7 +16,7 @@ var (
 func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome string) result {
 	now, next := r.Now(), attempt.Invitation
 	next.DueAt = now
-	pause := &Pause{Repository: r.Repository, Reason: failure.message}
+	pause := &Pause{Repository: r.Repository, Reason: ReplaceName(failure.message, *attempt.GitHubUser, func(string) string { return "(user)" })}
 	r.consecutiveFailures++
 	switch failure.kind {
 	case limited:
