@@ -52,6 +52,8 @@ var causes = []string{PauseLimit, PauseDenied, PauseFault}
 
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
+	defer cancel()
 	byStatus, used, err := r.records.counts(ctx)
 	if err != nil {
 		return err

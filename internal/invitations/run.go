@@ -69,11 +69,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 // serve invites while this process is the leader.
 func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	r.consecutiveFailures = 0
-	if r.gitHub != nil { // this process may have been started with other credentials
-		if err := r.records.endPause(ctx, PauseDenied); err != nil {
-			return err
-		}
-		if err := r.records.endWaits(ctx); err != nil {
+	if r.gitHub != nil {
+		if err := r.resume(ctx); err != nil {
 			return err
 		}
 	}
@@ -82,7 +79,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	var nextScan, nextMeasure time.Time
 	for ctx.Err() == nil {
 		if began := time.Now(); began.After(nextScan) {
-			if err := r.records.scan(ctx, nil); err != nil {
+			if err := r.scan(ctx, nil); err != nil {
 				return err
 			}
 			nextScan = time.Now().Add(max(r.scanInterval, scanPauseFactor*time.Since(began)))
@@ -102,6 +99,16 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 		}
 	}
 	return nil
+}
+
+// resume ends what waits for other credentials, because this process may have been started with them.
+func (r *Reconciler) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
+	defer cancel()
+	if err := r.records.endPause(ctx, PauseDenied); err != nil {
+		return err
+	}
+	return r.records.endWaits(ctx)
 }
 
 // await waits for a notification or a tick, and scans the purchases that have changed.
@@ -140,7 +147,7 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 		users = nil
 	}
 	began := time.Now()
-	err := r.records.scan(ctx, users)
+	err := r.scan(ctx, users)
 	r.restsUntil = time.Now().Add(restAfter(time.Since(began)))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -118,6 +119,27 @@ func TestALostSessionIsReplaced(t *testing.T) {
 	t.Cleanup(w.tables.Close)
 	w.buy(t, "u1", "pay1", "octo")
 	w.awaitStatus(t, "u1", Invited)
+}
+
+func TestASessionThatSaysNothingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for _, work := range []func(*Reconciler) error{
+		func(r *Reconciler) error { return r.resume(t.Context()) },
+		func(r *Reconciler) error { return r.scan(t.Context(), nil) },
+		func(r *Reconciler) error { _, err := r.next(t.Context()); return err },
+		func(r *Reconciler) error { return r.measure(t.Context()) },
+	} {
+		r := w.inviter(t)
+		r.databaseTimeout = time.Second
+		var session int
+		require.NoError(t, r.Store.Pool().QueryRow(t.Context(), "select pg_backend_pid()").Scan(&session))
+		require.NoError(t, syscall.Kill(session, syscall.SIGSTOP))
+		t.Cleanup(func() { _ = syscall.Kill(session, syscall.SIGCONT) })
+		require.ErrorIs(t, work(r), context.DeadlineExceeded)
+		r.databaseTimeout = wait.Timeout
+		require.NoError(t, work(r), "on another session")
+	}
 }
 
 func TestTheInviterWaitsForTheTables(t *testing.T) {
