@@ -13,6 +13,7 @@ import (
 // it has a result, the answers say so. It is safe for concurrent use.
 type Counter struct {
 	logger  *slog.Logger
+	timeout time.Duration // of one transaction
 	work    chan func(context.Context) error
 	results atomic.Int64
 
@@ -37,9 +38,13 @@ const (
 // maxQueued bounds the jobs that wait. If a job finds no place, the next page asks for it again.
 const maxQueued = 16
 
+// transactionTimeout bounds each transaction of a job, because a session can go silent, and the other jobs wait. The
+// statements of a transaction have shorter limits.
+const transactionTimeout = 30 * time.Second
+
 // NewCounter returns a Counter that knows nothing yet.
 func NewCounter(logger *slog.Logger) *Counter {
-	return &Counter{logger: logger, work: make(chan func(context.Context) error, maxQueued), schemas: map[string]*counted{}}
+	return &Counter{logger: logger, timeout: transactionTimeout, work: make(chan func(context.Context) error, maxQueued), schemas: map[string]*counted{}}
 }
 
 // Run does the jobs until ctx ends, one at a time.

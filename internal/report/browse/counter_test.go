@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -163,6 +165,21 @@ func TestALongLogIsCountedInTheBackground(t *testing.T) {
 	require.Len(t, rejected.Groups[0].Newest, maxNewest)
 	require.EqualValues(t, last, rejected.Groups[0].Newest[0].StreamSeq)
 	require.EqualValues(t, last-1000*(maxNewest-1), rejected.Groups[0].Newest[maxNewest-1].StreamSeq)
+}
+
+func TestASessionThatSaysNothingDoesNotHoldUpTheBackground(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t, shop...)
+	c := NewCounter(testenv.Logger(t))
+	for _, job := range []func(context.Context, *store.Store) error{c.countAll, c.addUp} {
+		session := int(fixture.Number(ctx, t, s, "select pg_backend_pid()"))
+		require.NoError(t, syscall.Kill(session, syscall.SIGSTOP))
+		t.Cleanup(func() { _ = syscall.Kill(session, syscall.SIGCONT) })
+		c.timeout = time.Second
+		require.ErrorIs(t, job(ctx, s), context.DeadlineExceeded)
+		c.timeout = wait.Timeout
+		require.NoError(t, job(ctx, s), "on another session")
+	}
 }
 
 func TestRejectedEventsAreGroupedWithWhatToDo(t *testing.T) {

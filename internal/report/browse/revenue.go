@@ -97,6 +97,8 @@ func (r revenue) last(days int) RevenueAnswer {
 
 // addUp replaces what the Counter knows. After an error it keeps the days of the same tables.
 func (c *Counter) addUp(ctx context.Context, db *store.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	began := time.Now()
 	var sum revenue
 	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {

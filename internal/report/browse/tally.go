@@ -184,7 +184,8 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 	for {
 		began, known := time.Now(), c.known(db)
 		var base, more tally
-		_, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
+		counting, cancel := context.WithTimeout(ctx, c.timeout)
+		_, err := viewEvents(counting, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
 			if base, err = known.in(ctx, tx, db); err != nil {
 				return now, err
 			}
@@ -195,6 +196,7 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 			more, err = countBetween(ctx, tx, base.position, min(first+countChunk, now.Position))
 			return now, err
 		})
+		cancel()
 		if err != nil || more.position <= base.position {
 			return err
 		}
