@@ -38,6 +38,9 @@ func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras
 }
 
 func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+	if _, err := tx.Exec(ctx, "select $1::text", anyScript); err != nil {
+		return fmt.Errorf("send a text of any script, for which the database must have the encoding UTF8: %w", err)
+	}
 	// A schema that was dropped by hand is created again.
 	if _, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1 and to_regclass($2) is null",
 		s.schema, Qualified(s.schema, "checkpoint")); err != nil {
@@ -75,9 +78,6 @@ const anyScript = "é名😀"
 func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
 	if err := s.checkEmpty(ctx, tx); err != nil {
 		return err
-	}
-	if _, err := tx.Exec(ctx, "select $1::text", anyScript); err != nil {
-		return fmt.Errorf("send a text of any script, for which the database must have the encoding UTF8: %w", err)
 	}
 	if err := MakeTables(ctx, tx, s.schema, extras); err != nil {
 		return err

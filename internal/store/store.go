@@ -85,6 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"application_name":                    ApplicationName + c.Owner,
 		"search_path":                         Quoted(c.Schema),
 		"timezone":                            "UTC",
+		"client_encoding":                     "UTF8", // of all texts that are sent and read, whatever the database has or prefers
 		"lock_timeout":                        Milliseconds(frozenAfter / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(frozenAfter * 4 / 5),
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),

@@ -116,6 +116,17 @@ func TestASessionOfADeadMachineEndsWithinAMinute(t *testing.T) {
 	require.Equal(t, 60, idle+count*interval)
 }
 
+// The database would take each byte of a text for a character, and other programs would read other texts.
+func TestTextsAreUTF8WhateverTheDatabasePrefers(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " client_encoding=LATIN1"})
+	require.NoError(t, err)
+	defer s.Close()
+	var characters int
+	require.NoError(t, s.Pool().QueryRow(t.Context(), "select length($1)", anyScript).Scan(&characters))
+	require.Equal(t, 3, characters)
+}
+
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{DSN: testenv.Database(t) + " jit=on"})
