@@ -129,23 +129,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return &Store{config: c, pool: pool, schema: c.Schema}, nil
 }
 
-// CheckDSN returns an error if a connection string cannot be used. It does not connect.
-func CheckDSN(dsn string) error {
-	_, err := parseDSN(dsn)
-	return err
-}
-
-func parseDSN(dsn string) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("read the connection string: %w", err)
-	}
-	if mode := config.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
-		return nil, fmt.Errorf("default_query_exec_mode %s is not supported: rows are read in the binary format", mode)
-	}
-	return config, nil
-}
-
 func connectTimeout(short bool) time.Duration {
 	if short {
 		return 2 * time.Second
