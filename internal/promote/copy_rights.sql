@@ -1,7 +1,8 @@
 -- the statements, in order, that give schema $2 and its relations the owner and the
 -- grants of schema $1, and no others, also grants to columns and with grant option.
 -- The owner grants all of them. A relation that schema $1 does not have gets the
--- default privileges of schema $1, and those of its owner in every schema.
+-- default privileges of schema $1, and those of its owner in every schema. Row level security stays on;
+-- a promotion is refused where there are policies.
 with schemas as (
   select live.oid as live, next.oid as next, live.nspacl as live_acl, next.nspacl as next_acl, live.nspowner as live_owner, next.nspowner as next_owner
   from pg_namespace live, pg_namespace next
@@ -48,6 +49,9 @@ with schemas as (
   union all
   select 1, format('alter table %I.%I owner to %I', $2, relname, pg_get_userbyid(live_owner))
   from relations where next_owner <> live_owner
+  union all
+  select 1, format('alter table %I.%I enable row level security', $2, r.relname)
+  from relations r join pg_class live on live.oid = r.live where live.relrowsecurity
   union all
   select step, format(case step when 2 then 'revoke %s on %s from %s cascade' else 'grant %s on %s to %s%s' end, privilege, object,
     case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end, case when grantable then ' with grant option' end)

@@ -19,7 +19,7 @@ func rightsOf(ctx context.Context, t *testing.T, s *store.Store, schema string) 
 	rows, err := s.Pool().Query(ctx, `
 		select format('schema %s %s', pg_get_userbyid(nspowner), (select string_agg(a::text, ' ' order by a::text) from unnest(coalesce(nspacl, acldefault('n', nspowner))) a)) from pg_namespace where nspname = $1
 		union all
-		select format('%s %s %s', relname, pg_get_userbyid(relowner), (select string_agg(a::text, ' ' order by a::text) from unnest(coalesce(relacl, acldefault('r', relowner))) a))
+		select format('%s %s%s %s', relname, pg_get_userbyid(relowner), case when relrowsecurity then ', row security' end, (select string_agg(a::text, ' ' order by a::text) from unnest(coalesce(relacl, acldefault('r', relowner))) a))
 		from pg_class where relnamespace = $1::text::regnamespace and relkind in ('r', 'v')
 		union all
 		select format('%s.%s %s', relname, attname, (select string_agg(a::text, ' ' order by a::text) from unnest(attacl) a))
@@ -54,6 +54,7 @@ func TestTheRightsAreThoseOfTheLiveTables(t *testing.T) {
 		"grant create on schema portal to " + owner,
 		"alter schema portal owner to " + owner,
 		"alter table portal.credits owner to " + owner,
+		"alter table portal.credits enable row level security",
 		"grant usage on schema portal to public",
 		"grant usage, create on schema portal to " + analyst + " with grant option",
 		"grant select on portal.credits, portal.credit_balance to " + portal,
