@@ -30,6 +30,7 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
+		defer s.store.LogBlocking(ctx, logger)()
 		progress := report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
 		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss}
 		return promoteAndTell(ctx, command, progress, streams, c.JSON)

@@ -52,6 +52,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		inBackground()
+		defer s.store.LogBlocking(ctx, logger)()
 		progress := report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
 		fold := s.rebuild(c.rules, progress, logger)
 		if c.Promote {
