@@ -56,3 +56,11 @@ func TestAFaultThatRepeatsIsNotNew(t *testing.T) {
 	require.True(t, fault.Clear())
 	require.True(t, fault.IsNew(errors.New("one")))
 }
+
+func TestAnotherPortOfOurOwnIsNotANewFault(t *testing.T) {
+	t.Parallel()
+	var fault Fault
+	require.True(t, fault.IsNew(errors.New("read tcp 10.0.0.1:40112->10.0.0.2:5432: connection reset by peer")))
+	require.False(t, fault.IsNew(errors.New("read tcp 10.0.0.1:40118->10.0.0.2:5432: connection reset by peer")))
+	require.True(t, fault.IsNew(errors.New("read tcp 10.0.0.1:40120->10.0.0.3:5432: connection reset by peer")))
+}
