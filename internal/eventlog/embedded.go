@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
@@ -171,7 +172,7 @@ func (s *Server) run(syncAlways bool) (err error) {
 	if err := authenticator.Find(s.nats); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	s.nats.SetLoggerV2(serverLogger{s.config.Logger}, false, false, false)
+	s.nats.SetLoggerV2(newServerLogger(s.config.Logger), false, false, false)
 	s.nats.Start()
 	if !s.nats.ReadyForConnections(30 * time.Second) {
 		s.stop()
@@ -249,16 +250,32 @@ func (s *Server) stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLogger passes on the log lines of the embedded server. Its notices become debug lines.
-type serverLogger struct{ logger *slog.Logger }
-
-func (l serverLogger) say(level func(string, ...any), format string, args ...any) {
-	level("embedded nats-server", "text", fmt.Sprintf(format, args...))
+// serverLogger passes on the log lines of the embedded server. Its notices become debug lines, and so do warnings and
+// errors beyond the limit: the server writes one for each connection without the token.
+type serverLogger struct {
+	logger *slog.Logger
+	limit  *rate.Limiter
 }
 
-func (l serverLogger) Noticef(format string, v ...any) { l.say(l.logger.Debug, format, v...) }
-func (l serverLogger) Debugf(format string, v ...any)  { l.say(l.logger.Debug, format, v...) }
-func (l serverLogger) Tracef(format string, v ...any)  { l.say(l.logger.Debug, format, v...) }
-func (l serverLogger) Warnf(format string, v ...any)   { l.say(l.logger.Warn, format, v...) }
-func (l serverLogger) Errorf(format string, v ...any)  { l.say(l.logger.Error, format, v...) }
-func (l serverLogger) Fatalf(format string, v ...any)  { l.say(l.logger.Error, format, v...) }
+const (
+	maxServerLinesAtOnce = 10
+	serverLineInterval   = 6 * time.Second
+)
+
+func newServerLogger(logger *slog.Logger) serverLogger {
+	return serverLogger{logger, rate.NewLimiter(rate.Every(serverLineInterval), maxServerLinesAtOnce)}
+}
+
+func (l serverLogger) say(level slog.Level, format string, args ...any) {
+	if level > slog.LevelDebug && !l.limit.Allow() {
+		level = slog.LevelDebug
+	}
+	l.logger.Log(context.Background(), level, "embedded nats-server", "text", fmt.Sprintf(format, args...))
+}
+
+func (l serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
+func (l serverLogger) Debugf(format string, v ...any)  { l.say(slog.LevelDebug, format, v...) }
+func (l serverLogger) Tracef(format string, v ...any)  { l.say(slog.LevelDebug, format, v...) }
+func (l serverLogger) Warnf(format string, v ...any)   { l.say(slog.LevelWarn, format, v...) }
+func (l serverLogger) Errorf(format string, v ...any)  { l.say(slog.LevelError, format, v...) }
+func (l serverLogger) Fatalf(format string, v ...any)  { l.say(slog.LevelError, format, v...) }

@@ -190,3 +190,14 @@ func TestAnEmptyLogThatBeginsLateHasNoNewestMessageAfterAKill(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, info.StoredAt)
 }
+
+func TestClientsThatTheServerRefusesDoNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	logger := newServerLogger(slog.New(slog.NewTextHandler(&lines, nil)))
+	for n := range 3 * maxServerLinesAtOnce {
+		logger.Errorf("pipe - cid:%d - authentication error", n)
+		logger.Warnf("pipe - cid:%d - slow consumer", n)
+	}
+	require.Equal(t, maxServerLinesAtOnce, strings.Count(lines.String(), "\n"))
+}
