@@ -63,6 +63,10 @@ func New(config Config) *Console {
 // drainTimeout is how long requests in flight may take after ctx has ended.
 const drainTimeout = 2 * time.Second
 
+// writeTimeout begins after a request's header. It is enough for pageTimeout and a slow line; /live sets deadlines of
+// its own. Without it a client that reads no answer would keep its connection for ever.
+const writeTimeout = time.Minute
+
 // Run serves listener until ctx ends, and closes it.
 func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	defer c.schemas.close()
@@ -72,6 +76,7 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error {
 		server := &http.Server{
 			Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+			WriteTimeout:   writeTimeout,
 			MaxHeaderBytes: 32 << 10,
 			BaseContext:    func(net.Listener) context.Context { return ctx }, // so that /live ends
 			ErrorLog:       slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),

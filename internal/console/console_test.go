@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,6 +86,40 @@ func get(t *testing.T, server string, path string, headers ...string) (*http.Res
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	return answer, string(text)
+}
+
+// pipe is a listener with one connection.
+type pipe chan net.Conn
+
+func (p pipe) Accept() (net.Conn, error) {
+	if conn, open := <-p; open {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipe) Close() error { close(p); return nil }
+
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestAClientThatReadsNoAnswerIsCutOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe() // without a buffer, so the answer waits for its reader
+		listener := make(pipe, 1)
+		listener <- server
+		running, end := context.WithCancel(t.Context())
+		defer end()
+		go func() {
+			_ = console.New(console.Config{Guard: everybody{}, Logger: testenv.Logger(t)}).Run(running, listener)
+		}()
+		_, err := io.WriteString(client, "GET /static/style.css HTTP/1.1\r\nHost: console\r\n\r\n")
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		answer, err := io.ReadAll(client)
+		require.NoError(t, err)
+		require.Empty(t, string(answer))
+	})
 }
 
 func TestEveryPageHasAStrictPolicy(t *testing.T) {
