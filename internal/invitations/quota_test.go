@@ -95,3 +95,31 @@ func TestConcurrentInvitersInviteEachUserOnceWithinTheQuota(t *testing.T) {
 		w.requireStatus(t, fmt.Sprint("v", i), fmt.Sprint("payv", i), Invited)
 	}
 }
+
+func TestManyPurchasesOfOneGitHubNameDoNotSlowTheNextAttemptDown(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	_, err := w.db.Exec(t.Context(), `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
+		select 'u' || i, $1, 'pay' || i, case when i % 4 = 0 then 'octo' else 'octo-' || i end, case when i % 4 < 2 then 'pending' else 'failed' end, $2, $2, $2
+		from generate_series(1, 8000) as i`, testenv.GitHubRepository, w.clock.Now())
+	require.NoError(t, err)
+	_, err = w.db.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, outcome, answered_at)
+		select user_id, repository, provider_payment_id, github_username, 'invite', due_at,
+			case when i % 4 = 0 then 'not_sent' when i % 40 = 1 then 'unknown' else 'sent' end, due_at
+		from payfold.invitation, lateral (select substr(user_id, 2)::int as i) n`)
+	require.NoError(t, err)
+	_, err = w.db.Exec(t.Context(), `insert into portal.payment (provider_payment_id, user_id, kind, event_id, occurred_at, stream_seq, first_of_order, github_username, github_named_at)
+		select provider_payment_id, user_id, 'pro', provider_payment_id, due_at, 1, true, github_username, due_at from payfold.invitation`)
+	require.NoError(t, err)
+	_, err = w.db.Exec(t.Context(), "analyze payfold.invitation, payfold.invitation_attempt, portal.payment")
+	require.NoError(t, err)
+	var plan []struct {
+		Plan struct {
+			Pages int `json:"Shared Hit Blocks"`
+		}
+	}
+	err = w.tables.Pool().QueryRow(t.Context(), "explain (analyze, buffers, timing off, format json) "+reserveAttempt,
+		testenv.GitHubRepository, w.clock.Now(), 10_000, lateAction, maxAhead).Scan(&plan)
+	require.NoError(t, err)
+	require.Less(t, plan[0].Plan.Pages, 10_000)
+}

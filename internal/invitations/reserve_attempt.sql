@@ -31,12 +31,12 @@ with quota as (
    from free f
    join kept using (user_id, provider_payment_id)
    where f.status = 'pending' and not f.revoked
-     and lower(f.github_username) in (
+     and lower(f.github_username) = any (array( -- found once: thousands of purchases may wait
        select lower(github_username) from payfold.invitation_attempt
        where repository = $1 and purpose = 'invite' and outcome = 'unknown'
          and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
          and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
-     )
+     ))
    order by f.faults, f.activated_at, f.user_id
    limit 1)
   union all
