@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -52,7 +51,11 @@ func (c *checkCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 func (c *checkCommand) check(ctx context.Context, stderr io.Writer) (check.Result, error) {
-	config := check.Config{Stream: c.NATSStream, Salvage: c.Salvage, Progress: c.progress(stderr), Full: c.Full}
+	progress := progressTo(stderr)
+	config := check.Config{
+		Stream: c.NATSStream, Salvage: c.Salvage, Full: c.Full,
+		Progress: func(done, blocks int) { progress("%d of %d blocks\n", done, blocks) },
+	}
 	if c.Archive {
 		var err error
 		if config.Place, err = c.Place(); err != nil {
@@ -68,14 +71,4 @@ func (c *checkCommand) check(ctx context.Context, stderr io.Writer) (check.Resul
 	}
 	defer log.Close()
 	return check.Cluster(ctx, config, log)
-}
-
-// progress writes a line now and then.
-func (c *checkCommand) progress(stderr io.Writer) func(done, blocks int) {
-	due := progressDue()
-	return func(done, blocks int) {
-		if due() {
-			fmt.Fprintf(stderr, "%d of %d blocks\n", done, blocks)
-		}
-	}
 }

@@ -54,7 +54,8 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 	if info.First != 1 {
 		fmt.Fprintf(streams.Err, "the log begins at seq %d: the checkpoint says so, and covers no earlier message\n", info.First)
 	}
-	signed, _, err := signer.Sign(ctx, log, lines(streams.Err))
+	progress := progressTo(streams.Err)
+	signed, _, err := signer.Sign(ctx, log, func(position, until uint64) { progress("seq %d of %d\n", position, until) })
 	if err != nil {
 		return refused(err, streams)
 	}
@@ -84,14 +85,4 @@ func refused(err error, streams cli.Streams) error {
 	}
 	fmt.Fprintln(streams.Err, err)
 	return cli.Status(cli.ExitNo)
-}
-
-// lines reports progress as lines, now and then.
-func lines(stderr io.Writer) proof.Progress {
-	due := progressDue()
-	return func(position, until uint64) {
-		if due() {
-			fmt.Fprintf(stderr, "seq %d of %d\n", position, until)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
@@ -34,15 +33,11 @@ func (c *checkProofCommand) Check(faults *cli.Faults) {
 
 // Run reads nothing but the file. The exit status is 3 if the proof does not hold.
 func (c *checkProofCommand) Run(_ context.Context, streams cli.Streams) error {
-	input := streams.In
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		input = file
+	input, err := openInput(c.File, streams)
+	if err != nil {
+		return err
 	}
+	defer input.Close()
 	text, err := io.ReadAll(io.LimitReader(input, proof.MaxFile+1))
 	if err != nil {
 		return err

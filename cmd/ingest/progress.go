@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -21,6 +22,16 @@ func progressDue() func() bool {
 		}
 		last = time.Now()
 		return true
+	}
+}
+
+// progressTo returns fmt.Fprintf to w for lines about progress. It writes only those that are due.
+func progressTo(w io.Writer) func(format string, args ...any) {
+	due := progressDue()
+	return func(format string, args ...any) {
+		if due() {
+			fmt.Fprintf(w, format, args...)
+		}
 	}
 }
 

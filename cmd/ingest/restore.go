@@ -78,11 +78,11 @@ func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore.Result, error) {
-	logger := c.QuietLogger(stderr)
+	logger, progress := c.QuietLogger(stderr), progressTo(stderr)
 	config := restore.Config{
 		Place:  c.place,
 		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.keep.All()},
-		Report: c.progress(stderr), LostUntil: c.LostUntil,
+		Report: func(doing string, seq, last uint64) { progress("%s seq %d of %d\n", doing, seq, last) }, LostUntil: c.LostUntil,
 	}
 	switch {
 	case c.Drill:
@@ -97,14 +97,4 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	defer log.Close()
 	config.Log = log
 	return restore.Run(ctx, config)
-}
-
-// progress writes a line now and then.
-func (c *restoreCommand) progress(stderr io.Writer) restore.Progress {
-	due := progressDue()
-	return func(doing string, seq, last uint64) {
-		if due() {
-			fmt.Fprintf(stderr, "%s seq %d of %d\n", doing, seq, last)
-		}
-	}
 }

@@ -59,7 +59,12 @@ func (c *sendCommand) Run(ctx context.Context, streams cli.Streams) (err error) 
 }
 
 func (c *sendCommand) sendBody(ctx context.Context, file string, streams cli.Streams) error {
-	body, err := readInput(file, streams.In)
+	input, err := openInput(file, streams)
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	body, err := io.ReadAll(input)
 	if err != nil {
 		return err
 	}
@@ -71,15 +76,11 @@ var errNotSalvaged = errors.New("it is not a file of ingest check --salvage, whi
 
 // sendLines sends each line's event. It continues after an event that is refused.
 func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.Streams) error {
-	input := streams.In
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		input = opened
+	input, err := openInput(file, streams)
+	if err != nil {
+		return err
 	}
+	defer input.Close()
 	refused := 0
 	for decoder := json.NewDecoder(input); ; {
 		var event eventlog.Salvaged
@@ -135,9 +136,10 @@ func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) e
 	return nil
 }
 
-func readInput(file string, stdin io.Reader) ([]byte, error) {
+// openInput opens a file; - is standard input.
+func openInput(file string, streams cli.Streams) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.ReadAll(stdin)
+		return io.NopCloser(streams.In), nil
 	}
-	return os.ReadFile(file)
+	return os.Open(file)
 }
