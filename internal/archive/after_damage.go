@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -29,20 +28,16 @@ func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Hea
 	if err != nil {
 		return err
 	}
-	last, bytes := from.First, 0
-	var record []byte
-	err = a.Source.ReadRecords(ctx, from.First, head.Last, func(r Record) (err error) {
-		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
-			return err
-		}
-		if archived, ok := remains.Records[r.Seq]; ok && archived != sha256.Sum256(record) {
+	last, size := from.First, 0
+	err = a.Source.ReadRecords(ctx, from.First, head.Last, segment.WithBytes(func(r Record, bytes []byte) error {
+		if remains.Contradicts(r.Seq, bytes) {
 			return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, segment.PartName(from.First))
 		}
-		if last, bytes = r.Seq, bytes+len(record); int64(bytes) >= a.SegmentBytes {
+		if last, size = r.Seq, size+len(bytes); int64(size) >= a.SegmentBytes {
 			return errFull
 		}
 		return nil
-	})
+	}))
 	if err != nil && !errors.Is(err, errFull) {
 		return err
 	}

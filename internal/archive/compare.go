@@ -134,17 +134,13 @@ func (a *Archive) compareSegment(ctx context.Context, info *Info, source Source)
 // before this sequence. tree is the tree there, or nil if it is not known.
 func compareFrom(ctx context.Context, info *Info, from uint64, before Hash, tree *fingerprint.Tree, source Source) (fault, err error) {
 	chain := segment.NewChain(before)
-	var record []byte
-	err = source.ReadRecords(ctx, from, info.Last, func(r Record) error {
-		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
-			return err
-		}
-		chain.Add(record)
+	err = source.ReadRecords(ctx, from, info.Last, segment.WithBytes(func(r Record, bytes []byte) error {
+		chain.Add(bytes)
 		if tree != nil {
 			tree.Append(fingerprint.Leaf(r.Message()))
 		}
 		return nil
-	})
+	}))
 	switch {
 	case err != nil:
 		return nil, err

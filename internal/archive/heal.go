@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,9 +112,8 @@ type gap struct {
 	before, after *Info // nil at the archive's beginning or end
 	damaged       []string
 
-	open    bool                       // its end is not known; readRemains looks for it
-	unclear []string                   // damaged segments that may hold more than can be read
-	remains map[string]map[uint64]Hash // the records of damaged segments, by segment name
+	open    bool                        // its end is not known; readRemains looks for it
+	remains map[string]*segment.Remains // of damaged segments, by their names
 }
 
 // gaps returns the sequences that no whole segment holds, in order.
@@ -176,7 +174,7 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (H
 		return done, err
 	}
 	for _, name := range g.damaged {
-		if slices.Contains(done.Segments, name) || slices.Contains(g.unclear, name) {
+		if remains := g.remains[name]; slices.Contains(done.Segments, name) || remains != nil && remains.Unclear {
 			continue // an earlier run wrote it, or removeReplaced names it
 		}
 		if reach, err := a.archive.reachOf(ctx, name); err != nil {
@@ -200,26 +198,22 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source
 	for _, info := range a.archive.segments {
 		ends[info.Last] = info
 	}
-	chain, bytes := segment.NewChain(from.Before), 0
-	var record []byte
-	err = source.ReadRecords(ctx, g.first, g.last, func(r Record) error {
-		if record, err = segment.AppendRecord(record[:0], &r); err != nil {
-			return err
-		}
-		chain.Add(record)
+	chain, size := segment.NewChain(from.Before), 0
+	err = source.ReadRecords(ctx, g.first, g.last, segment.WithBytes(func(r Record, bytes []byte) error {
+		chain.Add(bytes)
 		if info := ends[r.Seq]; info != nil && chain.Value != info.After {
 			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", g.first, r.Seq, info.Name)
 		}
-		for name, records := range g.remains {
-			if archived, ok := records[r.Seq]; ok && archived != sha256.Sum256(record) {
+		for name, remains := range g.remains {
+			if remains.Contradicts(r.Seq, bytes) {
 				return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, name)
 			}
 		}
-		if bytes += len(record); int64(bytes) >= a.SegmentBytes || r.Seq == g.last {
-			lasts, bytes = append(lasts, r.Seq), 0
+		if size += len(bytes); int64(size) >= a.SegmentBytes || r.Seq == g.last {
+			lasts, size = append(lasts, r.Seq), 0
 		}
 		return nil
-	})
+	}))
 	if err == nil && g.after != nil && chain.Value != g.after.Before {
 		err = contradiction("the log's messages from seq %d to %d do not lead to segment %s", g.first, g.last, g.after.Name)
 	}

@@ -198,14 +198,10 @@ func (a *Archive) sameOrigin(info *Info) error {
 
 // valueAt returns the chain value after a sequence within a segment.
 func (a *Archive) valueAt(ctx context.Context, info *Info, seq uint64) (out Hash, err error) {
-	s, err := a.openSegment(ctx, info.Name)
-	if err != nil {
-		return Hash{}, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return out, s.Check(ctx, nil, func(at uint64, value Hash) {
+	err = a.checkSegment(ctx, info, nil, func(at uint64, value Hash) {
 		if at == seq {
 			out = value
 		}
 	})
+	return out, err
 }

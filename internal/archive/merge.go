@@ -132,13 +132,9 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 			infos[info.Last] = append(infos[info.Last], info)
 		}
 	}
-	s, err := a.archive.openSegment(ctx, merged.Name)
-	if err != nil {
-		return false, err
-	}
 	var wrong error
 	equal := map[string]bool{}
-	err = s.Check(ctx, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
+	err = a.archive.checkSegment(ctx, merged, a.archive.treeBefore(merged.First), func(seq uint64, value Hash) {
 		for _, part := range infos[seq] {
 			equal[part.Name] = value == part.After
 			if value != part.After {
@@ -146,7 +142,6 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 			}
 		}
 	})
-	err = errors.Join(err, s.Close())
 	if isDamage(err) {
 		a.foundDamage(ctx, err)
 		return true, nil

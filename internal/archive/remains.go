@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -19,7 +18,7 @@ func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
 			return err
 		}
 	}
-	g.remains = map[string]map[uint64]Hash{}
+	g.remains = map[string]*segment.Remains{}
 	for _, c := range a.archive.names {
 		if c.first < g.first {
 			continue
@@ -37,11 +36,7 @@ func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
 		if err != nil {
 			return err
 		}
-		g.last = max(g.last, remains.Last)
-		g.remains[c.name] = remains.Records
-		if remains.Unclear {
-			g.unclear = append(g.unclear, c.name)
-		}
+		g.last, g.remains[c.name] = max(g.last, remains.Last), remains
 	}
 	return nil
 }
@@ -60,16 +55,12 @@ func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, e
 		return fmt.Sprintf("reaches to seq %d, which is in no other one", c.last), nil
 	}
 	if len(remains.Records) > 0 {
-		var record []byte
-		err := a.archive.Read(ctx, c.first, c.last, func(r Record) (err error) {
-			if record, err = segment.AppendRecord(record[:0], &r); err != nil {
-				return err
-			}
-			if other, ok := remains.Records[r.Seq]; ok && other != sha256.Sum256(record) {
+		err := a.archive.Read(ctx, c.first, c.last, segment.WithBytes(func(r Record, bytes []byte) error {
+			if remains.Contradicts(r.Seq, bytes) {
 				return contradiction("seq %d of segment %s, which is damaged, is another message in other segments", r.Seq, c.name)
 			}
 			return nil
-		})
+		}))
 		if isDamage(err) {
 			return "so is another one that holds the same", nil
 		}
@@ -111,21 +102,18 @@ func (a *Archive) remainsOf(ctx context.Context, name string) (out *segment.Rema
 
 // sameRecord returns a ContradictionError if a record is another one in the log.
 func (a *Archive) sameRecord(ctx context.Context, seq uint64, source Source) error {
-	var archived, live []byte
-	take := func(to *[]byte) func(Record) error {
-		return func(r Record) (err error) {
-			*to, err = segment.AppendRecord(nil, &r)
-			return err
+	var archived []byte
+	err := a.Read(ctx, seq, seq, segment.WithBytes(func(_ Record, record []byte) error {
+		archived = bytes.Clone(record)
+		return nil
+	}))
+	if err != nil {
+		return err
+	}
+	return source.ReadRecords(ctx, seq, seq, segment.WithBytes(func(_ Record, record []byte) error {
+		if !bytes.Equal(archived, record) {
+			return contradiction("seq %d is another message in the log", seq)
 		}
-	}
-	if err := a.Read(ctx, seq, seq, take(&archived)); err != nil {
-		return err
-	}
-	if err := source.ReadRecords(ctx, seq, seq, take(&live)); err != nil {
-		return err
-	}
-	if !bytes.Equal(archived, live) {
-		return contradiction("seq %d is another message in the log", seq)
-	}
-	return nil
+		return nil
+	}))
 }

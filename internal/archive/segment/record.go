@@ -72,6 +72,17 @@ func AppendRecord(to []byte, r *Record) ([]byte, error) {
 	return append(to, r.Body...), nil
 }
 
+// WithBytes returns a function that delivers each record with its bytes, which are valid only until deliver returns.
+func WithBytes(deliver func(r Record, bytes []byte) error) func(Record) error {
+	var bytes []byte
+	return func(r Record) (err error) {
+		if bytes, err = AppendRecord(bytes[:0], &r); err != nil {
+			return err
+		}
+		return deliver(r, bytes)
+	}
+}
+
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
 // UsualHeaders is how many headers a message has at most if ingest wrote it.

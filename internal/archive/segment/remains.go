@@ -62,6 +62,13 @@ func ReadRemains(name string, object storage.Object) (*Remains, error) {
 	return r, nil
 }
 
+// Contradicts reports whether the segment's record with this sequence has other bytes. It reports false if that record
+// cannot be read.
+func (r *Remains) Contradicts(seq uint64, record []byte) bool {
+	hash, readable := r.Records[seq]
+	return readable && hash != sha256.Sum256(record)
+}
+
 // skip notes bytes in which no frame begins. It ignores zeros, which a file system leaves for bytes
 // that were never written.
 func (r *Remains) skip(data []byte, from, to int) {
