@@ -113,6 +113,19 @@ func (a *Archive) Contradiction() error {
 	return nil
 }
 
+// Lacks returns the Faults because of which messages cannot be read. It leaves out damaged segments whose messages are
+// all in whole segments. A damaged frame is found only when it is read.
+func (a *Archive) Lacks() []error {
+	return slices.DeleteFunc(slices.Clone(a.faults), func(fault error) bool {
+		damaged, is := errors.AsType[*DamagedError](fault)
+		if !is || damaged.Frame > 0 {
+			return false
+		}
+		first, last, _ := segment.ParseName(damaged.Segment)
+		return last > 0 && len(a.covers(candidate{damaged.Segment, first, last})) > 0
+	})
+}
+
 // Clone returns a copy for another goroutine, which then need not open the segments again.
 func (a *Archive) Clone() *Archive {
 	out := *a

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -217,25 +216,6 @@ func (a *Archiver) agree(ctx context.Context) error {
 		return nil
 	}
 	return a.compareEnd(ctx, a.archive)
-}
-
-// foundDamage notes damage that a merge has found. Nothing is merged any more, so damaged segments stay as they are.
-func (a *Archiver) foundDamage(ctx context.Context, damage error) {
-	a.archive.faults = append(a.archive.faults, damage)
-	a.logDamage(ctx, a.archive.faults)
-}
-
-// logDamage counts the faults, and logs each once, because after an error the archive is opened
-// again and again.
-func (a *Archiver) logDamage(ctx context.Context, faults []error) {
-	a.metrics.faults.Set(float64(len(faults)))
-	for _, fault := range faults {
-		if slices.Contains(a.damage, fault.Error()) {
-			continue
-		}
-		a.damage = append(a.damage, fault.Error())
-		a.Logger.ErrorContext(ctx, "the archive is damaged; new segments are still written; to mend it: ingest archive --heal", "archive", a.Place.String(), "error", fault)
-	}
 }
 
 // look sets waiting to the time when the oldest message that is not archived was stored, or to now if its clock was

@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/payfold/payfold/internal/archive/segment"
-	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -150,97 +147,4 @@ func compareFrom(ctx context.Context, info *Info, from uint64, before Hash, tree
 		return contradiction("the log's messages up to seq %d have another root than segment %s says", info.Last, info.Name), nil
 	}
 	return nil, nil
-}
-
-// Checked is what CheckAgainst has found.
-type Checked struct {
-	Archive string `json:"archive"`
-	Compared
-	Full   bool     `json:"full"` // every byte of the archive was read, too
-	Faults []string `json:"faults,omitempty"`
-}
-
-// CheckAgainst compares the archive of a log with the log; with full it reads every byte of the
-// archive, too. It changes nothing. source is nil if the log cannot be read. It fails if the
-// place or the log cannot be read.
-func CheckAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (out *Checked, err error) {
-	for try := 1; ; try++ {
-		out, err = checkAgainst(ctx, place, logID, source, full)
-		if !errors.Is(err, fs.ErrNotExist) || try == listTries { // otherwise segments were merged meanwhile
-			return out, err
-		}
-	}
-}
-
-func checkAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (*Checked, error) {
-	out := &Checked{Archive: place.String(), Full: full}
-	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
-	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
-		return nil, err
-	}
-	opened, err := Open(ctx, place, logID)
-	if err != nil {
-		return nil, err
-	}
-	if full {
-		if err := opened.Check(ctx, wrong); err != nil {
-			return nil, err
-		}
-	} else {
-		for _, fault := range opened.Faults() {
-			wrong(fault)
-		}
-	}
-	if source == nil {
-		return out, nil
-	}
-	if err := asFault(opened.compareEnd(ctx, source), wrong); err != nil {
-		return nil, err
-	}
-	if err := opened.checkLag(ctx, source, wrong); err != nil {
-		return nil, err
-	}
-	out.Compared, err = opened.Compare(ctx, source, wrong, nil)
-	return out, err
-}
-
-// maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
-const maxLag = 24 * time.Hour
-
-var errAgeKnown = errors.New("the age of a message is known")
-
-// checkLag reports a fault if the archive lacks messages that an archiver would have archived long ago. If a clock was
-// ahead, it takes the age of the first message that is not from the future. The messages before that are not newer.
-func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
-	head, err := source.Head(ctx)
-	if err != nil {
-		return err
-	}
-	next := max(a.next(head), head.First)
-	if next > head.Last {
-		return nil
-	}
-	err = source.ReadRecords(ctx, next, head.Last, func(r Record) error {
-		age := time.Since(r.StoredAt)
-		if age < 0 {
-			return nil
-		}
-		if age > maxLag {
-			wrong(fmt.Errorf("it lacks seq %d to %d; seq %d was stored at %s", next, head.Last, r.Seq, r.StoredAt.UTC().Format(time.RFC3339)))
-		}
-		return errAgeKnown
-	})
-	if errors.Is(err, errAgeKnown) {
-		return nil
-	}
-	return err
-}
-
-// asFault calls wrong with an error that is a fault of the archive, and returns any other error.
-func asFault(err error, wrong func(error)) error {
-	if isContradiction(err) || isDamage(err) || isGap(err) {
-		wrong(err)
-		return nil
-	}
-	return err
 }

@@ -15,11 +15,11 @@
 //	segment      package with the format of one segment; package storage keeps the segments
 //	archive.go   the archive of one log; logs.go finds the logs of a place
 //	list.go      puts its segments in order, and says what is wrong with them; candidates.go goes by their names
-//	read.go      reads and checks them
+//	read.go      reads them; check.go reads every byte, and compares the whole archive with the log
 //	archiver.go  decides when something is to be done; cut.go writes the next segment; merge.go merges small ones
-//	pace.go      lets deliveries go first; state.go says how far behind the archive is
+//	pace.go      lets deliveries go first; state.go says how far behind the archive is; faults.go logs what is wrong
 //	trim.go      removes from the log what is archived; keep.go says what it has to keep
 //	compare.go   compares the archive with the log; status.go says what it holds
 //	heal.go      replaces what is damaged; after_damage.go goes on beside a damaged newest segment
-//	remains.go   what only a damaged segment holds; parts.go finds other segments with the same messages
+//	remains.go   what only a damaged segment holds
 package archive

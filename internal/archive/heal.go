@@ -309,3 +309,13 @@ func (a *Archive) covers(c candidate) (within []*Info) {
 	}
 	return within
 }
+
+// archivedSource is a Source that reads the messages from the archive.
+type archivedSource struct {
+	Source
+	archive *Archive
+}
+
+func (s archivedSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error {
+	return s.archive.Read(ctx, from, until, deliver)
+}

@@ -168,13 +168,3 @@ func (a *Archiver) removeParts(ctx context.Context, merged *Info, parts []string
 	}
 	return false, nil
 }
-
-// logStay logs once, until a segment is removed again, that parts of merged segments cannot be
-// removed. That is no fault of archiving: the merged segment holds everything that they hold.
-func (a *Archiver) logStay(ctx context.Context, name string, err error) {
-	if a.stayLogged || ctx.Err() != nil {
-		return
-	}
-	a.stayLogged = true
-	a.Logger.WarnContext(ctx, "small segments that were merged cannot be removed, and stay; give ingest the right to delete", "archive", a.Place.String(), "segment", name, "error", err)
-}

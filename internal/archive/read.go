@@ -61,6 +61,23 @@ func (a *Archive) read(ctx context.Context, from, until uint64, space []events.H
 	return nil
 }
 
+// holder returns a segment that holds a sequence and is not one of the damaged ones; nil if there is none. A damaged
+// merged segment may not be the only one that holds its messages: its parts are removed only after it was found whole,
+// and somebody may have put them back.
+func (a *Archive) holder(ctx context.Context, seq uint64, damaged []*DamagedError) (*Info, error) {
+	if len(damaged) == 0 {
+		return a.segmentOf(seq), nil
+	}
+	others := slices.DeleteFunc(slices.Clone(a.names), func(c candidate) bool {
+		return slices.ContainsFunc(damaged, func(d *DamagedError) bool { return d.Segment == c.name })
+	})
+	info, _, err := a.holding(ctx, others, seq)
+	if info == nil || info.LogID != a.logID || a.sameOrigin(info) != nil {
+		return nil, err
+	}
+	return info, err
+}
+
 func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, space []events.Header, deliver func(Record) error) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -128,67 +145,6 @@ func (a *Archive) nextSegment(after uint64) *Info {
 		}
 	}
 	return nil
-}
-
-// Check reads everything and compares it with what the segments say. It calls damaged with each
-// fault, including those of Faults, and continues after it. It fails if the place cannot be read.
-func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
-	reported := map[string]bool{}
-	say := func(fault error) {
-		if !reported[fault.Error()] {
-			reported[fault.Error()] = true
-			damaged(fault)
-		}
-	}
-	for _, fault := range a.faults {
-		say(fault)
-	}
-	err := a.checkEach(ctx, func(_ *Info, damage error) {
-		if damage != nil {
-			say(damage)
-		}
-	})
-	for _, fault := range a.faults { // segments that were listed again can have others
-		say(fault)
-	}
-	return err
-}
-
-// checkEach reads each segment, in order, and calls checked with its DamagedError, or nil. Reading
-// a large archive takes longer than an archiver waits until it merges. So if a segment is gone,
-// checkEach lists the segments again.
-func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage error)) error {
-	refreshes := 0 // since the last segment
-	for next := a.Readable(1); next > 0; {
-		info := a.segmentOf(next)
-		err := a.checkSegment(ctx, info, a.treeBefore(info.First), nil)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && refreshes < listTries:
-			if err := a.Refresh(ctx); err != nil {
-				return err
-			}
-			refreshes, next = refreshes+1, a.Readable(next)
-			continue
-		case isDamage(err):
-			checked(info, err)
-		case err != nil:
-			return err
-		default:
-			checked(info, nil)
-		}
-		refreshes, next = 0, a.Readable(info.Last+1)
-	}
-	return nil
-}
-
-// checkSegment reads all of a segment. passed may be nil; see segment.Segment.Check.
-func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree, passed func(seq uint64, value Hash)) (err error) {
-	s, err := a.openSegment(ctx, info.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Check(ctx, before, passed)
 }
 
 // treeBefore returns the tree up to the record before first, with which a segment begins; nil if

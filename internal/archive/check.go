@@ -1,0 +1,166 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/fingerprint"
+)
+
+// Checked is what CheckAgainst has found.
+type Checked struct {
+	Archive string `json:"archive"`
+	Compared
+	Full   bool     `json:"full"` // every byte of the archive was read, too
+	Faults []string `json:"faults,omitempty"`
+}
+
+// CheckAgainst compares the archive of a log with the log; with full it reads every byte of the
+// archive, too. It changes nothing. source is nil if the log cannot be read. It fails if the
+// place or the log cannot be read.
+func CheckAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (out *Checked, err error) {
+	for try := 1; ; try++ {
+		out, err = checkAgainst(ctx, place, logID, source, full)
+		if !errors.Is(err, fs.ErrNotExist) || try == listTries { // otherwise segments were merged meanwhile
+			return out, err
+		}
+	}
+}
+
+func checkAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (*Checked, error) {
+	out := &Checked{Archive: place.String(), Full: full}
+	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
+	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
+		return nil, err
+	}
+	opened, err := Open(ctx, place, logID)
+	if err != nil {
+		return nil, err
+	}
+	if full {
+		if err := opened.Check(ctx, wrong); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, fault := range opened.Faults() {
+			wrong(fault)
+		}
+	}
+	if source == nil {
+		return out, nil
+	}
+	if err := asFault(opened.compareEnd(ctx, source), wrong); err != nil {
+		return nil, err
+	}
+	if err := opened.checkLag(ctx, source, wrong); err != nil {
+		return nil, err
+	}
+	out.Compared, err = opened.Compare(ctx, source, wrong, nil)
+	return out, err
+}
+
+// maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
+const maxLag = 24 * time.Hour
+
+var errAgeKnown = errors.New("the age of a message is known")
+
+// checkLag reports a fault if the archive lacks messages that an archiver would have archived long ago. If a clock was
+// ahead, it takes the age of the first message that is not from the future. The messages before that are not newer.
+func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
+	head, err := source.Head(ctx)
+	if err != nil {
+		return err
+	}
+	next := max(a.next(head), head.First)
+	if next > head.Last {
+		return nil
+	}
+	err = source.ReadRecords(ctx, next, head.Last, func(r Record) error {
+		age := time.Since(r.StoredAt)
+		if age < 0 {
+			return nil
+		}
+		if age > maxLag {
+			wrong(fmt.Errorf("it lacks seq %d to %d; seq %d was stored at %s", next, head.Last, r.Seq, r.StoredAt.UTC().Format(time.RFC3339)))
+		}
+		return errAgeKnown
+	})
+	if errors.Is(err, errAgeKnown) {
+		return nil
+	}
+	return err
+}
+
+// asFault calls wrong with an error that is a fault of the archive, and returns any other error.
+func asFault(err error, wrong func(error)) error {
+	if isContradiction(err) || isDamage(err) || isGap(err) {
+		wrong(err)
+		return nil
+	}
+	return err
+}
+
+// Check reads everything and compares it with what the segments say. It calls damaged with each
+// fault, including those of Faults, and continues after it. It fails if the place cannot be read.
+func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
+	reported := map[string]bool{}
+	say := func(fault error) {
+		if !reported[fault.Error()] {
+			reported[fault.Error()] = true
+			damaged(fault)
+		}
+	}
+	for _, fault := range a.faults {
+		say(fault)
+	}
+	err := a.checkEach(ctx, func(_ *Info, damage error) {
+		if damage != nil {
+			say(damage)
+		}
+	})
+	for _, fault := range a.faults { // segments that were listed again can have others
+		say(fault)
+	}
+	return err
+}
+
+// checkEach reads each segment, in order, and calls checked with its DamagedError, or nil. Reading
+// a large archive takes longer than an archiver waits until it merges. So if a segment is gone,
+// checkEach lists the segments again.
+func (a *Archive) checkEach(ctx context.Context, checked func(info *Info, damage error)) error {
+	refreshes := 0 // since the last segment
+	for next := a.Readable(1); next > 0; {
+		info := a.segmentOf(next)
+		err := a.checkSegment(ctx, info, a.treeBefore(info.First), nil)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && refreshes < listTries:
+			if err := a.Refresh(ctx); err != nil {
+				return err
+			}
+			refreshes, next = refreshes+1, a.Readable(next)
+			continue
+		case isDamage(err):
+			checked(info, err)
+		case err != nil:
+			return err
+		default:
+			checked(info, nil)
+		}
+		refreshes, next = 0, a.Readable(info.Last+1)
+	}
+	return nil
+}
+
+// checkSegment reads all of a segment. passed may be nil; see segment.Segment.Check.
+func (a *Archive) checkSegment(ctx context.Context, info *Info, before *fingerprint.Tree, passed func(seq uint64, value Hash)) (err error) {
+	s, err := a.openSegment(ctx, info.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Check(ctx, before, passed)
+}
