@@ -137,7 +137,7 @@ func (f *Files) Close() error {
 
 // readBlocks reads the messages from sequence from to until in the server's files. It can
 // fail with blockstore.ErrUnexpectedLayout after any message.
-func readBlocks(ctx context.Context, store *blockstore.Store, from, until uint64, deliver func(events.Message, wire.Header) error) error {
+func readBlocks(ctx context.Context, store *blockstore.Store, from, until uint64, deliver deliverFunc) error {
 	return store.Read(from, until, func(r blockstore.Record) error {
 		if ctx.Err() != nil {
 			return whyEnded(ctx)

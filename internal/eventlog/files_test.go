@@ -60,7 +60,8 @@ func inFiles(l *Log) readRange {
 		if err != nil {
 			return err
 		}
-		return l.readFiles(ctx, info, from, until, func(m events.Message, _ wire.Header) error { return deliver(m) })
+		r := reading{Log: l, info: info, next: from, deliver: func(m events.Message, _ wire.Header) error { return deliver(m) }}
+		return r.fromFiles(ctx, until)
 	}
 }
 

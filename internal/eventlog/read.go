@@ -26,6 +26,9 @@ const pullBytes = 8 << 20
 // has gone silent. While the server waits, it sends two heartbeats in this time.
 const pullTimeout = 10 * time.Second
 
+// deliverFunc takes the next message of a read. Its body is valid only until deliverFunc returns.
+type deliverFunc func(events.Message, wire.Header) error
+
 // Read delivers the messages from sequence from on, in order and without gaps, as soon as they are
 // durable. It blocks until ctx ends (it returns nil), deliver fails (it returns that error), or the
 // connection is lost (ErrDisconnected). Messages that the server has removed are read from the
@@ -40,20 +43,22 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Messa
 		return err
 	}
 	defer stop()
-	traced := func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) }
-	if err = l.readRemoved(ctx, &from, traced); err == nil && ctx.Err() == nil {
-		err = l.readBacklog(ctx, &from, traced)
+	r := reading{Log: l, next: max(from, 1), deliver: func(m events.Message, h wire.Header) error { return deliver(m, h.TraceParent()) }}
+	if err = r.removed(ctx); err == nil && ctx.Err() == nil {
+		err = r.backlog(ctx)
 	}
-	if err != nil || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && r.failed == nil:
+		return disconnected(ctx)
+	case err != nil:
 		return cmp.Or(disconnected(ctx), err)
 	}
-	return l.receive(ctx, from, traced)
+	return l.receive(ctx, r.next, r.deliver)
 }
 
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
 // message.
-func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Message, wire.Header) error, limits ...jetstream.NextOpt) error {
-	from = max(from, 1)
+func (l *Log) receive(ctx context.Context, from uint64, deliver deliverFunc, limits ...jetstream.NextOpt) error {
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
 	return l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
 		iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes), jetstream.PullExpiry(pullTimeout))
@@ -66,7 +71,7 @@ func (l *Log) receive(ctx context.Context, from uint64, deliver func(events.Mess
 	})
 }
 
-func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver func(events.Message, wire.Header) error, limits []jetstream.NextOpt) error {
+func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver deliverFunc, limits []jetstream.NextOpt) error {
 	durable := uint64(0)
 	for next := from; ; next++ {
 		m, err := iterator.Next(limits...)
@@ -103,37 +108,26 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 	}
 }
 
-// readRemoved delivers the messages from *from on that the server does not have any more, and sets
-// *from to the next one. It returns nil when ctx ends.
-func (l *Log) readRemoved(ctx context.Context, from *uint64, deliver func(events.Message, wire.Header) error) error {
-	info, err := l.Info(ctx)
-	if err != nil || *from >= info.ServerFirst {
+// removed delivers the messages that the server does not have any more.
+func (r *reading) removed(ctx context.Context) (err error) {
+	if r.info, err = r.Info(ctx); err != nil || r.next >= r.info.ServerFirst {
 		return err
 	}
-	r := reading{Log: l, info: info, next: max(*from, info.First), deliver: deliver}
-	err = r.run(ctx, info.ServerFirst-1)
-	if *from = r.next; ctx.Err() != nil && r.failed == nil {
-		return nil
-	}
-	return err
+	r.next = max(r.next, r.info.First)
+	return r.run(ctx, r.info.ServerFirst-1)
 }
 
 // minBacklog is how many messages must wait before the files are read. The check that the files are
 // the server's takes as long as the receipt of some hundred messages.
 const minBacklog = 1000
 
-// readBacklog delivers the messages from *from on from the server's files while many wait, and sets
-// *from to the next one. It returns nil when ctx ends or the files cannot be used.
-func (l *Log) readBacklog(ctx context.Context, from *uint64, deliver func(events.Message, wire.Header) error) error {
-	for l.files != nil {
-		info, err := l.Info(ctx)
-		if err != nil || info.Last < *from+minBacklog {
+// backlog delivers messages from the server's files while many wait and the files can be used.
+func (r *reading) backlog(ctx context.Context) (err error) {
+	for r.files != nil {
+		if r.info, err = r.Info(ctx); err != nil || r.info.Last < r.next+minBacklog {
 			return err
 		}
-		r := reading{next: max(*from, 1), deliver: deliver}
-		err = l.readFiles(ctx, info, r.next, info.Last, r.take)
-		*from = r.next
-		if ctx.Err() != nil && r.failed == nil || errors.Is(err, blockstore.ErrUnexpectedLayout) {
+		if err = r.fromFiles(ctx, r.info.Last); errors.Is(err, blockstore.ErrUnexpectedLayout) {
 			return nil
 		}
 		if err != nil {

@@ -44,7 +44,7 @@ func deliverRecord(m events.Message, h wire.Header, deliver func(archive.Record)
 	return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
 }
 
-func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, deliver func(events.Message, wire.Header) error) error {
+func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, deliver deliverFunc) error {
 	if from > until {
 		return nil
 	}
@@ -69,15 +69,15 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, d
 	return r.run(ctx, until)
 }
 
-// receiveUntil is ReadUntil from the server, with a context from whileConnected.
-func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func(events.Message, wire.Header) error) error {
-	reading, stop := context.WithCancel(ctx)
+// fromConnection delivers the messages from next to until as the server sends them.
+func (r *reading) fromConnection(ctx context.Context, until uint64) error {
+	receiving, stop := context.WithCancel(ctx)
 	defer stop()
-	err := l.receive(reading, from, func(m events.Message, h wire.Header) error {
+	err := r.receive(receiving, r.next, func(m events.Message, h wire.Header) error {
 		if m.Seq == until {
 			stop() // receive returns after this message
 		}
-		return deliver(m, h)
+		return r.take(m, h)
 	}, jetstream.NextMaxWait(messageTimeout))
 	if err == nil && ctx.Err() != nil {
 		return whyEnded(ctx)
@@ -85,28 +85,27 @@ func (l *Log) receiveUntil(ctx context.Context, from, until uint64, deliver func
 	return err
 }
 
-// readFiles is ReadUntil from the files, with a context from whileConnected. It first makes
-// sure that the files are those of the server: the server's log has no gap, and the message
-// at until is the same in both. It can fail with blockstore.ErrUnexpectedLayout after any
-// message.
-func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deliver func(events.Message, wire.Header) error) error {
-	if l.files == nil {
+// fromFiles delivers the messages from next to until from the server's files. It first makes sure that the files are
+// those of the server: the server's log has no gap, and the message at until is the same in both. It can fail with
+// blockstore.ErrUnexpectedLayout after any message.
+func (r *reading) fromFiles(ctx context.Context, until uint64) error {
+	if r.files == nil {
 		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
 	}
-	if from < info.ServerFirst || info.Messages != info.Last-info.ServerFirst+1 {
+	if r.next < r.info.ServerFirst || r.info.Messages != r.info.Last-r.info.ServerFirst+1 {
 		return fmt.Errorf("%w: the server has removed messages", blockstore.ErrUnexpectedLayout)
 	}
-	want, err := l.message(ctx, until)
+	want, err := r.message(ctx, until)
 	if err != nil {
 		return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
 	}
-	if _, err := l.confirm(ctx, until); err != nil {
+	if _, err := r.confirm(ctx, until); err != nil {
 		if ctx.Err() != nil {
 			return whyEnded(ctx)
 		}
 		return fmt.Errorf("%w: %w", ErrDisconnected, err)
 	}
-	err = readBlocks(ctx, l.files, until, until, func(m events.Message, _ wire.Header) error {
+	err = readBlocks(ctx, r.files, until, until, func(m events.Message, _ wire.Header) error {
 		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
 			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
 		}
@@ -115,5 +114,5 @@ func (l *Log) readFiles(ctx context.Context, info Info, from, until uint64, deli
 	if err != nil {
 		return err
 	}
-	return readBlocks(ctx, l.files, from, until, deliver)
+	return readBlocks(ctx, r.files, r.next, until, r.take)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// reading is one read that has an end. It takes from the archive what the archive has, and the rest
-// from the server:
+// reading is one read. Its methods need a context from whileConnected. A read that has an end takes from the archive
+// what the archive has, and the rest from the server:
 //
 //	from                                                  until
 //	 ├── archive ──┤           ├── archive ──┤              │
@@ -29,7 +29,7 @@ type reading struct {
 	info    Info
 	next    uint64 // the sequence of the next message to deliver
 	headers bool   // deliver needs all headers
-	deliver func(events.Message, wire.Header) error
+	deliver deliverFunc
 	failed  error // the error of deliver
 }
 
@@ -40,7 +40,7 @@ func (r *reading) take(m events.Message, h wire.Header) error {
 	return r.failed
 }
 
-// run delivers the messages up to until. ctx must be from whileConnected.
+// run delivers the messages up to until.
 func (r *reading) run(ctx context.Context, until uint64) error {
 	for {
 		err := r.fromBoth(ctx, until)
@@ -183,7 +183,7 @@ func (r *reading) fromServer(ctx context.Context, until uint64, fault error, fil
 	}
 	var unreadable error
 	if files {
-		unreadable = r.readFiles(ctx, r.info, r.next, until, r.take)
+		unreadable = r.fromFiles(ctx, until)
 		if !errors.Is(unreadable, blockstore.ErrUnexpectedLayout) {
 			return unreadable
 		}
@@ -191,7 +191,7 @@ func (r *reading) fromServer(ctx context.Context, until uint64, fault error, fil
 			return whyEnded(ctx)
 		}
 	}
-	err := r.receiveUntil(ctx, r.next, until, r.take)
+	err := r.fromConnection(ctx, until)
 	if errors.Is(err, nats.ErrTimeout) {
 		err = fmt.Errorf("the server does not deliver the message at seq %d: %w", r.next, errors.Join(err, unreadable))
 	}
