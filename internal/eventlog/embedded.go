@@ -28,7 +28,8 @@ type Server struct {
 	nats   *server.Server
 	lock   *flock.Flock
 	gate   *access.Gate
-	store  *blockstore.Store // its files; only this process changes them
+	store  *blockstore.Store  // its files; only this process changes them
+	syncer *blockstore.Syncer // makes them durable
 
 	// From Connect.
 	log     *Log
@@ -39,9 +40,8 @@ type Server struct {
 	writerToken string // of the in-process connections that write
 	answerToken string // of answers
 
-	recovered   *blockstore.Report // what the log held before the server opened it
-	mismatch    bool               // the server has not opened what recovered describes
-	serverSyncs bool               // the server syncs each message itself
+	mismatch    bool // the server has not opened what the syncer has recovered
+	serverSyncs bool // the server syncs each message itself
 	checkTook   time.Duration
 	openTook    time.Duration
 
@@ -92,23 +92,24 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 	}
 	s.health = s.healthz
 	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.store.Close(false), lock.Unlock())
+		return nil, errors.Join(err, lock.Unlock())
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context) error {
+func (s *Server) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.store.Root(), 0o700); err != nil {
 		return fmt.Errorf("create the log's directory: %w", err)
 	}
-	if s.config.SyncBlock != nil {
-		s.store.SyncBlock = s.config.SyncBlock
-	}
 	began := time.Now()
-	var err error
-	if s.recovered, err = recoverFiles(ctx, s.store, s.config); err != nil {
+	if s.syncer, err = recoverFiles(ctx, s.store, s.config); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.syncer.Close(false))
+		}
+	}()
 	checked := time.Now()
 	s.checkTook = checked.Sub(began)
 	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {
@@ -138,7 +139,7 @@ func (s *Server) start(ctx context.Context) error {
 func (s *Server) chooseSync() error {
 	err := s.probe()
 	if err == nil {
-		return s.store.Resume()
+		return s.syncer.Resume()
 	}
 	s.config.Logger.Warn("the server stores messages in an unknown layout; it syncs each message itself, which is slower", "error", err)
 	s.stop()
@@ -146,7 +147,7 @@ func (s *Server) chooseSync() error {
 		return err
 	}
 	s.serverSyncs = true
-	return s.store.ServerSyncs()
+	return s.syncer.ServerSyncs()
 }
 
 // maxDiskSpace is more than any disk has. Without it the server would refuse every message
@@ -192,14 +193,14 @@ func (s *Server) Connect() (*Log, error) {
 		log.conn.Close()
 		return nil, err
 	}
-	flush := s.store.Flush
+	flush := s.syncer.Flush
 	if s.serverSyncs {
-		flush = s.store.FlushFolders
+		flush = s.syncer.FlushFolders
 	}
 	log.committer = appends.NewCommitter(s.direct, flush)
 	log.server, s.log = s, log
 	log.confirm, log.files, log.whole = log.committer.Confirm, s.store, s.config.Whole
-	if err := log.verifyOpened(s.recovered); err != nil {
+	if err := log.verifyOpened(s.syncer.Recovered); err != nil {
 		s.mismatch = true
 		log.Close()
 		return nil, err
@@ -239,7 +240,7 @@ func (s *Server) Addr() string { return s.gate.Address() }
 func (s *Server) Close() error {
 	s.stop()
 	orderly := !s.mismatch && (s.log == nil || s.log.committer.Failure() == nil)
-	return errors.Join(s.store.Close(orderly), s.lock.Unlock())
+	return errors.Join(s.syncer.Close(orderly), s.lock.Unlock())
 }
 
 func (s *Server) stop() {

@@ -155,7 +155,8 @@ func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(logFolder(dir), "watermark")))
 	s.store = blockstore.New(logFolder(dir), "ELSEWHERE", "PAYMENTS")
-	_, err := s.store.Recover(t.Context(), nil)
+	var err error
+	s.syncer, err = s.store.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, s.run(false))
 	require.NoError(t, s.chooseSync())

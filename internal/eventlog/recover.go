@@ -13,16 +13,20 @@ import (
 
 // recoverFiles checks the whole log before a server opens it, because the server would
 // silently truncate a block at its first damaged record.
-func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedConfig) (*blockstore.Report, error) {
-	found, err := store.Recover(ctx, config.Progress)
+func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedConfig) (*blockstore.Syncer, error) {
+	syncer, err := store.Recover(ctx, config.Progress)
 	if err != nil {
 		return nil, err
 	}
+	if config.SyncBlock != nil {
+		syncer.SyncBlock = config.SyncBlock
+	}
+	found := syncer.Recovered
 	if tail := found.TornTail; tail != nil {
 		config.Logger.Warn("a kill or a power cut interrupted the last write to the log; nothing in it was confirmed, and the provider delivers it again",
 			"file", tail.File, "offset", tail.Offset, "bytes", tail.Bytes, "newer_files", tail.Newer, "last_seq", found.Last)
 	}
-	return found, nil
+	return syncer, nil
 }
 
 // verifyOpened returns an error if the server does not serve exactly what recoverFiles found.

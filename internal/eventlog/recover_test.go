@@ -103,7 +103,7 @@ func TestAServerThatOpensSomethingElseIsNotUsed(t *testing.T) {
 	} {
 		s, err := tryStart(t, dir, "PAYMENTS")
 		require.NoError(t, err)
-		pretend(s.recovered)
+		pretend(s.syncer.Recovered)
 		_, err = s.Connect()
 		require.ErrorContains(t, err, "the server has opened 1 messages, seq 1 to 1")
 		require.NoError(t, s.Close())

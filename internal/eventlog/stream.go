@@ -62,7 +62,7 @@ func (l *Log) streamExists() error {
 	if l.server == nil {
 		return nil
 	}
-	return l.server.store.Begin()
+	return l.server.syncer.Begin()
 }
 
 // replicasNotSupported is JSStreamReplicasNotSupportedErr.

@@ -24,7 +24,7 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 	}
 	steps := []uint64{seq}
 	if l.server != nil {
-		if steps, err = l.server.store.Trim(seq); err != nil {
+		if steps, err = l.server.syncer.Trim(seq); err != nil {
 			return 0, err
 		}
 	}
@@ -53,7 +53,7 @@ func (l *Log) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
 func (l *Log) TrimPoint(ctx context.Context, seq uint64) (first uint64, err error) {
 	info, err := l.trimmable(ctx, seq)
 	if err == nil && l.server != nil {
-		seq, err = l.server.store.TrimPoint(seq)
+		seq, err = l.server.syncer.TrimPoint(seq)
 	}
 	return max(info.ServerFirst, seq), err
 }

@@ -35,12 +35,11 @@ func TestAStartMayBeCutAtEachChange(t *testing.T) {
 
 	dir := t.TempDir()
 	start := func() (last uint64, err error) {
-		store := blockstore.New(filepath.Join(dir, "log"), accounts.Writer, testenv.Stream)
-		report, err := store.Recover(t.Context(), nil)
-		if err == nil {
-			last = report.Last
+		syncer, err := blockstore.New(filepath.Join(dir, "log"), accounts.Writer, testenv.Stream).Recover(t.Context(), nil)
+		if err != nil {
+			return 0, err
 		}
-		return last, errors.Join(err, store.Close(false))
+		return syncer.Recovered.Last, syncer.Close(false)
 	}
 	for changes := int64(1); ; changes++ {
 		disk := powercut.New()

@@ -288,10 +288,9 @@ func TestAStreamThatWasJustBeingMadeIsMadeAgain(t *testing.T) {
 	for _, begins := range []uint64{1, 500} {
 		w := buildFrom(t, begins, 0).markAs(notYetCreated)
 		w.write(filepath.Join(w.folder, metaFile), []byte("{"))
-		s := New(w.root, w.account, w.stream)
-		report, err := s.Recover(t.Context(), nil)
+		s, err := w.Recover(t.Context(), nil)
 		require.NoError(t, err)
-		require.Empty(t, report.LogID)
+		require.Empty(t, s.Recovered.LogID)
 		require.NoDirExists(t, w.folder)
 		require.NoError(t, s.Close(true))
 	}

@@ -25,7 +25,7 @@ import (
 // before. Then Recover moves the new block, too, because otherwise the log would have a gap. Unless
 // the last stop was orderly, the server's index can name messages that are lost. So Recover
 // replaces it by an index of the messages that it has read.
-func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Report, error) {
+func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Syncer, error) {
 	expected, err := s.expect(false)
 	if err != nil {
 		return nil, err
@@ -58,19 +58,19 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if report.firstBlock > 0 {
 		w.First, w.FirstBlock = report.First, report.firstBlock
 	}
-	s.watermark, err = newWatermark(s.watermarkPath(), w)
+	watermark, err := newWatermark(s.watermarkPath(), w)
 	if err != nil {
 		return nil, err
 	}
 	if indexed {
 		if err := s.removeEmpty(empty); err != nil {
-			return nil, fmt.Errorf("remove an empty block: %w", err)
+			return nil, errors.Join(fmt.Errorf("remove an empty block: %w", err), watermark.file.Close())
 		}
 	}
 	if err := ignoreMissing(os.Remove(s.legacyPath())); err != nil {
-		return nil, fmt.Errorf("remove the file of an older build: %w", err)
+		return nil, errors.Join(fmt.Errorf("remove the file of an older build: %w", err), watermark.file.Close())
 	}
-	return report, nil
+	return &Syncer{Store: s, SyncBlock: SyncData, Recovered: report, watermark: watermark}, nil
 }
 
 // prepare removes what the server must not see, and writes the index of what it will see.

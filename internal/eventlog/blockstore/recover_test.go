@@ -20,7 +20,7 @@ func TestAStartThatIsInterruptedDoesNotMissAnEmptyBlock(t *testing.T) {
 		w.markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 5, Block: 2})
 		inTheWay := filepath.Join(w.dir, indexFile)
 		require.NoError(t, os.MkdirAll(filepath.Join(inTheWay, "file"), 0o700))
-		_, err := New(w.root, w.account, w.stream).Recover(t.Context(), nil)
+		_, err := w.Recover(t.Context(), nil)
 		require.ErrorContains(t, err, "the log's index", name)
 		require.NoError(t, os.RemoveAll(inTheWay))
 		w.starts(5, name)
@@ -32,8 +32,7 @@ func TestAStartThatIsInterruptedDoesNotMissAnEmptyBlock(t *testing.T) {
 func TestAnEmptyBlockThatTheServerRemovesIsNotMissed(t *testing.T) {
 	t.Parallel()
 	w := build(t, 5, 0).markAs(Watermark{Stream: testStream, LogID: testLogID, Seq: 5, Block: 2, Closed: true})
-	s := New(w.root, w.account, w.stream)
-	_, err := s.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(w.block(2)))
 	require.NoError(t, s.Close(false)) // killed
@@ -44,13 +43,12 @@ func TestAnEmptyBlockThatTheServerRemovesIsNotMissed(t *testing.T) {
 func TestAStopAfterAFailedFsyncIsNotOrderly(t *testing.T) {
 	t.Parallel()
 	w := build(t, 5).mark(5, false)
-	s := New(w.root, w.account, w.stream)
-	_, err := s.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, s.Flush(5))
 	s.SyncBlock = func(*os.File) error { return syscall.EIO }
 	require.ErrorIs(t, s.Close(true), syscall.EIO)
-	report, err := New(w.root, w.account, w.stream).Check(t.Context(), CheckOptions{})
+	report, err := w.Check(t.Context(), CheckOptions{})
 	require.NoError(t, err)
 	require.False(t, report.Closed, "the next start writes the end of the log again")
 }
@@ -61,7 +59,7 @@ func TestABlockOfAnyLengthTakesNoMemory(t *testing.T) {
 	w := build(t, 5, 5).mark(10, false)
 	require.NoError(t, os.Truncate(w.block(1), 1<<40))
 	require.NoError(t, os.Truncate(w.block(2), 1<<40))
-	_, err := New(w.root, w.account, w.stream).Recover(t.Context(), nil)
+	_, err := w.Recover(t.Context(), nil)
 	require.ErrorContains(t, err, "longer than any block")
 }
 
@@ -69,8 +67,7 @@ func TestABlockOfAnyLengthTakesNoMemory(t *testing.T) {
 func TestAStopWithAnIncompleteEndIsNotOrderly(t *testing.T) {
 	t.Parallel()
 	w := build(t, 5).mark(5, false)
-	s := New(w.root, w.account, w.stream)
-	_, err := s.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	w.edit(1, func(b []byte) []byte { return append(b, w.message(1, 6)[:30]...) })
 	require.ErrorContains(t, s.Close(true), "ends within a record")

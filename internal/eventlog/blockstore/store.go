@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Store is the folder of one stream's blocks. The server writes only into the newest block
@@ -19,32 +18,19 @@ import (
 // The server writes a message into its block before it acknowledges it, and does not sync.
 // Every message that was confirmed to somebody lies at or below the durable watermark.
 type Store struct {
-	// SyncBlock makes a block's bytes durable. New sets it to SyncData. It may be replaced
-	// before the first Flush.
-	SyncBlock func(*os.File) error
-
 	root    string // the server's folder
 	account string
 	stream  string
 	folder  string // the stream's folder
 	dir     string // the folder of its blocks
-
-	mu        sync.Mutex     // guards the fields below
-	watermark *watermarkFile // set by Recover
-	opened    bool
-	newest    int      // the block that Flush syncs
-	file      *os.File // that block; it stays open, so that Flush gets its write errors
 }
 
 const blockSuffix = ".blk"
 
-// ErrNoBlock means that the server has not stored anything yet. Flush may be called again later.
-var ErrNoBlock = errors.New("no message block")
-
 // New returns the store of one stream in the server's folder root. It opens no file.
 func New(root, account, stream string) *Store {
 	folder := filepath.Join(root, "jetstream", account, "streams", stream)
-	return &Store{SyncBlock: SyncData, root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
+	return &Store{root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
 }
 
 // Of returns the store of another stream of the same server.

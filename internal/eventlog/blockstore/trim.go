@@ -14,7 +14,7 @@ import (
 // the process ends.
 //
 // seq must be durable. The newest block always stays.
-func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
+func (s *Syncer) Trim(seq uint64) (firsts []uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	firsts, block, err := s.passed(seq)
@@ -35,7 +35,7 @@ func (s *Store) Trim(seq uint64) (firsts []uint64, err error) {
 
 // TrimPoint returns the oldest sequence that Trim would keep, or 0 if Trim would remove nothing. It
 // changes nothing.
-func (s *Store) TrimPoint(seq uint64) (first uint64, err error) {
+func (s *Syncer) TrimPoint(seq uint64) (first uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	firsts, _, err := s.passed(seq)
@@ -47,7 +47,7 @@ func (s *Store) TrimPoint(seq uint64) (first uint64, err error) {
 
 // passed returns the first sequence of each block that begins at or before seq, without the oldest
 // block. It also returns the number of the last of these blocks.
-func (s *Store) passed(seq uint64) (firsts []uint64, last int, err error) {
+func (s *Syncer) passed(seq uint64) (firsts []uint64, last int, err error) {
 	w := s.watermark.now
 	if w.LogID == "" || w.Block == everyBlock || seq > w.Seq {
 		return nil, 0, fmt.Errorf("%w: the log cannot be trimmed to seq %d, and is durable up to seq %d", ErrUnexpectedLayout, seq, w.Seq)

@@ -18,8 +18,7 @@ import (
 func trimmedTo25(t *testing.T) *world {
 	t.Helper()
 	w := build(t, 10, 10, 10, 10).mark(40, false)
-	s := New(w.root, w.account, w.stream)
-	_, err := s.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	firsts, err := s.Trim(25)
 	require.NoError(t, err)
@@ -70,10 +69,10 @@ func TestATrimKeepsWholeBlocksFromASequenceOn(t *testing.T) {
 		1: {nil, 0}, 10: {nil, 0}, 11: {[]uint64{11}, 2}, 20: {[]uint64{11}, 2}, 21: {[]uint64{11, 21}, 3}, 40: {[]uint64{11, 21, 31}, 4},
 	} {
 		w := build(t, 10, 10, 10, 10).mark(40, false)
-		_, err := w.Recover(t.Context(), nil)
+		s, err := w.Recover(t.Context(), nil)
 		require.NoError(t, err)
 		before := w.tree()
-		firsts, err := w.Trim(seq)
+		firsts, err := s.Trim(seq)
 		require.NoError(t, err)
 		require.Equal(t, want.firsts, firsts, seq)
 		mark, err := w.Watermark()
@@ -82,15 +81,15 @@ func TestATrimKeepsWholeBlocksFromASequenceOn(t *testing.T) {
 		if want.block == 0 {
 			require.Equal(t, before, w.tree())
 		}
-		again, err := w.Trim(seq)
+		again, err := s.Trim(seq)
 		require.NoError(t, err)
 		require.Equal(t, firsts, again, "until the server has removed the blocks")
-		_, err = w.Trim(41)
+		_, err = s.Trim(41)
 		require.ErrorIs(t, err, ErrUnexpectedLayout, "no message there is durable")
-		w.watermark.now.Block = everyBlock
-		_, err = w.Trim(seq)
+		s.watermark.now.Block = everyBlock
+		_, err = s.Trim(seq)
 		require.ErrorIs(t, err, ErrUnexpectedLayout, "the server stores its messages elsewhere")
-		require.NoError(t, w.Close(true))
+		require.NoError(t, s.Close(true))
 	}
 }
 
@@ -118,14 +117,14 @@ func TestDamageOfWhatATrimKeepsIsFound(t *testing.T) {
 func TestACheckBesideATrimFindsNoDamage(t *testing.T) {
 	t.Parallel()
 	w := build(t, 10, 10, 10, 10).mark(40, false)
-	_, err := w.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
 	trim := func(context.Context) error {
-		_, err := w.Trim(25)
+		_, err := s.Trim(25)
 		return errors.Join(err, ignoreMissing(os.Remove(w.block(1))), ignoreMissing(os.Remove(w.block(2))))
 	}
 	calls := 0
-	report, err := New(w.root, w.account, w.stream).Check(t.Context(), CheckOptions{Running: true, Progress: func(int, int) {
+	report, err := w.Check(t.Context(), CheckOptions{Running: true, Progress: func(int, int) {
 		if calls++; calls == 1 {
 			require.NoError(t, trim(t.Context()))
 		}
@@ -133,7 +132,7 @@ func TestACheckBesideATrimFindsNoDamage(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, report.Damage)
 	require.Equal(t, []uint64{21, 40, 20}, []uint64{report.First, report.Last, report.Events})
-	require.NoError(t, w.Close(true))
+	require.NoError(t, s.Close(true))
 }
 
 // Without its watermark nobody knows what was trimmed from a log, so it is taken as it is. One that
@@ -181,23 +180,23 @@ func TestAWatermarkSaysWhatWasTrimmedConsistently(t *testing.T) {
 func TestATrimWhoseWatermarkFailsIsNotTakenForDurable(t *testing.T) {
 	t.Parallel()
 	w := build(t, 10, 10, 10, 10).mark(40, false)
-	_, err := w.Recover(t.Context(), nil)
+	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
-	good := w.watermark.file
-	w.watermark.file, err = os.Open(w.watermarkPath()) // cannot be written
+	good := s.watermark.file
+	s.watermark.file, err = os.Open(w.watermarkPath()) // cannot be written
 	require.NoError(t, err)
-	_, err = w.Trim(25)
+	_, err = s.Trim(25)
 	require.Error(t, err)
-	_, err = w.Trim(25)
+	_, err = s.Trim(25)
 	require.Error(t, err, "still not written")
-	require.NoError(t, w.watermark.file.Close())
-	w.watermark.file = good
-	_, err = w.Trim(25)
+	require.NoError(t, s.watermark.file.Close())
+	s.watermark.file = good
+	_, err = s.Trim(25)
 	require.NoError(t, err)
 	mark, err := w.Watermark()
 	require.NoError(t, err)
 	require.EqualValues(t, 21, mark.First)
-	require.NoError(t, w.Close(true))
+	require.NoError(t, s.Close(true))
 }
 
 // The server is never told to remove more than was asked for.
@@ -205,15 +204,15 @@ func TestATrimNamesOnlySequencesThatMayBeRemoved(t *testing.T) {
 	t.Parallel()
 	for spoiled := 1; spoiled <= 4; spoiled++ {
 		w := build(t, 10, 10, 10, 10).mark(40, false)
-		_, err := w.Recover(t.Context(), nil)
+		s, err := w.Recover(t.Context(), nil)
 		require.NoError(t, err)
 		w.edit(spoiled, func(b []byte) []byte { b[30] ^= 1; return b })
-		firsts, err := w.Trim(35)
+		firsts, err := s.Trim(35)
 		require.True(t, err == nil || errors.Is(err, ErrUnexpectedLayout), err)
 		for _, first := range firsts {
 			require.LessOrEqual(t, first, uint64(35))
 		}
-		require.NoError(t, w.Close(false))
+		require.NoError(t, s.Close(false))
 	}
 }
 
@@ -229,8 +228,7 @@ func TestATrimmedCopyThatIsDamagedDoesNotBeginAgain(t *testing.T) {
 	require.NoError(t, os.Remove(w.block(1)))
 	require.NoError(t, os.Remove(w.block(2)))
 	w.edit(3, func(b []byte) []byte { b[30] ^= 1; return b })
-	s := New(w.root, w.account, w.stream)
-	_, err := s.Recover(t.Context(), nil)
+	_, err := w.Recover(t.Context(), nil)
 	require.ErrorAs(t, err, new(*DamagedError))
 	require.ErrorContains(t, err, "nobody knows")
 }

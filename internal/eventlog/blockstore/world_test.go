@@ -152,7 +152,7 @@ func (w *world) tree() map[string]string {
 func (w *world) refused(values ...any) *Report {
 	w.t.Helper()
 	before := w.tree()
-	_, err := New(w.root, w.account, w.stream).Recover(w.t.Context(), nil)
+	_, err := w.Recover(w.t.Context(), nil)
 	var damaged *DamagedError
 	require.ErrorAs(w.t, err, &damaged, values...)
 	require.Equal(w.t, before, w.tree(), values...)
@@ -163,9 +163,9 @@ func (w *world) refused(values ...any) *Report {
 // starts requires that a start takes the log up to seq, and that the next one does, too.
 func (w *world) starts(seq uint64, values ...any) *Report {
 	w.t.Helper()
-	s := New(w.root, w.account, w.stream)
-	report, err := s.Recover(w.t.Context(), nil)
+	s, err := w.Recover(w.t.Context(), nil)
 	require.NoError(w.t, err, values...)
+	report := s.Recovered
 	require.Equal(w.t, seq, report.Last, values...)
 	require.NoError(w.t, s.Close(true), values...)
 	next := report.First
@@ -176,7 +176,7 @@ func (w *world) starts(seq uint64, values ...any) *Report {
 		return nil
 	}))
 	require.Equal(w.t, seq+1, next, values...)
-	again, err := New(w.root, w.account, w.stream).Check(w.t.Context(), CheckOptions{})
+	again, err := w.Check(w.t.Context(), CheckOptions{})
 	require.NoError(w.t, err)
 	require.Empty(w.t, again.Damage, values...)
 	require.Equal(w.t, seq, again.Last, values...)

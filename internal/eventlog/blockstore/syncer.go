@@ -5,19 +5,36 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/payfold/payfold/internal/durable"
 )
 
+// Syncer makes durable what the server writes into the files of a Store, and notes it in the durable watermark. Recover
+// returns it. Its methods are safe for concurrent use, except ServerSyncs and Close.
+type Syncer struct {
+	*Store
+	SyncBlock func(*os.File) error // makes a block's bytes durable; it may be replaced before the first Flush
+	Recovered *Report              // what the log held before a server opened it
+
+	mu        sync.Mutex // guards the fields below
+	watermark *watermarkFile
+	file      *os.File // the newest block, once there is one; it stays open, so that Flush gets its write errors
+	newest    int      // its number
+}
+
+// ErrNoBlock means that the server has not stored anything yet. Flush may be called again later.
+var ErrNoBlock = errors.New("no message block")
+
 // ServerSyncs records that the server itself syncs each message before it acknowledges it.
-func (s *Store) ServerSyncs() error {
+func (s *Syncer) ServerSyncs() error {
 	w := s.watermark.now
 	w.Block = everyBlock
 	return s.watermark.set(w)
 }
 
 // Resume prepares Flush for an existing stream.
-func (s *Store) Resume() error {
+func (s *Syncer) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); !errors.Is(err, ErrNoBlock) {
@@ -28,13 +45,13 @@ func (s *Store) Resume() error {
 
 // Begin makes a new stream durable, and writes its log id into the watermark. Nothing may
 // be confirmed before. A second call does nothing.
-func (s *Store) Begin() error {
+func (s *Syncer) Begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.beginLocked()
 }
 
-func (s *Store) beginLocked() error {
+func (s *Syncer) beginLocked() error {
 	if s.watermark.now.LogID != "" {
 		return nil
 	}
@@ -54,7 +71,7 @@ func (s *Store) beginLocked() error {
 }
 
 // open finds the newest block of an existing stream.
-func (s *Store) open() error {
+func (s *Syncer) open() error {
 	blocks, err := s.blocks()
 	if err != nil {
 		return err
@@ -72,17 +89,16 @@ func (s *Store) open() error {
 	if err := s.use(newestOf(blocks)); err != nil {
 		return err
 	}
-	s.opened = true
 	return s.recordNewestBlock()
 }
 
 // Flush returns when everything that the server has written is durable. The server must
 // have written all messages up to seq before the call. After an error Flush must not be
 // called again.
-func (s *Store) Flush(seq uint64) error {
+func (s *Syncer) Flush(seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.opened {
+	if s.file == nil {
 		if err := s.open(); err != nil {
 			return err
 		}
@@ -117,7 +133,7 @@ func (s *Store) Flush(seq uint64) error {
 }
 
 // recordNewestBlock writes the newest block's number into the watermark, durably.
-func (s *Store) recordNewestBlock() error {
+func (s *Syncer) recordNewestBlock() error {
 	w := s.watermark.now
 	w.Block = s.newest
 	return s.watermark.set(w)
@@ -125,7 +141,7 @@ func (s *Store) recordNewestBlock() error {
 
 // FlushFolders is Flush for a server that syncs each message itself, but not the name of a
 // new block in its folder. It works with any layout.
-func (s *Store) FlushFolders(seq uint64) error {
+func (s *Syncer) FlushFolders(seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.beginLocked(); err != nil {
@@ -137,7 +153,7 @@ func (s *Store) FlushFolders(seq uint64) error {
 	return s.watermark.advance(seq)
 }
 
-func (s *Store) use(block int) error {
+func (s *Syncer) use(block int) error {
 	file, err := os.Open(s.block(block))
 	if err != nil {
 		return err
@@ -151,13 +167,10 @@ func (s *Store) use(block int) error {
 
 // Close is called after the server has stopped. orderly means that the server has written
 // everything; then the watermark says so. Otherwise the watermark stays as it is, and the
-// next start treats this stop like a kill. Recover must have been called before.
-func (s *Store) Close(orderly bool) (err error) {
+// next start treats this stop like a kill.
+func (s *Syncer) Close(orderly bool) (err error) {
 	if s.file != nil {
 		defer s.file.Close() // this process has written nothing through it
-	}
-	if s.watermark == nil {
-		return nil
 	}
 	defer func() { err = errors.Join(err, s.watermark.file.Close()) }()
 	if !orderly {
@@ -184,7 +197,7 @@ func (s *Store) Close(orderly bool) (err error) {
 
 // end returns the newest sequence and block after the server has stopped. The sequence can
 // be above the watermark, because the server may have stored messages after the last flush.
-func (s *Store) end(w Watermark) (seq uint64, block int, err error) {
+func (s *Syncer) end(w Watermark) (seq uint64, block int, err error) {
 	blocks, err := s.blocks()
 	if err != nil {
 		return 0, 0, err
