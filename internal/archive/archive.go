@@ -52,10 +52,16 @@ func (e *GapError) Error() string {
 	return fmt.Sprintf("the archive lacks seq %d to %d", e.From, e.To)
 }
 
-// isGap reports whether an error says that no segment holds some sequences.
-func isGap(err error) bool {
-	_, is := errors.AsType[*GapError](err)
-	return is
+// Extent returns the sequences that cannot be read because of damage or a gap; to is 0 if it is not known. It returns
+// 0, 0 for any other error.
+func Extent(err error) (from, to uint64) {
+	if damaged, is := errors.AsType[*DamagedError](err); is {
+		return damaged.From, damaged.To
+	}
+	if gap, is := errors.AsType[*GapError](err); is {
+		return gap.From, gap.To
+	}
+	return 0, 0
 }
 
 // Archive is the archive of one log, as it was when it was last opened or refreshed. It is not safe

@@ -97,7 +97,7 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 
 // asFault calls wrong with an error that is a fault of the archive, and returns any other error.
 func asFault(err error, wrong func(error)) error {
-	if isContradiction(err) || isDamage(err) || isGap(err) {
+	if from, _ := Extent(err); from > 0 || isContradiction(err) {
 		wrong(err)
 		return nil
 	}

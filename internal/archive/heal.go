@@ -69,7 +69,7 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 			source = archivedSource{a.Source, a.archive.Clone()}
 		}
 		done, err := a.heal(ctx, g, head, source)
-		if gone && done.Segments == nil && (isDamage(err) || isGap(err)) {
+		if from, _ := Extent(err); from > 0 && gone && done.Segments == nil {
 			out.Left = append(out.Left, fmt.Sprintf("seq %d to %d cannot be read, and the log has only seq %d to %d", g.first, g.last, head.First, head.Last))
 			continue
 		}

@@ -57,19 +57,6 @@ func (a *archived) refreshed(ctx context.Context, logID string, until uint64) (*
 	return a.opened.Clone(), err
 }
 
-// extent returns which sequences the archive lacks; to is 0 if it is not known. It returns 0, 0
-// for an error that is not about some sequences.
-func extent(err error) (from, to uint64) {
-	damaged, gap := new(archive.DamagedError), new(archive.GapError)
-	switch {
-	case errors.As(err, &damaged):
-		return damaged.From, damaged.To
-	case errors.As(err, &gap):
-		return gap.From, gap.To
-	}
-	return 0, 0
-}
-
 // warn logs that the log's server is read instead of the archive. It does not repeat the same
 // warning.
 func (a *archived) warn(ctx context.Context, err error, seq uint64) {

@@ -114,7 +114,7 @@ func (r *reading) agrees(ctx context.Context, a *archive.Archive) error {
 			archived = fingerprint.Leaf(m)
 			return nil
 		})
-		if from, _ := extent(err); from > 0 {
+		if from, _ := archive.Extent(err); from > 0 {
 			damaged, seq = err, min(seq, from)-1
 			continue
 		}
@@ -155,7 +155,7 @@ func (r *reading) fromArchive(ctx context.Context, a *archive.Archive, until uin
 // afterFault returns the first sequence after a fault at next from which the archive can be read
 // again; 0 if there is none.
 func (r *reading) afterFault(a *archive.Archive, fault error) uint64 {
-	switch from, to := extent(fault); {
+	switch from, to := archive.Extent(fault); {
 	case from == 0:
 		return 0 // the store does not answer
 	case to >= r.next:

@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -137,8 +136,7 @@ func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive
 			return to.Append(ctx, r)
 		})
 	}
-	damaged, gap := new(archive.DamagedError), new(archive.GapError)
-	if errors.As(err, &damaged) || errors.As(err, &gap) {
+	if lacking, _ := archive.Extent(err); lacking > 0 {
 		return &UnusableError{config.Place.String(), []error{err}}
 	}
 	if err != nil {
