@@ -57,7 +57,7 @@ func (f *Files) Running() bool { return f.running }
 // Check reads every record, as ingest does when it starts. While an ingest is running, it checks
 // only the records up to the durable watermark.
 func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*blockstore.Report, error) {
-	return f.store.Check(ctx, blockstore.CheckOptions{Running: f.running, Progress: progress})
+	return f.store.Check(ctx, f.running, progress)
 }
 
 // Source returns, as an archive.Source, the part of the log that is whole according to report. It

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
-	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -37,7 +36,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	for b.Loop() {
 		measure("check", func() error {
-			report, err := filesIn(dir).Check(b.Context(), blockstore.CheckOptions{})
+			report, err := filesIn(dir).Check(b.Context(), false, nil)
 			if err == nil && report.Events != uint64(count) {
 				err = fmt.Errorf("%d events", report.Events)
 			}

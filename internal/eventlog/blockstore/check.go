@@ -13,25 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// CheckOptions say how a log is checked.
-type CheckOptions struct {
-	// Running means that a server has the log open and may write above the durable watermark. The
-	// check ignores the records above it.
-	Running bool
-	// Progress is called after each block, by one goroutine at a time. It may be nil.
-	Progress func(done, blocks int)
-}
-
-// Check reads every record of every block, on all cores, and reports all damage. It changes
-// nothing. It returns an error only if something could not be read.
-func (s *Store) Check(ctx context.Context, options CheckOptions) (*Report, error) {
+// Check reads every record of every block, on all cores, and reports all damage. It changes nothing. It returns an
+// error only if something could not be read. If a server is running, which may write above the durable watermark, the
+// check ignores the records above it. progress is called after each block, by one goroutine at a time. It may be nil.
+func (s *Store) Check(ctx context.Context, running bool, progress func(done, blocks int)) (*Report, error) {
 	for {
-		expected, err := s.expect(options.Running)
+		expected, err := s.expect(running)
 		if err != nil {
 			return nil, err
 		}
-		report, _, err := s.check(ctx, expected, options.Progress)
-		if err != nil || !options.Running {
+		report, _, err := s.check(ctx, expected, progress)
+		if err != nil || !running {
 			return report, err
 		}
 		// Messages that the running server has trimmed meanwhile must not count as missing.

@@ -48,7 +48,7 @@ func TestAStopAfterAFailedFsyncIsNotOrderly(t *testing.T) {
 	require.NoError(t, s.Flush(5))
 	s.SyncBlock = func(*os.File) error { return syscall.EIO }
 	require.ErrorIs(t, s.Close(true), syscall.EIO)
-	report, err := w.Check(t.Context(), CheckOptions{})
+	report, err := w.Check(t.Context(), false, nil)
 	require.NoError(t, err)
 	require.False(t, report.Closed, "the next start writes the end of the log again")
 }

@@ -124,11 +124,11 @@ func TestACheckBesideATrimFindsNoDamage(t *testing.T) {
 		return errors.Join(err, ignoreMissing(os.Remove(w.block(1))), ignoreMissing(os.Remove(w.block(2))))
 	}
 	calls := 0
-	report, err := w.Check(t.Context(), CheckOptions{Running: true, Progress: func(int, int) {
+	report, err := w.Check(t.Context(), true, func(int, int) {
 		if calls++; calls == 1 {
 			require.NoError(t, trim(t.Context()))
 		}
-	}})
+	})
 	require.NoError(t, err)
 	require.Empty(t, report.Damage)
 	require.Equal(t, []uint64{21, 40, 20}, []uint64{report.First, report.Last, report.Events})

@@ -176,7 +176,7 @@ func (w *world) starts(seq uint64, values ...any) *Report {
 		return nil
 	}))
 	require.Equal(w.t, seq+1, next, values...)
-	again, err := w.Check(w.t.Context(), CheckOptions{})
+	again, err := w.Check(w.t.Context(), false, nil)
 	require.NoError(w.t, err)
 	require.Empty(w.t, again.Damage, values...)
 	require.Equal(w.t, seq, again.Last, values...)
