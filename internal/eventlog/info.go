@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNoStream means that the stream does not exist yet.
-var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream")
+var ErrNoStream = errors.New("the stream does not exist; create it with: ingest create-stream; if it is lost, restore it with: ingest restore")
 
 var errNoLeader = errors.New("the stream has no leader: most of its servers are away, or this one is cut off from them")
 
