@@ -109,8 +109,12 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := s.Pool().Exec(ctx, tables.RevenueByDay.DDL)
-	require.NoError(t, err)
+	for _, table := range tables.All {
+		if about := table.About(); about.Extra {
+			_, err := s.Pool().Exec(ctx, about.DDL)
+			require.NoError(t, err)
+		}
+	}
 	text, err := os.ReadFile("../../docs/reference.md")
 	require.NoError(t, err)
 	_, tables, found := strings.Cut(string(text), "\n## The tables\n")
