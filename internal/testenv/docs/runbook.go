@@ -9,6 +9,8 @@ import (
 
 const (
 	alertRules  = "deploy/monitoring/rules.yaml"
+	alertTests  = "deploy/monitoring/rules_test.yaml"
+	dayTests    = "deploy/monitoring/rules_days_test.yaml"
 	runbook     = "docs/runbook.md"
 	metricsList = "docs/metrics.md"
 )
@@ -20,8 +22,8 @@ var (
 	ofHistogram    = regexp.MustCompile(`_(bucket|count|sum)$`)
 )
 
-// RunbookFaults compares the alerts with the sections of the runbook, which must be in the same
-// order. It also compares the metrics that the rules read with the sources and with docs/metrics.md.
+// RunbookFaults compares the alerts with their tests, and with the sections of the runbook, which must be in the
+// same order. It also compares the metrics that the rules read with the sources and with docs/metrics.md.
 func (r *Repository) RunbookFaults() []string {
 	alerts, faults := r.alerts()
 	var sections []string
@@ -30,6 +32,13 @@ func (r *Repository) RunbookFaults() []string {
 	}
 	if !slices.Equal(alerts, sections) {
 		faults = append(faults, fmt.Sprintf("%s has the sections %v, the alerts are %v", runbook, sections, alerts))
+	}
+	if tests, has := r.files[alertTests]; has {
+		for _, name := range alerts {
+			if !strings.Contains(tests+r.files[dayTests], `"`+name+`"`) {
+				faults = append(faults, fmt.Sprintf("%s has no test of %s", alertTests, name))
+			}
+		}
 	}
 	return append(faults, r.ruleMetricFaults()...)
 }

@@ -15,6 +15,16 @@ func TestEachAlertHasItsSectionOfTheRunbookAndKnownMetrics(t *testing.T) {
 	require.Empty(t, repository.RunbookFaults())
 }
 
+func TestAnAlertWithoutATestIsFound(t *testing.T) {
+	t.Parallel()
+	repository, err := docs.Open(setup(t, map[string]string{
+		"deploy/monitoring/rules.yaml": "  - alert: PayfoldSlow\n        runbook_url: https://example.com/docs/runbook.md#payfoldslow\n",
+		"docs/runbook.md":              "## PayfoldSlow\n", "deploy/monitoring/rules_test.yaml": `ALERTS{alertname="PayfoldSlower"}`,
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"deploy/monitoring/rules_test.yaml has no test of PayfoldSlow"}, repository.RunbookFaults())
+}
+
 func TestADifferenceBetweenAlertsAndRunbookIsFound(t *testing.T) {
 	t.Parallel()
 	const url = "        runbook_url: https://example.com/docs/runbook.md#"
