@@ -28,7 +28,7 @@ func TestAPaymentIsFoundByEachOfItsNames(t *testing.T) {
 	}
 	refused, err := Payment(ctx, s, "t12", 100)
 	require.NoError(t, err)
-	require.Nil(t, refused.Payment)
+	require.Nil(t, refused.Payment.Columns)
 	require.Equal(t, []string{"e12"}, ids(refused.Events.Items))
 	_, err = Payment(ctx, s, "nothing", 100)
 	require.ErrorIs(t, err, store.ErrUnknown)

@@ -19,11 +19,11 @@ import (
 type PaymentAnswer struct {
 	Moment
 	Names       []string                             `json:"names"`   // under which events may name the payment
-	Payment     *explain.Row[projections.Payment]    `json:"payment"` // nil if only events without effect name it
+	Payment     explain.Row[*projections.Payment]    `json:"payment"` // null if only events without effect name it
 	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
 	Ledger      explain.Lines                        `json:"credit_ledger"`
 	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`
-	License     *explain.Row[projections.ProLicense] `json:"pro_license"` // of the payment's user; nil if it is not of kind pro
+	License     explain.Row[*projections.ProLicense] `json:"pro_license"` // of the payment's user; null if it is not of kind pro
 	Invitations []invitations.Invitation             `json:"invitations"` // those for this payment, as they are now
 }
 
@@ -36,7 +36,7 @@ func Payment(ctx context.Context, db *store.Store, name string, limit int) (Paym
 		if err := out.read(ctx, tx, name, limit); err != nil {
 			return out, fmt.Errorf("read payment %s: %w", name, err)
 		}
-		if out.Payment == nil && len(out.Events.Items) == 0 {
+		if out.Payment.Columns == nil && len(out.Events.Items) == 0 {
 			return out, store.ErrUnknown
 		}
 		return out, nil
@@ -48,9 +48,8 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 	if err != nil {
 		return err
 	}
-	a.Names = []string{name}
+	a.Payment.Columns, a.Names = payment, []string{name}
 	if payment != nil {
-		a.Payment = &explain.Row[projections.Payment]{Columns: *payment}
 		a.Names = append(a.Names, explain.PaymentNames(*payment)...)
 	}
 	a.Names = cleanNames(a.Names)
@@ -70,12 +69,8 @@ func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.P
 	if a.Ledger, err = explain.LedgerOfPayment(ctx, tx, p, limit); err != nil || p.Kind != projections.KindPro {
 		return err
 	}
-	license, err := tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID)
-	if err != nil {
+	if a.License.Columns, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID); err != nil {
 		return err
-	}
-	if license != nil {
-		a.License = &explain.Row[projections.ProLicense]{Columns: *license}
 	}
 	all, err := invitations.OfUser(ctx, tx, p.UserID)
 	for _, one := range all {
