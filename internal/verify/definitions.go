@@ -30,27 +30,23 @@ type DefinitionDifference struct {
 	Should *string `json:"should,omitempty"`
 }
 
-// Definitions calls found with every wrong right, and with every object of the schema that this
-// build defines differently. Objects are tables, columns, views, constraints, keys, indexes,
-// triggers, rules, policies, functions and others. Indexes that somebody added count only if they
-// are unique. Candidate tables may lack indexes and keys, because a promotion creates them.
+// Definitions returns every wrong right, and every object of the schema that this build defines differently. Objects are
+// tables, columns, views, constraints, keys, indexes, triggers, rules, policies, functions and others. Indexes that
+// somebody added count only if they are unique. Candidate tables may lack indexes and keys, because a promotion creates
+// them.
 //
 // It compares with tables that it creates in a transaction and rolls back.
-func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules, found func(DefinitionDifference)) error {
-	var differences []DefinitionDifference
-	err := pgx.BeginFunc(ctx, s.store.Pool(), func(tx pgx.Tx) (err error) {
+func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules) (differences []DefinitionDifference, err error) {
+	err = pgx.BeginFunc(ctx, s.store.Pool(), func(tx pgx.Tx) (err error) {
 		if differences, err = definitionDifferences(ctx, tx, s.schema, rules); err != nil {
 			return err
 		}
 		return errRollback
 	})
 	if !errors.Is(err, errRollback) {
-		return fmt.Errorf("compare the definitions: %w", err)
+		return nil, fmt.Errorf("compare the definitions: %w", err)
 	}
-	for _, difference := range differences {
-		found(difference)
-	}
-	return s.store.CheckTables(ctx, s.tx, s.tables)
+	return differences, s.store.CheckTables(ctx, s.tx, s.tables)
 }
 
 // definitionDifferences creates this build's tables in TransientSchema and compares with

@@ -13,12 +13,13 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-func definitionsOf(ctx context.Context, t *testing.T, s *store.Store) (found []DefinitionDifference) {
+func definitionsOf(ctx context.Context, t *testing.T, s *store.Store) []DefinitionDifference {
 	t.Helper()
 	frozen, err := freeze(ctx, s)
 	require.NoError(t, err)
 	defer frozen.Close()
-	require.NoError(t, frozen.Definitions(ctx, fixture.AnyMode, func(d DefinitionDifference) { found = append(found, d) }))
+	found, err := frozen.Definitions(ctx, fixture.AnyMode)
+	require.NoError(t, err)
 	return found
 }
 

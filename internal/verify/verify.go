@@ -125,12 +125,13 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 	}
 	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
 	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
-	err := frozen.Definitions(ctx, v.Rules, func(d DefinitionDifference) {
-		verdict.Definitions++
-		v.Definition(d)
-	})
+	definitions, err := frozen.Definitions(ctx, v.Rules)
 	if err != nil {
 		return err
+	}
+	verdict.Definitions = len(definitions)
+	for _, d := range definitions {
+		v.Definition(d)
 	}
 	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
 }
