@@ -91,8 +91,8 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return answer.Write(streams.Out, c.JSON)
 }
 
-// writeProof writes the proof for the message at seq. The exit status is 3 if the checkpoint does not cover it, or the log
-// does not begin with the checkpoint.
+// writeProof writes the proof for the message at seq. The exit status is 3 if the checkpoint does not cover it, or the
+// log does not begin with the checkpoint.
 func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, seq uint64, streams cli.Streams) error {
 	signed, err := c.readCheckpoint()
 	if err != nil {

@@ -21,9 +21,9 @@ type Adopted struct {
 	PartitionsBehind int    `json:"partitions_behind"` // partitions that were before First-1; the rest of the old log is lost to them
 }
 
-// Adopt makes the store's tables continue with another log. This log must begin right after the newest message that the
-// tables have. The error is ErrNotAdopted if it begins elsewhere, has another number of partitions, or is the log of the
-// tables already.
+// Adopt makes the store's tables continue with another log. This log must begin right after the
+// newest message that the tables have. The error is ErrNotAdopted if it begins elsewhere, has
+// another number of partitions, or is the log of the tables already.
 func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, error) {
 	done := Adopted{LogID: info.LogID, First: info.First}
 	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {

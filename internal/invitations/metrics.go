@@ -79,8 +79,8 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	return nil
 }
 
-// counts returns the number of invitations by status, and the number of attempts in the last 24 hours that count for the
-// quota.
+// counts returns the number of invitations by status, and the number of attempts in the last 24
+// hours that count for the quota.
 func (r records) counts(ctx context.Context) (byStatus map[string]int, used int, err error) {
 	byStatus = map[string]int{}
 	batch := &pgx.Batch{}

@@ -30,10 +30,10 @@ type DefinitionDifference struct {
 	Should *string `json:"should,omitempty"`
 }
 
-// Definitions returns every wrong right, and every object of the schema that this build defines differently. Objects are
-// tables, columns, views, constraints, keys, indexes, triggers, rules, policies, functions and others. Indexes that
-// somebody added count only if they are unique. Candidate tables may lack indexes and keys, because a promotion creates
-// them.
+// Definitions returns every wrong right, and every object of the schema that this build defines
+// differently. Objects are tables, columns, views, constraints, keys, indexes, triggers, rules,
+// policies, functions and others. Indexes that somebody added count only if they are unique.
+// Candidate tables may lack indexes and keys, because a promotion creates them.
 //
 // It compares with tables that it creates in a transaction and rolls back.
 func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules) (differences []DefinitionDifference, err error) {

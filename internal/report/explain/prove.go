@@ -10,8 +10,8 @@ import (
 )
 
 // Prove returns the proof that the message at seq is in the log, for a signed checkpoint. The error is a
-// proof.RefusedError in the cases of proof.Prove. If id is not empty, the tables have the event of that id at seq. It is
-// another error if the log does not.
+// proof.RefusedError in the cases of proof.Prove. If id is not empty, the tables have that event at seq; it
+// is an error if the log has another one.
 func Prove(ctx context.Context, log proof.Log, seq uint64, id string, keys proof.Verifiers, signed []byte, progress proof.Progress) (proof.Proof, error) {
 	proven, m, err := proof.Prove(ctx, log, keys, signed, seq, progress)
 	if err == nil && id != "" && !slices.Contains(events.PossibleIDs(id), m.ID) {

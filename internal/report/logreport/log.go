@@ -22,8 +22,8 @@ func LogOf(info eventlog.Info) Log {
 	return Log{info.LogID, info.Partitions, info.First, info.Last, info.Replicas, info.Current, info.Durability}
 }
 
-// ReplicasText tells how many replicas the log has, how many of them are current, and how durable an event is when it is
-// answered 200.
+// ReplicasText tells how many replicas the log has, how many of them are current, and how durable an event is when
+// it is answered 200.
 func (l Log) ReplicasText() string {
 	switch l.Durability {
 	case eventlog.Fsynced:
