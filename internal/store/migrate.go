@@ -77,6 +77,8 @@ func (s *Store) migrateSchema(ctx context.Context) error {
 	if int(have) >= len(migrator.Migrations) {
 		return nil
 	}
+	// tern resets the session to the settings of the role and the database, such as transaction_timeout.
+	defer func() { _ = connection.Conn().Close(ctx) }()
 	// It is called in the transaction of each migration, which fails if this fails.
 	migrator.OnStart = func(int32, string, string, string) { _, _ = connection.Exec(ctx, shortLockTimeout) }
 	if err := retryLocks(ctx, func() error { return migrator.Migrate(ctx) }); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -161,20 +162,49 @@ func TestTheLockOnASchemaOutlivesTheTimeoutOfIdleSessions(t *testing.T) {
 	require.ErrorContains(t, err, "another command works on schema portal_next")
 }
 
-// Among them is transaction_timeout since PostgreSQL 17, which would end a long verify.
 func TestTheTimeoutsOfTheDatabaseAreNotThoseOfASession(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := s.Pool().Exec(ctx, `do $$ declare timeout text; begin
+	limitSessions(t, s)
+	next, err := s.OpenSchema(ctx, "portal_next")
+	require.NoError(t, err)
+	defer next.Close()
+	requireNoLimit(t, next.Pool())
+}
+
+// Migrations reset the settings of their session.
+func TestTheTimeoutsOfTheDatabaseAreNotThoseOfASessionThatHasMigrated(t *testing.T) {
+	t.Parallel()
+	ctx, config := t.Context(), store.Config{DSN: testenv.Database(t)}
+	admin, err := store.Open(ctx, config)
+	require.NoError(t, err)
+	defer admin.Close()
+	limitSessions(t, admin)
+	s, err := store.Open(ctx, config)
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Migrate(ctx))
+	for _, session := range s.Pool().AcquireAllIdle(ctx) {
+		defer session.Release()
+		requireNoLimit(t, session)
+	}
+}
+
+// limitSessions gives the database all timeouts. Among them is transaction_timeout since PostgreSQL 17, which would end
+// a long verify.
+func limitSessions(t *testing.T, s *store.Store) {
+	t.Helper()
+	_, err := s.Pool().Exec(t.Context(), `do $$ declare timeout text; begin
 		for timeout in select name from pg_settings where name ~ '^(statement|lock|transaction|idle_.*session)_timeout$' loop
 			execute format('alter database %I set %I = 4321', current_database(), timeout);
 		end loop;
 	end $$`)
 	require.NoError(t, err)
-	next, err := s.OpenSchema(ctx, "portal_next")
-	require.NoError(t, err)
-	defer next.Close()
+}
+
+func requireNoLimit(t *testing.T, session store.Querier) {
+	t.Helper()
 	var inForce []string
-	require.NoError(t, next.Pool().QueryRow(ctx, "select array(select name from pg_settings where setting = '4321')").Scan(&inForce))
+	require.NoError(t, session.QueryRow(t.Context(), "select array(select name from pg_settings where setting = '4321')").Scan(&inForce))
 	require.Empty(t, inForce)
 }
