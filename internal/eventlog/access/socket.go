@@ -14,7 +14,7 @@ const socketName = "socket"
 
 // listen creates the socket. It replaces one that a killed ingest has left.
 func (p *private) listen() (*net.UnixListener, error) {
-	path, release, err := p.socketPath(socketName)
+	path, release, err := p.socketPath()
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (p *private) listen() (*net.UnixListener, error) {
 
 // dial connects to the socket, whose server must belong to this user or to root.
 func (p *private) dial() (net.Conn, error) {
-	path, release, err := p.socketPath(socketName)
+	path, release, err := p.socketPath()
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ func (p *private) name(file string) string {
 	return "/proc/self/fd/" + strconv.Itoa(int(p.Fd())) + "/" + file
 }
 
-func (p *private) socketPath(file string) (path string, release func(), err error) {
-	return p.name(file), func() {}, nil
+func (p *private) socketPath() (path string, release func(), err error) {
+	return p.name(socketName), func() {}, nil
 }
 
 // proveOwner refuses a server that belongs to another user. The kernel names the user.
