@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -251,14 +252,15 @@ func (s *Server) stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLogger passes on the log lines of the embedded server. Its notices become debug lines, and so do warnings and
-// errors beyond the limit: the server writes one for each connection without the token.
+// serverLogger passes on the log lines of the embedded server. Its notices become debug lines, and so do lines about
+// clients beyond the limit: the server writes one for each connection without the token.
 type serverLogger struct {
 	logger *slog.Logger
 	limit  *rate.Limiter
 }
 
 const (
+	clientID             = " - cid:" // is in each line about a client
 	maxServerLinesAtOnce = 10
 	serverLineInterval   = 6 * time.Second
 )
@@ -268,10 +270,11 @@ func newServerLogger(logger *slog.Logger) serverLogger {
 }
 
 func (l serverLogger) say(level slog.Level, format string, args ...any) {
-	if level > slog.LevelDebug && !l.limit.Allow() {
+	text := fmt.Sprintf(format, args...)
+	if level > slog.LevelDebug && strings.Contains(text, clientID) && !l.limit.Allow() {
 		level = slog.LevelDebug
 	}
-	l.logger.Log(context.Background(), level, "embedded nats-server", "text", fmt.Sprintf(format, args...))
+	l.logger.Log(context.Background(), level, "embedded nats-server", "text", text)
 }
 
 func (l serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }

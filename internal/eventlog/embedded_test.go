@@ -201,4 +201,6 @@ func TestClientsThatTheServerRefusesDoNotFillTheLog(t *testing.T) {
 		logger.Warnf("pipe - cid:%d - slow consumer", n)
 	}
 	require.Equal(t, maxServerLinesAtOnce, strings.Count(lines.String(), "\n"))
+	logger.Errorf("JetStream out of resources")
+	require.Contains(t, lines.String(), "out of resources", "a line that is not about a client")
 }
