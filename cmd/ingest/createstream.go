@@ -11,6 +11,7 @@ import (
 type createStreamCommand struct {
 	cli.Common
 	streamFlags
+	cli.ArchiveFlags
 	keepFlags
 	Replicas int `name:"stream-replicas" env:"STREAM_REPLICAS" default:"3" help:"Replicas of the stream."`
 }
@@ -19,6 +20,7 @@ type createStreamCommand struct {
 func (c *createStreamCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.streamFlags.Check(faults)
+	c.CheckArchive(&c.Common, faults)
 	c.keepFlags.Check(faults)
 	checkReplicas(c.Replicas, faults)
 	if c.NATSURL == "" {
@@ -26,8 +28,8 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run creates the stream if it does not exist. It fails if the settings of an existing
-// stream do not keep every event.
+// Run creates the stream if it does not exist and the archive, if one is named, has no log. It fails if the
+// settings of an existing stream do not keep every event.
 func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	log, err := eventlog.Connect(logConfig(&c.Common, logger))
@@ -40,5 +42,8 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	if err := requireNoArchived(ctx, log, &c.ArchiveFlags, logger); err != nil {
+		return err
+	}
 	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)
 }

@@ -73,7 +73,7 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 	}
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = c.requireNoArchived(start, log, logger)
+	err = requireNoArchived(start, log, &c.ArchiveFlags, logger)
 	if err == nil {
 		err = log.EnsureStream(start, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)
 	}
@@ -88,11 +88,11 @@ const storeTimeout = 10 * time.Second
 
 // requireNoArchived returns an error if there is no log here, but the archive has one. A new log
 // would begin at 1, and tables that were folded from the old log could never continue with it.
-func (c *serveCommand) requireNoArchived(ctx context.Context, log *eventlog.Log, logger *slog.Logger) error {
-	if _, err := log.Info(ctx); !errors.Is(err, eventlog.ErrNoStream) || c.ArchiveURL == storage.None {
+func requireNoArchived(ctx context.Context, log *eventlog.Log, flags *cli.ArchiveFlags, logger *slog.Logger) error {
+	if _, err := log.Info(ctx); !errors.Is(err, eventlog.ErrNoStream) || flags.ArchiveURL == storage.None {
 		return nil
 	}
-	place, err := c.Place()
+	place, err := flags.Place()
 	if err != nil {
 		return err
 	}
@@ -104,6 +104,6 @@ func (c *serveCommand) requireNoArchived(ctx context.Context, log *eventlog.Log,
 	if len(logs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("there is no log in DATA_DIR, and the archive %s has log %s: restore it with: ingest restore --from %s; for a new log set ARCHIVE_URL to an empty place",
-		place, logs[0], c.ArchiveURL)
+	return fmt.Errorf("there is no log, and the archive %s has log %s: restore it with: ingest restore --from %s; for a new log set ARCHIVE_URL to an empty place",
+		place, logs[0], flags.ArchiveURL)
 }

@@ -3,6 +3,8 @@ package endtoend
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -54,6 +56,16 @@ func TestIngestIsNotReadyUntilTheStreamIsCreated(t *testing.T) {
 	require.NotContains(t, ingest.Output(), "quorum")
 	stop(t, projector)
 	stop(t, ingest)
+}
+
+func TestNoStreamIsMadeWhileTheArchiveHasALog(t *testing.T) {
+	t.Parallel()
+	archive := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(archive, "log_1"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(archive, "log_1", "00000000000000000001.seg"), nil, 0o600))
+	create := testenv.Start(t, "ingest", []string{"NATS_URL=" + testenv.NewNATS(t).URL, "STREAM_REPLICAS=1", "ARCHIVE_URL=" + archive}, "create-stream")
+	require.Equal(t, 1, create.Exit(t))
+	require.Contains(t, create.Output(), "there is no log, and the archive "+archive+" has log log_1: restore it")
 }
 
 func TestAnUnreachableClusterIsNamedWithoutItsPassword(t *testing.T) {
