@@ -38,7 +38,8 @@ type stack struct {
 
 // TestTheStackOutlivesItsParts runs the commands of docs/deploy.md. Under load it kills a container
 // of each kind, takes the object store away, cuts the leader of the log off the network, and
-// promotes the standby. Acknowledged events are in the tables at the end, once, and in the archive.
+// promotes the standby. Acknowledged events are in the tables at the end, once, and in the archive. Then it removes the
+// log's disks and restores the log.
 func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
 	s.awaitHealthy(t)
@@ -60,10 +61,13 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	})
 	s.awaitHealthy(t)
 	s.requireLoad(t, load)
+	s.awaitArchive(t, hasAll)
+	s.loseLog(t)
+	s.commands(t, "docker compose run -T --rm create-stream ingest restore")
+	s.awaitHealthy(t)
+	s.run(t, s.folder(), "sh", "-euc", "docker compose exec -T ingest-1 ingest send - < ../examples/first-event.json")
 	s.commands(t, "docker compose exec -T projector-1 projector verify")
-	s.awaitArchive(t, func(status archive.Status) bool {
-		return status.Last > 0 && status.LogError == "" && status.LagMessages == 0
-	})
+	s.awaitArchive(t, hasAll)
 	s.commands(t, "docker compose exec -T ingest-1 ingest check --archive --full")
 	s.commands(t, "docker compose run -T --rm -v /data ingest-1 ingest restore")
 	require.Empty(t, s.blocks, "docs/deploy.md has commands that were not run")
@@ -274,6 +278,24 @@ func (s *stack) awaitArchive(t *testing.T, so func(archive.Status) bool) {
 		var status archive.Status
 		return err == nil && json.Unmarshal([]byte(out), &status) == nil && so(status)
 	}, "the archive is not as it should be")
+}
+
+func hasAll(status archive.Status) bool {
+	return status.Last > 0 && status.LogError == "" && status.LagMessages == 0
+}
+
+// loseLog empties the disks of all NATS servers. While the archive has the log, no other one is made.
+func (s *stack) loseLog(t *testing.T) {
+	t.Helper()
+	s.compose(t, "rm", "-sf", "create-stream", "nats-1", "nats-2", "nats-3")
+	for _, server := range []string{"nats-1", "nats-2", "nats-3"} {
+		s.run(t, s.folder(), "docker", "volume", "rm", os.Getenv("COMPOSE_PROJECT_NAME")+"_"+server)
+	}
+	s.compose(t, "up", "-d")
+	wait.Until(t, func() bool {
+		out, err := s.try("docker", "compose", "logs", "--no-color", "create-stream")
+		return err == nil && strings.Contains(out, "restore it with: ingest restore")
+	}, "create-stream does not say that the log is lost")
 }
 
 // cutOffLeader takes the server that leads the stream off the network while deliveries go on.

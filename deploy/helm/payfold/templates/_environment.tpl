@@ -35,6 +35,7 @@ restore-drill:
 create-stream:
   natsURLAdmin: NATS_URL_FILE
   natsCredsAdmin: NATS_CREDS
+  awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 {{- end }}
 
 {{/* The named secrets of a program (dict root, program): value → variable. */}}
