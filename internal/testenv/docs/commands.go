@@ -36,12 +36,19 @@ func (r *Repository) CommandFaults(program string, grammar func() any) ([]string
 		return nil, err
 	}
 	var faults []string
+	parsed := map[string]error{} // documents repeat commands
 	for _, d := range r.documents {
 		for _, c := range d.commands(program) {
 			if c.isName(model.Model.Node) {
 				continue
 			}
-			if err := c.parse(program, grammar()); err != nil {
+			call := fmt.Sprintf("%q %q", c.variables, c.args)
+			err, known := parsed[call]
+			if !known {
+				err = c.parse(program, grammar())
+				parsed[call] = err
+			}
+			if err != nil {
 				faults = append(faults, fmt.Sprintf("%s: %s %s: %v", c.where, program, strings.Join(c.args, " "), err))
 			}
 		}
