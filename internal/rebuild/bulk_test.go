@@ -278,7 +278,7 @@ func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 		bulk, err := NewBulk(ctx, s, fixture.AnyMode, 1_000_000, nil)
 		require.NoError(t, err)
 		defer bulk.Close()
-		bulk.memory = 16 << 20
+		bulk.memory = 4 << 20
 		for !bulk.Full() {
 			var batch []events.Event
 			for range 100 {
@@ -292,8 +292,8 @@ func TestAChunkIsFullWhateverItsEvents(t *testing.T) {
 	}
 	short, long := full(8), full(200)
 	// A payment, a ledger line and credits, with five to eight texts and their names.
-	require.InDelta(t, 16<<20/600, short, 16<<20/600/2)
-	require.InDelta(t, 16<<20/2000, long, 16<<20/2000/2)
+	require.InDelta(t, 4<<20/600, short, 4<<20/600/2)
+	require.InDelta(t, 4<<20/2000, long, 4<<20/2000/2)
 }
 
 // Somebody has ended the session that kept other commands away, and has dropped the tables and begun new ones.

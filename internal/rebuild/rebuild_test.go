@@ -138,17 +138,34 @@ func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 	}
 }
 
+// interruptedLog is interrupted while its reader waits for the messages after a sequence.
+type interruptedLog struct {
+	rebuild.Log
+	last uint64
+}
+
+func (l interruptedLog) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+	return l.Log.ReadUntil(ctx, from, until, func(m events.Message) error {
+		if m.Seq <= l.last {
+			return deliver(m)
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+}
+
 // What was folded when it is interrupted is saved, if that takes no longer than it may.
 func TestWhatIsFoldedIsSavedWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	w.Log.Fill(t, testenv.ShopEvent, 11_000, world.ShopSecret)
+	w.Log.Fill(t, testenv.ShopEvent, 2_000, world.ShopSecret)
 	undisturbed := w.Rebuild(t, w.Open(ctx, t, "undisturbed"), 0)
 	require.NoError(t, undisturbed.Run(ctx, w.Head(ctx, t)))
 	into := w.Open(ctx, t, "portal_next")
 	stopped, stop := context.WithCancel(ctx)
 	rebuild := w.Rebuild(t, into, 0)
 	rebuild.Grace = 30 * time.Second
+	rebuild.Log = interruptedLog{rebuild.Log, 1_500}
 	rebuild.Progress = func(position, _ uint64) {
 		if position > 0 {
 			stop()
