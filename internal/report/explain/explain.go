@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 )
 
 // Log is what explanations need from the event log.
@@ -34,7 +37,7 @@ func ReadEvent(ctx context.Context, log Log, database *store.Store, id string, l
 	event, err := viewEvent(ctx, database, withID, events.PossibleIDs(id), limit)
 	switch {
 	case errors.Is(err, store.ErrUnknown):
-		err = UnknownError{unknownEvent(ctx, log, id)}
+		err = unknownEvent(ctx, log, database, id)
 	case err == nil:
 		event.compare(ctx, log)
 	}
@@ -58,16 +61,46 @@ type UnknownError struct{ line string }
 
 func (e UnknownError) Error() string { return e.line }
 
-// unknownEvent says in one line that the tables do not have an event, and where to look for it.
-func unknownEvent(ctx context.Context, log Log, id string) string {
+// unknownEvent says in one line that the tables do not have an event, and what to ask instead.
+func unknownEvent(ctx context.Context, log Log, database *store.Store, id string) error {
+	text := fmt.Sprintf("no event %s is in the tables", page.Clean(events.PossibleIDs(id)[0]))
+	question, err := otherQuestion(ctx, database, Storable(id))
+	if err != nil {
+		return err
+	}
+	if question != "" {
+		return UnknownError{text + "; " + question}
+	}
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	text := fmt.Sprintf("no event %s is in the tables", page.Clean(events.PossibleIDs(id)[0]))
 	info, err := log.Info(ctx)
 	if err != nil {
-		return text + fmt.Sprintf("; the log cannot be reached (%s), so it may have the event, not applied yet", page.Clean(err.Error()))
+		return UnknownError{text + fmt.Sprintf("; the log cannot be reached (%s), so it may have the event, not applied yet", page.Clean(err.Error()))}
 	}
-	return text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether messages are not applied yet, projector explain --seq N shows one message", info.Last)
+	return UnknownError{text + fmt.Sprintf("; the log ends at seq %d: projector status shows whether messages are not applied yet, projector explain --seq N shows one message", info.Last)}
+}
+
+// otherQuestion says what to ask about an id that is not of an event, but of a payment or a user; empty: it is neither.
+func otherQuestion(ctx context.Context, database *store.Store, id string) (question string, err error) {
+	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		p, err := PaymentNamed(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			event, err := tables.ProcessedEvents.Row(ctx, tx, "where provider_payment_id = any($1) order by stream_seq desc limit 1", PaymentNames(*p))
+			if event != nil {
+				question = fmt.Sprintf("it is a payment; its newest event: projector explain %s", page.Name(event.EventID))
+			}
+			return err
+		}
+		event, err := tables.ProcessedEvents.Row(ctx, tx, "where user_id = $1 order by stream_seq desc limit 1", id)
+		if event != nil {
+			question = fmt.Sprintf("it is a user: projector explain --user %s", page.Name(id))
+		}
+		return err
+	})
+	return question, err
 }
 
 // Storable replaces the characters that no text in the tables can have.

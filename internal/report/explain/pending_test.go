@@ -25,6 +25,15 @@ func TestAMessageThatIsNotAppliedIsReadFromTheLog(t *testing.T) {
 	_, err = ReadEvent(ctx, shop.Log, shop.Tables, "evt_x", unbounded)
 	require.ErrorContains(t, err, "no event evt_x is in the tables; the log ends at seq 3")
 	require.ErrorAs(t, err, new(UnknownError))
+	for id, question := range map[string]string{
+		"tx_1": "it is a payment; its newest event: projector explain evt_active", "ord_1": "projector explain evt_active",
+		"u_anna": "it is a user: projector explain --user u_anna",
+	} {
+		_, err = ReadEvent(ctx, shop.Log, shop.Tables, id, unbounded)
+		require.ErrorAs(t, err, new(UnknownError))
+		require.ErrorContains(t, err, "no event "+id+" is in the tables; ")
+		require.ErrorContains(t, err, question)
+	}
 	_, err = shop.Tables.Pool().Exec(ctx, "update payfold.schema_state set log_id = 'another'")
 	require.NoError(t, err)
 	_, err = ReadMessage(ctx, shop.Log, shop.Tables, 3, unbounded)
