@@ -1,5 +1,17 @@
 package store
 
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
 // The keys of all advisory locks. commandLock, indexLock, InvitationLock and LeaderLock are
 // the first of two keys; the second is the hash of a name.
 const (
@@ -18,3 +30,73 @@ const (
 	// LeaderLock is held by the session of the process that invites to a repository.
 	LeaderLock = 0x7061_7969
 )
+
+// These timeouts bound a transaction for which live batches wait. If the process freezes,
+// Postgres ends its session, and so its lock, after twice the CatchUpTimeout.
+const (
+	// HoldTimeout bounds the whole transaction except its commit. A batch waits longer
+	// (live.applyTimeout).
+	HoldTimeout = 25 * time.Second
+
+	// lockWaitTimeout bounds each wait for a lock: of batches under way, and of readers of tables
+	// that are dropped. One statement may wait for several.
+	lockWaitTimeout = 5 * time.Second
+
+	// CatchUpTimeout bounds the fold of the last events.
+	CatchUpTimeout = 10 * time.Second
+)
+
+// HoldBatches makes all batches on the live tables wait until the transaction ends, within
+// HoldTimeout. It waits for the batches under way; see TimedOut.
+func HoldBatches(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
+		Milliseconds(lockWaitTimeout), Milliseconds(2*CatchUpTimeout))
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(PromoteLock)); err != nil {
+		return fmt.Errorf("wait for the batches under way: %w", err)
+	}
+	return nil
+}
+
+// WaitForPromotion queues statements that wait until no transaction holds the batches. From then on
+// no transaction can hold the batches until the transaction of this batch ends. The wait has no
+// timeout, because a transaction that holds the batches has one.
+func WaitForPromotion(batch *pgx.Batch) {
+	batch.Queue("set local lock_timeout = 0")
+	batch.Queue("select pg_advisory_xact_lock_shared($1)", int64(PromoteLock))
+	batch.Queue("set local lock_timeout to default")
+}
+
+//go:embed blocking.sql
+var blockingSQL string
+
+// blockingInterval is longer than most waits for a lock.
+const blockingInterval = 3 * time.Second
+
+// LogBlocking logs which sessions of other programs hold the locks for which this process waits, until stop.
+func (s *Store) LogBlocking(ctx context.Context, logger *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		ticker := time.NewTicker(blockingInterval)
+		defer ticker.Stop()
+		for logged := ""; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			sessions, err := Collect(ctx, s.pool, "look for who holds a lock", pgx.RowTo[string], blockingSQL, ApplicationName+s.Owner())
+			if held := strings.Join(sessions, ", "); err == nil && held != "" && held != logged {
+				logger.WarnContext(ctx, "waiting for a lock that another session holds", "held_by", held)
+				logged = held
+			}
+		}
+	})
+	return func() {
+		cancel()
+		looking.Wait()
+	}
+}
