@@ -48,7 +48,7 @@ var reserveAttempt string
 // outcome is unknown if GitHub may have been asked.
 func (r records) reserve(ctx context.Context, perDay int) (reserved *Attempt, err error) {
 	now := r.now()
-	err = r.serialized(ctx, func(tx pgx.Tx) error {
+	err = r.serialized(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var paused bool
 		err := tx.QueryRow(ctx, "select exists (select from payfold.invitation_pause where repository = $1 and paused_until > $2)", r.repository, now).Scan(&paused)
 		if err != nil || paused {
@@ -105,7 +105,7 @@ var errAttemptExpired = errors.New("the attempt expired")
 // only records that GitHub may have invited, and returns errAttemptExpired.
 func (r records) record(ctx context.Context, attempt *Attempt, answer Answer) error {
 	late, now := false, r.now()
-	err := r.serialized(ctx, func(tx pgx.Tx) error {
+	err := r.serialized(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $2, answer = $3, answered_at = $4
 			where attempt_id = $1 and outcome is null`, attempt.ID, answer.Outcome, answer.Message, now)
 		if err != nil {

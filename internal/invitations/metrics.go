@@ -52,7 +52,7 @@ var causes = []string{PauseLimit, PauseDenied, PauseFault}
 
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.records.timeout)
 	defer cancel()
 	byStatus, used, err := r.records.counts(ctx)
 	if err != nil {

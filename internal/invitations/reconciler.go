@@ -48,7 +48,6 @@ type Reconciler struct {
 	metrics *metrics
 
 	attemptTimeout      time.Duration
-	databaseTimeout     time.Duration
 	scanInterval        time.Duration // between two scans of all purchases
 	consecutiveFailures int           // problems in a row that concern every invitation
 	restsUntil          time.Time     // until then, notifications cause no scan
@@ -57,8 +56,8 @@ type Reconciler struct {
 // New returns a reconciler.
 func New(config Config) *Reconciler {
 	r := &Reconciler{
-		Config: config, records: records{config.Store, config.Repository, config.Now}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
-		attemptTimeout: defaultAttemptTimeout, databaseTimeout: defaultDatabaseTimeout, scanInterval: defaultScanInterval,
+		Config: config, records: records{config.Store, config.Repository, config.Now, defaultTimeout}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
+		attemptTimeout: defaultAttemptTimeout, scanInterval: defaultScanInterval,
 	}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
@@ -81,24 +80,14 @@ const (
 	lateAction = 30 * time.Second
 	// recordTimeout bounds the record of an answer. A process that stops still records the answer.
 	recordTimeout = 3 * time.Second
-	// defaultDatabaseTimeout bounds every other use of the database, because a session can go silent. It is long,
-	// because a scan of a large table on a busy database must end in this time.
-	defaultDatabaseTimeout = 5 * time.Minute
 )
-
-// scan records the invitations that the purchases of these users need; nil: of all users.
-func (r *Reconciler) scan(ctx context.Context, users []string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
-	defer cancel()
-	return r.records.scan(ctx, users)
-}
 
 // next makes one attempt: reserve, look, ask, record. It returns false if nothing was due.
 func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	if r.gitHub == nil {
 		return false, nil
 	}
-	attempt, err := r.reserve(ctx)
+	attempt, err := r.records.reserve(ctx, r.PerDay)
 	if err != nil || attempt == nil {
 		return false, err
 	}
@@ -132,12 +121,6 @@ func (r *Reconciler) next(ctx context.Context) (worked bool, err error) {
 	}
 	r.observe(ctx, attempt, result)
 	return true, nil
-}
-
-func (r *Reconciler) reserve(ctx context.Context) (*Attempt, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
-	defer cancel()
-	return r.records.reserve(ctx, r.PerDay)
 }
 
 // result is the answer to an attempt, and what it means for other invitations.

@@ -100,7 +100,11 @@ type records struct {
 	tables     *store.Store
 	repository string
 	now        func() time.Time
+	timeout    time.Duration // of one transaction, because a session can go silent
 }
+
+// defaultTimeout is long, because a scan of a large table on a busy database must end in this time.
+const defaultTimeout = 5 * time.Minute
 
 // scan compares the purchases of some users (nil: of all) with the recorded invitations.
 // It records an invitation for each purchase without one that is kept or was refunded lately. If a
@@ -109,7 +113,7 @@ type records struct {
 // nothing. Once a repository is configured, scan deletes the invitations that were recorded without
 // a repository, and records them again for it.
 func (r records) scan(ctx context.Context, users []string) error {
-	err := r.serialized(ctx, func(tx pgx.Tx) error {
+	err := r.serialized(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		steps, now := &pgx.Batch{}, r.now()
 		if r.repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
@@ -139,12 +143,14 @@ func orOlderTables(err error) error {
 
 // serialized runs one short transaction. The transactions of one repository run one after
 // the other, in all processes.
-func (r records) serialized(ctx context.Context, work func(tx pgx.Tx) error) error {
+func (r records) serialized(ctx context.Context, work func(context.Context, pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
 	return pgx.BeginFunc(ctx, r.tables.Pool(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1, hashtext($2))", store.InvitationLock, r.repository); err != nil {
 			return fmt.Errorf("wait for the lock of the repository: %w", err)
 		}
-		return work(tx)
+		return work(ctx, tx)
 	})
 }
 

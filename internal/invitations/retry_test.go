@@ -1,6 +1,7 @@
 package invitations
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 		err          error
 	}
 	ended := make(chan retried, 1)
-	require.NoError(t, r.records.serialized(t.Context(), func(tx pgx.Tx) error {
+	require.NoError(t, r.records.serialized(t.Context(), func(_ context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
 			values ('u1', $1, 'pay1', 'octo', 'invite', now())`, r.Repository)
 		require.NoError(t, err)

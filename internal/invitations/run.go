@@ -79,7 +79,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	var nextScan, nextMeasure time.Time
 	for ctx.Err() == nil {
 		if began := time.Now(); began.After(nextScan) {
-			if err := r.scan(ctx, nil); err != nil {
+			if err := r.records.scan(ctx, nil); err != nil {
 				return err
 			}
 			nextScan = time.Now().Add(max(r.scanInterval, scanPauseFactor*time.Since(began)))
@@ -103,7 +103,7 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 
 // resume ends what waits for other credentials, because this process may have been started with them.
 func (r *Reconciler) resume(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.databaseTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.records.timeout)
 	defer cancel()
 	if err := r.records.endPause(ctx, PauseDenied); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (r *Reconciler) await(ctx context.Context, changed <-chan []string, tick <-
 		users = nil
 	}
 	began := time.Now()
-	err := r.scan(ctx, users)
+	err := r.records.scan(ctx, users)
 	r.restsUntil = time.Now().Add(restAfter(time.Since(began)))
 	return err
 }

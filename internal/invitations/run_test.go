@@ -126,18 +126,18 @@ func TestASessionThatSaysNothingIsGivenUp(t *testing.T) {
 	w := setup(t)
 	for _, work := range []func(*Reconciler) error{
 		func(r *Reconciler) error { return r.resume(t.Context()) },
-		func(r *Reconciler) error { return r.scan(t.Context(), nil) },
+		func(r *Reconciler) error { return r.records.scan(t.Context(), nil) },
 		func(r *Reconciler) error { _, err := r.next(t.Context()); return err },
 		func(r *Reconciler) error { return r.measure(t.Context()) },
 	} {
 		r := w.inviter(t)
-		r.databaseTimeout = time.Second
+		r.records.timeout = time.Second
 		var session int
 		require.NoError(t, r.Store.Pool().QueryRow(t.Context(), "select pg_backend_pid()").Scan(&session))
 		require.NoError(t, syscall.Kill(session, syscall.SIGSTOP))
 		t.Cleanup(func() { _ = syscall.Kill(session, syscall.SIGCONT) })
 		require.ErrorIs(t, work(r), context.DeadlineExceeded)
-		r.databaseTimeout = wait.Timeout
+		r.records.timeout = wait.Timeout
 		require.NoError(t, work(r), "on another session")
 	}
 }

@@ -128,7 +128,7 @@ func (w *world) records(t *testing.T) records {
 	t.Helper()
 	s := w.open(t)
 	t.Cleanup(s.Close)
-	return records{s, "acme/tool", w.clock.Now}
+	return records{s, "acme/tool", w.clock.Now, wait.Timeout}
 }
 
 // reconcile makes attempts until nothing is due.
