@@ -202,9 +202,7 @@ func (w *watched) await(t *testing.T, words ...string) {
 // metric returns the value of a gauge, or the number of values of a histogram.
 func (w *watched) metric(t *testing.T, name string) float64 {
 	t.Helper()
-	values := metrics.Values(t, w.registry)
-	require.Contains(t, values, name)
-	return values[name]
+	return metrics.Value(t, w.registry, name)
 }
 
 // durability returns the kinds whose value is 1.

@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// Whoever makes indexes waits for locks in many short tries.
+// MakeIndexes waits for locks in many short tries.
 func TestASessionThatHoldsALockIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)

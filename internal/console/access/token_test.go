@@ -35,9 +35,9 @@ func TestTheTokenIsEnteredInAForm(t *testing.T) {
 	t.Parallel()
 	w := setup(t, access.Config{Token: token})
 	for _, page := range []string{"/events?type=a&outcome=b", "/", "/users/u_1"} {
-		refusal := w.refused(http.StatusUnauthorized, page)
-		require.Contains(t, refusal, `<form method="post" action="/login">`)
-		require.Contains(t, refusal, `name="to" value="`+html.EscapeString(page)+`"`)
+		answer := w.refused(http.StatusUnauthorized, page)
+		require.Contains(t, answer, `<form method="post" action="/login">`)
+		require.Contains(t, answer, `name="to" value="`+html.EscapeString(page)+`"`)
 		require.Contains(t, w.refused(http.StatusUnauthorized, "/login", form("token", "wrong", "to", page)), `value="`+html.EscapeString(page)+`"`)
 
 		out := w.ask("/login", form("token", token, "to", page))

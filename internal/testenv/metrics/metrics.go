@@ -26,3 +26,11 @@ func Values(t testing.TB, registry prometheus.Gatherer) map[string]float64 {
 	}
 	return values
 }
+
+// Value returns one of Values; it fails the test if there is none of that name.
+func Value(t testing.TB, registry prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	values := Values(t, registry)
+	require.Contains(t, values, name)
+	return values[name]
+}
