@@ -83,14 +83,10 @@ func (w *world) granted(t testing.TB) int64 {
 // delivery.
 func (w *world) shell(t testing.TB, script string) (output string) {
 	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.Symlink(filepath.Dir(testenv.Binary(t, "ingest")), filepath.Join(dir, "bin")))
+	dir := withPrograms(t)
 	script = strings.ReplaceAll(script, "ingest send", "ingest send --url "+w.provider.URL)
 	wait.Until(t, func() bool {
-		command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-		command.Dir, command.WaitDelay = dir, time.Minute
-		command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "PROVIDER_WEBHOOK_SECRET=" + secret, "DATABASE_URL=" + w.database}, w.env()...)
-		out, err := command.CombinedOutput()
+		out, err := w.script(t, dir, script).CombinedOutput()
 		output = string(out)
 		if err != nil {
 			t.Logf("%v\n%s", err, out)
@@ -98,6 +94,22 @@ func (w *world) shell(t testing.TB, script string) (output string) {
 		return err == nil
 	})
 	return output
+}
+
+// withPrograms returns a folder with the programs in bin.
+func withPrograms(t testing.TB) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Dir(testenv.Binary(t, "ingest")), filepath.Join(dir, "bin")))
+	return dir
+}
+
+// script returns the command that runs a script in a folder, with the variables of both programs.
+func (w *world) script(t testing.TB, dir, script string, env ...string) *exec.Cmd {
+	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+	command.Dir, command.WaitDelay = dir, time.Minute
+	command.Env = append(append([]string{"PATH=" + os.Getenv("PATH"), "PROVIDER_WEBHOOK_SECRET=" + secret, "DATABASE_URL=" + w.database}, w.env()...), env...)
+	return command
 }
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
