@@ -204,6 +204,40 @@ func TestLogAndDatabaseAreBothMadeAgainFromTheArchive(t *testing.T) {
 	require.Contains(t, w.run(t, "verify", "--strict"), "is what the log gives")
 }
 
+// As docs/operations.md describes it, with a copy of the archive.
+func TestALogMovesFromOneMachineIntoAClusterAndBack(t *testing.T) {
+	t.Parallel()
+	w, place, url := setupArchive(t)
+	w.deliver(t, purchases(1, 20)...)
+	projector := w.startProjector(t)
+	w.awaitProjected(t)
+	for i, cluster := range []string{testenv.NewNATS(t).URL, ""} {
+		first := 20*i + 21
+		w.awaitArchived(t, url)
+		archive := testenv.Start(t, "ingest", append(w.env(), url), "archive")
+		require.Zero(t, archive.Exit(t), archive.Output())
+		require.Contains(t, archive.Output(), "it holds all of the log")
+		stop(t, w.ingest)
+		stop(t, projector)
+
+		copied := t.TempDir()
+		require.NoError(t, os.CopyFS(copied, os.DirFS(place)))
+		place, url = copied, "ARCHIVE_URL="+copied
+		w.dir, w.cluster = t.TempDir(), cluster
+		restore := testenv.Start(t, "ingest", append(w.env(), "STREAM_REPLICAS=1"), "restore", "--from", place)
+		require.Zero(t, restore.Exit(t), restore.Output())
+		w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+		projector = w.startProjector(t)
+		w.deliver(t, purchases(first-5, first+19)...) // five of them again
+		w.awaitProjected(t)
+		w.requireAllAccounted(t)
+		require.Contains(t, w.run(t, "verify", "--strict"), "is what the log gives")
+		w.awaitArchived(t, url)
+		require.Contains(t, w.checkArchive(t, 0, url, "--full"), "has the same messages as the log")
+	}
+	require.EqualValues(t, 60, mustQuery[int64](t, w.database, "select count(*) from portal.payment"))
+}
+
 func TestALostArchiveIsMadeAnewFromTheLog(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
