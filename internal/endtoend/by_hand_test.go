@@ -1,0 +1,48 @@
+package endtoend
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheExamplesGiveAndTakeByHand runs the commands of docs/by-hand.md for a subscriber.
+func TestTheExamplesGiveAndTakeByHand(t *testing.T) {
+	t.Parallel()
+	const document = "../../docs/by-hand.md"
+	w := setup(t)
+	catalogue := filepath.Join(t.TempDir(), "catalogue.yaml")
+	require.NoError(t, os.WriteFile(catalogue, []byte(catalogueOf(t, document)), 0o600))
+	w.startProjector(t, "CATALOGUE_FILE="+catalogue, "PROVIDER_MODE=live")
+	w.deliver(t, `{"id":"evt_1","eventType":"subscription.active","created_at":"2026-03-10T00:00:00Z","object":{"id":"sub_77","product":"prod_plan",`+
+		`"customer":"cust_77","current_period_end_date":"2026-04-10T00:00:00Z","metadata":{"user_id":"u_77"},"mode":"prod"}}`)
+	blocks := shellBlocks(t, document)
+	has := func(credits int64, licence, subscription string) {
+		t.Helper()
+		w.awaitProjected(t)
+		require.EqualValues(t, credits, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"))
+		require.Equal(t, licence, mustQuery[string](t, w.database, "select coalesce(min(status), 'none') from portal.pro_license where user_id = 'u_77'"))
+		require.Equal(t, subscription, w.subscription(t))
+	}
+
+	require.Contains(t, w.shell(t, blocks[0]), "gift_1")
+	has(50, "none", "sub_77 active prod_plan 2026-04-10")
+	w.shell(t, blocks[1])
+	has(50, "active", "sub_77 active prod_plan 2026-04-10")
+	w.shell(t, blocks[2])
+	has(30, "revoked", "sub_77 active prod_plan 2026-04-10")
+	w.shell(t, blocks[3])
+	has(30, "revoked", "sub_77 active prod_plan 2026-05-10")
+	for _, block := range blocks {
+		w.shell(t, block) // duplicates
+	}
+	has(30, "revoked", "sub_77 active prod_plan 2026-05-10")
+	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome <> 'applied'"))
+	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from portal.payment where amount is not null"), "a gift is no revenue")
+
+	w.deliver(t, `{"id":"evt_2","eventType":"subscription.active","created_at":"2026-03-20T00:00:00Z","object":{"id":"sub_77","product":"prod_plan",`+
+		`"customer":"cust_77","current_period_end_date":"2026-04-10T00:00:00Z","mode":"prod"}}`)
+	has(30, "revoked", "sub_77 active prod_plan 2026-04-10")
+}
