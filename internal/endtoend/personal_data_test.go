@@ -16,7 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
 
-// TestAPersonIsErasedWithTheCommandsOfTheDocuments runs the commands of docs/erasing.md. Afterwards the new log
+// TestAPersonIsErasedWithTheCommandsOfTheDocuments runs the commands of docs/personal-data.md. At the end the new log
 // has nothing of the person, the tables are as before, and nobody is invited again.
 func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	t.Parallel()
@@ -41,29 +41,34 @@ func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	github.Decline(t, "mona")
 	w.awaitProjected(t)
 	rows := w.rowsOfUsers(t)
-	stop(t, projector)
-	stop(t, w.ingest)
 
-	blocks, dir := shellBlocks(t, "../../docs/erasing.md"), withPrograms(t)
+	blocks, dir := shellBlocks(t, "../../docs/personal-data.md"), withPrograms(t)
 	run := func(script string, env ...string) string {
 		t.Helper()
 		output, err := w.script(t, dir, script, env...).CombinedOutput()
 		require.NoError(t, err, "%s%s", script, output)
 		return string(output)
 	}
-	run(blocks[0] + blocks[1] + blocks[2])
+	run(blocks[0])
+	copied, err := os.ReadFile(filepath.Join(dir, "ada.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, 2, bytes.Count(copied, []byte("\n")))
+
+	stop(t, projector)
+	stop(t, w.ingest)
+	run(blocks[1] + blocks[2] + blocks[3])
 	here := strings.NewReplacer("127.0.0.1:8099", ports.Free(t), "\nbin/ingest\n", "\nexec bin/ingest\n")
-	command := w.script(t, dir, here.Replace(blocks[3]))
+	command := w.script(t, dir, here.Replace(blocks[4]))
 	sending := testenv.StartCommand(t, command, command.Env)
 	sending.WaitFor(t, `msg="receiving deliveries"`)
-	require.Equal(t, 5, strings.Count(run(here.Replace(blocks[4])), `200 {"status":"accepted"`))
+	require.Equal(t, 5, strings.Count(run(here.Replace(blocks[5])), `200 {"status":"accepted"`))
 	stop(t, sending)
 	w.dir = filepath.Join(dir, "new")
 	w.startIngest(t)
 
 	before := w.database
 	w.database = testenv.Database(t)
-	output := run(blocks[5], "OLD_DATABASE_URL="+before, "NEW_DATABASE_URL="+w.database, "PATH="+os.Getenv("PG_BIN")+":"+os.Getenv("PATH"))
+	output := run(blocks[6], "OLD_DATABASE_URL="+before, "NEW_DATABASE_URL="+w.database, "PATH="+os.Getenv("PG_BIN")+":"+os.Getenv("PATH"))
 	require.Contains(t, output, "2 messages were signed with a secret that was not given")
 	require.Equal(t, rows, w.rowsOfUsers(t))
 	requireNothingOf(t, w.dir, "ada@example.com", "lovelace")
