@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"sort"
 
 	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/events"
@@ -99,52 +100,40 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 // Readable returns the lowest sequence from seq on that a segment holds; 0 if there is none. A
 // frame of that segment can be damaged.
 func (a *Archive) Readable(seq uint64) uint64 {
-	if a.segmentOf(seq) != nil {
-		return seq
-	}
-	if next := a.nextSegment(seq); next != nil {
-		return next.First
+	if info := a.reaching(seq); info != nil {
+		return max(info.First, seq)
 	}
 	return 0
 }
 
 // segmentOf returns the segment that holds a sequence; nil if there is none.
 func (a *Archive) segmentOf(seq uint64) *Info {
-	at, _ := slices.BinarySearchFunc(a.segments, seq, func(info *Info, seq uint64) int {
-		if info.Last < seq {
-			return -1
-		}
-		return 1
-	})
-	if at == len(a.segments) || a.segments[at].First > seq {
+	if info := a.reaching(seq); info != nil && info.First <= seq {
+		return info
+	}
+	return nil
+}
+
+// reaching returns the first segment that holds seq or a later sequence; nil if there is none.
+func (a *Archive) reaching(seq uint64) *Info {
+	at := sort.Search(len(a.segments), func(i int) bool { return a.segments[i].Last >= seq })
+	if at == len(a.segments) {
 		return nil
 	}
 	return a.segments[at]
 }
 
-// missing returns why a sequence cannot be read.
+// missing returns why a sequence that no segment holds cannot be read.
 func (a *Archive) missing(from, until uint64) error {
 	for _, fault := range a.faults {
 		if damaged, is := errors.AsType[*DamagedError](fault); is && damaged.From <= from && (damaged.To == 0 || damaged.To >= from) {
-			next := a.nextSegment(from)
-			if next == nil || next.First > damaged.From {
-				return fault
-			}
+			return fault
 		}
 	}
-	if next := a.nextSegment(from); next != nil {
-		until = min(until, next.First-1)
+	if next := a.Readable(from); next > 0 {
+		until = min(until, next-1)
 	}
 	return &GapError{from, until}
-}
-
-func (a *Archive) nextSegment(after uint64) *Info {
-	for _, info := range a.segments {
-		if info.First > after {
-			return info
-		}
-	}
-	return nil
 }
 
 // treeBefore returns the tree up to the record before first, with which a segment begins; nil if
