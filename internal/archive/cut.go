@@ -17,8 +17,7 @@ var errFull = errors.New("the segment is full")
 func (a *Archiver) cut(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
 	from := startAfter(a.archive.end(), next, head)
-	var info Info
-	err := a.create(ctx, segment.PartName(next), from, &info, func(w *segment.Writer) error {
+	info, err := a.create(ctx, segment.PartName(next), from, func(w *segment.Writer) error {
 		return a.Source.ReadRecords(ctx, next, head.Last, func(r Record) error {
 			if err := w.Write(&r); err != nil {
 				return err
@@ -35,8 +34,8 @@ func (a *Archiver) cut(ctx context.Context, head Head) error {
 	if err != nil {
 		return fmt.Errorf("write the segment from seq %d: %w", next, err)
 	}
-	a.add(&info)
-	return a.proveStore(ctx, &info)
+	a.add(info)
+	return a.proveStore(ctx, info)
 }
 
 // startAfter returns where a segment begins that follows another one. before is nil at the log's beginning.
@@ -110,8 +109,8 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 }
 
 // create writes a segment with the records that fill writes.
-func (a *Archiver) create(ctx context.Context, name string, from segment.Start, info *Info, fill func(*segment.Writer) error) error {
-	return a.Place.Create(ctx, from.LogID+"/"+name, func(to io.Writer) error {
+func (a *Archiver) create(ctx context.Context, name string, from segment.Start, fill func(*segment.Writer) error) (info *Info, err error) {
+	err = a.Place.Create(ctx, from.LogID+"/"+name, func(to io.Writer) error {
 		w, err := segment.NewWriter(to, a.encoder, from)
 		if err != nil {
 			return err
@@ -120,10 +119,12 @@ func (a *Archiver) create(ctx context.Context, name string, from segment.Start, 
 		if err := fill(w); err != nil && !errors.Is(err, errFull) {
 			return err
 		}
-		*info, err = w.Close()
-		info.Name = name
+		written, err := w.Close()
+		written.Name = name
+		info = &written
 		return err
 	})
+	return info, err
 }
 
 func (a *Archiver) add(info *Info) {

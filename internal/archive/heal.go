@@ -238,8 +238,7 @@ func (a *Archiver) replace(ctx context.Context, from segment.Start, last uint64,
 
 // write is replace with a name. The error is a DamagedError if a damaged segment has that name.
 func (a *Archiver) write(ctx context.Context, name string, from segment.Start, last uint64, source Source) (*Info, error) {
-	var written Info
-	err := a.create(ctx, name, from, &written, func(w *segment.Writer) error {
+	_, err := a.create(ctx, name, from, func(w *segment.Writer) error {
 		return source.ReadRecords(ctx, from.First, last, func(r Record) error { return w.Write(&r) })
 	})
 	if err != nil && !errors.Is(err, storage.ErrExists) {

@@ -38,8 +38,7 @@ func (a *Archiver) merge(ctx context.Context) error {
 	from := segment.Start{LogID: a.archive.logID, Partitions: first.Partitions, First: first.First, Before: first.Before, Tree: tree}
 	name := segment.MergedName(first.First, last.Last)
 	a.noteBegin()
-	var info Info
-	err := a.create(ctx, name, from, &info, func(w *segment.Writer) error {
+	info, err := a.create(ctx, name, from, func(w *segment.Writer) error {
 		return a.archive.Read(ctx, first.First, last.Last, func(r Record) error { return w.Write(&r) })
 	})
 	if errors.Is(err, storage.ErrExists) {
@@ -59,7 +58,7 @@ func (a *Archiver) merge(ctx context.Context) error {
 		return a.tidy(ctx)
 	}
 	a.archive.segments = slices.Clone(all[:kept]) // parts is still used
-	a.add(&info)
+	a.add(info)
 	for _, part := range parts {
 		a.archive.replaced = append(a.archive.replaced, part.Name)
 	}
