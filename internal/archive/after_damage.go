@@ -16,11 +16,11 @@ func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Hea
 		if c.first < from.First {
 			continue
 		}
-		reach, err := a.archive.reachOf(ctx, c.name)
+		reach, _, err := a.archive.reachOf(ctx, c)
 		if err != nil {
 			return err
 		}
-		if reach = max(reach, c.first, c.last); reach > head.Last {
+		if reach > head.Last {
 			return fmt.Errorf("segment %s is damaged and reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
 		}
 	}

@@ -110,7 +110,7 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 type gap struct {
 	first, last   uint64
 	before, after *Info // nil at the archive's beginning or end
-	damaged       []string
+	damaged       candidates
 
 	open    bool                        // its end is not known; readRemains looks for it
 	remains map[string]*segment.Remains // of damaged segments, by their names
@@ -128,7 +128,7 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 		g := gap{first: next, last: last, before: before, after: after, open: open}
 		for _, candidate := range c {
 			if candidate.first >= g.first && (open || max(candidate.first, candidate.last) <= g.last) {
-				g.damaged = append(g.damaged, candidate.name)
+				g.damaged = append(g.damaged, candidate)
 			}
 		}
 		out = append(out, g)
@@ -173,19 +173,19 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (H
 	if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
 		return done, err
 	}
-	for _, name := range g.damaged {
-		if remains := g.remains[name]; slices.Contains(done.Segments, name) || remains != nil && remains.Unclear {
+	for _, c := range g.damaged {
+		if remains := g.remains[c.name]; slices.Contains(done.Segments, c.name) || remains != nil && remains.Unclear {
 			continue // an earlier run wrote it, or removeReplaced names it
 		}
-		if reach, err := a.archive.reachOf(ctx, name); err != nil {
+		if reach, _, err := a.archive.reachOf(ctx, c); err != nil {
 			return done, err
 		} else if reach > g.last {
 			continue // another gap needs it, or removeReplaced names it
 		}
-		if err := a.Place.Remove(ctx, head.LogID+"/"+name); err != nil {
-			return done, fmt.Errorf("remove segment %s, which was replaced: %w", name, err)
+		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
+			return done, fmt.Errorf("remove segment %s, which was replaced: %w", c.name, err)
 		}
-		done.Removed = append(done.Removed, name)
+		done.Removed = append(done.Removed, c.name)
 	}
 	return done, nil
 }

@@ -23,20 +23,14 @@ func (a *Archiver) readRemains(ctx context.Context, g *gap, head Head) error {
 		if c.first < g.first {
 			continue
 		}
-		g.last = max(g.last, c.first, c.last)
-		info, err := a.archive.open(ctx, c.name)
-		if err == nil {
-			g.last = max(g.last, info.Last)
-			continue
-		}
-		if !isDamage(err) {
-			return err
-		}
-		remains, err := a.archive.remainsOf(ctx, c.name)
+		reach, remains, err := a.archive.reachOf(ctx, c)
 		if err != nil {
 			return err
 		}
-		g.last, g.remains[c.name] = max(g.last, remains.Last), remains
+		g.last = max(g.last, reach)
+		if remains != nil {
+			g.remains[c.name] = remains
+		}
 	}
 	return nil
 }
@@ -74,20 +68,21 @@ func (a *Archiver) holdsMore(ctx context.Context, c candidate) (reason string, e
 	return "", nil
 }
 
-// reachOf returns the last sequence of a damaged segment that is known; 0 if none is.
-func (a *Archive) reachOf(ctx context.Context, name string) (uint64, error) {
-	info, err := a.open(ctx, name)
+// reachOf returns the last sequence that a damaged segment is known to hold. It also returns what
+// remains of the segment, if it has no whole header and footer.
+func (a *Archive) reachOf(ctx context.Context, c candidate) (reach uint64, remains *segment.Remains, err error) {
+	reach = max(c.first, c.last)
+	info, err := a.open(ctx, c.name)
 	if err == nil {
-		return info.Last, nil
+		return max(reach, info.Last), nil, nil
 	}
 	if !isDamage(err) {
-		return 0, err
+		return 0, nil, err
 	}
-	remains, err := a.remainsOf(ctx, name)
-	if err != nil {
-		return 0, err
+	if remains, err = a.remainsOf(ctx, c.name); err != nil {
+		return 0, nil, err
 	}
-	return remains.Last, nil
+	return max(reach, remains.Last), remains, nil
 }
 
 // remainsOf reads a segment without a whole header and footer.
