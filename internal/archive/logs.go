@@ -2,9 +2,7 @@ package archive
 
 import (
 	"context"
-	"slices"
 
-	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 )
 
@@ -19,16 +17,11 @@ func Logs(ctx context.Context, place storage.Place) (logs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(names, isSegment) {
+		if len(newCandidates(names)) > 0 {
 			logs = append(logs, folder)
 		}
 	}
 	return logs, nil
-}
-
-func isSegment(name string) bool {
-	_, _, is := segment.ParseName(name)
-	return is
 }
 
 // RequireAlone returns a ContradictionError if the place holds segments of another log.
