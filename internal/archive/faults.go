@@ -9,14 +9,9 @@ import (
 // failed logs a fault once, until it changes or has passed.
 func (a *Archiver) failed(ctx context.Context, err error) {
 	a.metrics.failures.Inc()
-	contradicts := isContradiction(err)
-	a.metrics.contradiction.Set(0)
-	if contradicts {
-		a.metrics.contradiction.Set(1)
-	}
 	switch {
 	case !a.fault.IsNew(err):
-	case contradicts, a.unsafe != nil:
+	case isContradiction(err), a.unsafe != nil:
 		a.Logger.ErrorContext(ctx, "nothing is archived any more, and the archive stays as it is; deliveries are not affected", "archive", a.Place.String(), "error", err)
 	default:
 		a.Logger.WarnContext(ctx, "the archive cannot be written now; deliveries are not affected", "archive", a.Place.String(), "error", err)
@@ -29,7 +24,6 @@ func (a *Archiver) logRecovery(ctx context.Context) {
 	if a.fault.Clear() {
 		a.Logger.InfoContext(ctx, "the archive is written again", "archive", a.Place.String())
 	}
-	a.metrics.contradiction.Set(0)
 }
 
 // foundDamage notes damage that a merge has found. Nothing is merged any more, so damaged segments stay as they are.

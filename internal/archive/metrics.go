@@ -6,14 +6,13 @@ import (
 )
 
 type metrics struct {
-	segments      prometheus.Counter
-	bytes         prometheus.Counter
-	failures      prometheus.Counter
-	faults        prometheus.Gauge
-	contradiction prometheus.Gauge
+	segments prometheus.Counter
+	bytes    prometheus.Counter
+	failures prometheus.Counter
+	faults   prometheus.Gauge
 }
 
-// newMetrics registers the metrics. Each scrape reads the lag from state, because it grows while
+// newMetrics registers the metrics. Each scrape reads some of them from state. The lag grows while
 // nothing happens.
 func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	with := promauto.With(registerer)
@@ -24,6 +23,14 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 		Name: "payfold_archive_lag_seconds",
 		Help: "Age of the oldest message that is not in the archive; 0 if there is none. While the archive cannot be read or does not answer, at least the time since then.",
 	}, func() float64 { return state().LagSeconds })
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "payfold_archive_contradiction", Help: "1 if the archive contradicts the log: nothing is written to it.",
+	}, func() float64 {
+		if state().Contradicts {
+			return 1
+		}
+		return 0
+	})
 	return &metrics{
 		segments: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_archive_segments_total", Help: "Segments written.",
@@ -36,9 +43,6 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 		}),
 		faults: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_archive_damaged", Help: "Damaged or missing segments.",
-		}),
-		contradiction: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_archive_contradiction", Help: "1 if the archive contradicts the log: nothing is written to it.",
 		}),
 	}
 }
