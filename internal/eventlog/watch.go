@@ -98,13 +98,16 @@ func (w *Watch) check(ctx context.Context) {
 		w.messages.Set(float64(info.Messages))
 		w.bytes.Set(float64(info.Bytes))
 		w.setDurability(info.Durability)
-		w.faults.Set(0)
+		faults := 0
+		if unsafe != nil {
+			faults = len(unsafe.Settings)
+		}
+		w.faults.Set(float64(faults)) // once, so that no scrape sees a value in between
 	} else {
 		err = w.log.timedOut(err)
 	}
 	switch {
 	case unsafe != nil:
-		w.faults.Set(float64(len(unsafe.Settings)))
 		w.logChange(ctx, slog.LevelError, "no delivery is confirmed", "error", err.Error())
 	case err != nil:
 		w.logChange(ctx, slog.LevelWarn, "no delivery is confirmed", "error", err.Error())
@@ -119,7 +122,7 @@ func (w *Watch) check(ctx context.Context) {
 	}
 }
 
-// setDurability sets each gauge once, so that no scrape sees a value in between.
+// setDurability sets each gauge once.
 func (w *Watch) setDurability(now Durability) {
 	for _, d := range []Durability{Fsynced, Quorum, OneServer} {
 		w.durability.WithLabelValues(string(d)).Set(indicator(d == now))
