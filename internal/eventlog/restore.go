@@ -135,18 +135,16 @@ func (r *Restoration) Flush(ctx context.Context) error {
 	return err
 }
 
-// Finish removes the mark. From then on the stream is the log. Everything must be durable before.
+// Finish removes the mark. From then on the stream is the log. Everything must be durable before. With
+// the embedded server, the removal itself is durable when Server.Close has returned.
 func (r *Restoration) Finish(ctx context.Context) error {
 	stream, err := r.js.Stream(ctx, r.log.name)
+	if err == nil {
+		_, err = r.js.UpdateStream(ctx, restored(stream.CachedInfo().Config))
+	}
 	if err != nil {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
-	if _, err := r.js.UpdateStream(ctx, restored(stream.CachedInfo().Config)); err != nil {
-		return fmt.Errorf("finish the restore: %w", err)
-	}
 	r.log.restoring = false
-	if r.log.server == nil {
-		return nil
-	}
-	return r.log.server.store.SyncAll()
+	return nil
 }
