@@ -30,10 +30,9 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		e.report.Damage = append(e.report.Damage, Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice})
 		return e, nil
 	}
-	path := s.watermarkPath()
-	w, err := readWatermark(path)
+	w, err := s.Watermark()
 	if errors.Is(err, errWatermark) {
-		return refuse(path, "restore it, or remove it to take the log as it is", "%v", err)
+		return refuse(s.watermarkPath(), "restore it, or remove it to take the log as it is", "%v", err)
 	}
 	if err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if e.watermark = w; w != nil {
 		e.report.Durable, e.report.Closed, e.closed = &w.Seq, w.Closed, w.Closed
 		if w.Stream != s.stream {
-			return refuse(path, fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", w.Stream),
+			return refuse(s.watermarkPath(), fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", w.Stream),
 				"the log here is stream %s, and NATS_STREAM is %s", w.Stream, s.stream)
 		}
 	} else {
@@ -83,7 +82,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	}
 	logID := m.Metadata[metaLogID]
 	if w != nil && w.LogID != "" && w.LogID != logID {
-		return refuse(path, s.adviceAccept(), "it belongs to log %s, and the log here is %s", w.LogID, logID)
+		return refuse(s.watermarkPath(), s.adviceAccept(), "it belongs to log %s, and the log here is %s", w.LogID, logID)
 	}
 	if file, reason := s.unexpectedFile(); file != "" {
 		return refuse(file, adviceRestore, "%s", reason)

@@ -58,7 +58,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if report.firstBlock > 0 {
 		w.First, w.FirstBlock = report.First, report.firstBlock
 	}
-	watermark, err := newWatermark(s.watermarkPath(), w)
+	watermark, err := s.newWatermark(w)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,16 @@ var errWatermark = errors.New("the durable watermark cannot be read")
 func (s *Store) watermarkPath() string { return filepath.Join(s.root, watermarkName) }
 
 // Watermark reads the watermark; nil if there is none.
-func (s *Store) Watermark() (*Watermark, error) { return readWatermark(s.watermarkPath()) }
+func (s *Store) Watermark() (*Watermark, error) {
+	content, err := os.ReadFile(s.watermarkPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseWatermark(content)
+}
 
 // encode writes the checksum and the watermark as JSON, padded with spaces.
 func (w Watermark) encode(slot []byte) error {
@@ -94,17 +103,6 @@ func decode(slot []byte) (w Watermark, err error) {
 	return w, nil
 }
 
-func readWatermark(path string) (*Watermark, error) {
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return parseWatermark(content)
-}
-
 // parseWatermark returns the newer of the two slots, or the only one that is valid.
 func parseWatermark(content []byte) (*Watermark, error) {
 	if len(content) != 2*slotSize {
@@ -129,18 +127,18 @@ type watermarkFile struct {
 }
 
 // newWatermark replaces the file; the new one is durable when newWatermark returns.
-func newWatermark(path string, w Watermark) (*watermarkFile, error) {
-	temporary := path + ".new"
+func (s *Store) newWatermark(w Watermark) (*watermarkFile, error) {
+	temporary := s.watermarkPath() + ".new"
 	file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("write the durable watermark: %w", err)
 	}
 	f := &watermarkFile{file: file}
 	if err = f.set(w); err == nil {
-		err = os.Rename(temporary, path)
+		err = os.Rename(temporary, s.watermarkPath())
 	}
 	if err == nil {
-		err = durable.Sync(filepath.Dir(path))
+		err = durable.Sync(s.root)
 	}
 	if err != nil {
 		_ = file.Close()

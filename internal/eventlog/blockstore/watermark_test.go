@@ -1,7 +1,6 @@
 package blockstore
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,14 +14,13 @@ func ordinaryWatermark(seq uint64) Watermark {
 // before, or the same.
 func TestADamagedSlotLeavesTheOtherOne(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), watermarkName)
-	f, err := newWatermark(path, ordinaryWatermark(1))
+	w := &world{Store: New(t.TempDir(), "PAYFOLD", testStream), t: t}
+	f, err := w.newWatermark(ordinaryWatermark(1))
 	require.NoError(t, err)
 	defer f.file.Close()
-	w := &world{t: t}
 	for seq := uint64(2); seq < 6; seq++ {
 		require.NoError(t, f.advance(seq))
-		whole := w.read(path)
+		whole := w.read(w.watermarkPath())
 		for at := range len(whole) {
 			damaged := append([]byte(nil), whole...)
 			damaged[at] ^= 1 << (at % 8)
@@ -30,12 +28,12 @@ func TestADamagedSlotLeavesTheOtherOne(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, []uint64{seq - 1, seq}, read.Seq)
 		}
-		read, err := readWatermark(path)
+		read, err := w.Watermark()
 		require.NoError(t, err)
 		require.Equal(t, f.now, *read)
 	}
 	require.NoError(t, f.advance(3))
-	read, err := readWatermark(path)
+	read, err := w.Watermark()
 	require.NoError(t, err)
 	require.EqualValues(t, 5, read.Seq, "never back")
 }

@@ -125,7 +125,7 @@ func (w *world) mark(seq uint64, closed bool) *world {
 
 func (w *world) markAs(mark Watermark) *world {
 	mark.Format = watermarkFormat
-	f, err := newWatermark(w.watermarkPath(), mark)
+	f, err := w.newWatermark(mark)
 	require.NoError(w.t, err)
 	require.NoError(w.t, f.file.Close())
 	return w
