@@ -55,7 +55,7 @@ func (c *checkpointCommand) Run(ctx context.Context, streams cli.Streams) (err e
 		fmt.Fprintf(streams.Err, "the log begins at seq %d: the checkpoint says so, and covers no earlier message\n", info.First)
 	}
 	progress := progressTo(streams.Err)
-	signed, _, err := signer.Sign(ctx, log, func(position, until uint64) { progress("seq %d of %d\n", position, until) })
+	signed, err := signer.Sign(ctx, log, func(position, until uint64) { progress("seq %d of %d\n", position, until) })
 	if err != nil {
 		return refused(err, streams)
 	}

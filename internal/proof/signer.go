@@ -73,12 +73,12 @@ func (s *Signer) readLast() error {
 // Sign reads the whole durable log and returns a signed checkpoint of it. The error is a
 // RefusedError if the log does not begin with what was signed last. Before Sign returns a
 // checkpoint, it writes it durably as the last signed checkpoint.
-func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed []byte, c Checkpoint, err error) {
+func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed []byte, err error) {
 	info, err := log.Info(ctx)
 	if err != nil {
-		return nil, Checkpoint{}, err
+		return nil, err
 	}
-	c = Checkpoint{Origin: s.key.Name(), LogID: info.LogID, First: info.First, Size: info.Last + 1 - info.First}
+	c := Checkpoint{Origin: s.key.Name(), LogID: info.LogID, First: info.First, Size: info.Last + 1 - info.First}
 	var tree fingerprint.Tree
 	if s.last != nil {
 		err := covers(info, *s.last)
@@ -89,22 +89,22 @@ func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed [
 			err = sameRoot(tree.Root(), *s.last)
 		}
 		if err != nil {
-			return nil, Checkpoint{}, fmt.Errorf("nothing was signed, because the log must begin with the checkpoint in %s: %w", s.path+signedFile, err)
+			return nil, fmt.Errorf("nothing was signed, because the log must begin with the checkpoint in %s: %w", s.path+signedFile, err)
 		}
 	}
 	if err := grow(ctx, log, &tree, c.First, c.Size, progress); err != nil {
-		return nil, Checkpoint{}, err
+		return nil, err
 	}
 	c.Root = tree.Root()
 	if after, err := log.Info(ctx); err != nil || after.LogID != info.LogID {
-		return nil, Checkpoint{}, cmp.Or(err, fmt.Errorf("nothing was signed: log %s was replaced by log %s during the reading", info.LogID, after.LogID))
+		return nil, cmp.Or(err, fmt.Errorf("nothing was signed: log %s was replaced by log %s during the reading", info.LogID, after.LogID))
 	}
 	if signed, err = c.sign(s.key); err != nil {
-		return nil, Checkpoint{}, err
+		return nil, err
 	}
 	if err := durable.Replace(s.path+signedFile, string(signed)); err != nil {
-		return nil, Checkpoint{}, fmt.Errorf("nothing was signed: %w", err)
+		return nil, fmt.Errorf("nothing was signed: %w", err)
 	}
 	s.last = &c
-	return signed, c, nil
+	return signed, nil
 }

@@ -17,9 +17,6 @@ func TestACheckpointCoversWhatTheLogBeginsWith(t *testing.T) {
 	signed, first := w.sign()
 	require.Contains(t, string(signed), "shop.example/payments\n3\n")
 	require.Contains(t, string(signed), "\nfirst_seq 1\n\n— shop.example/payments ")
-	opened, err := w.verifiers.Open(signed)
-	require.NoError(t, err)
-	require.Equal(t, first, opened)
 	w.deliver(4, 5)
 	again, second := w.sign()
 	require.NotEqual(t, first.Root, second.Root)
@@ -58,7 +55,7 @@ func TestAnAlteredLogIsRefusedAndNotSigned(t *testing.T) {
 		requireRefused(t, w.compare(c), alteration.words)
 		before, err := os.ReadFile(w.key + signedFile)
 		require.NoError(t, err)
-		_, _, err = w.trySign()
+		_, err = w.trySign()
 		requireRefused(t, err, alteration.words)
 		require.ErrorContains(t, err, "nothing was signed", name)
 		after, err := os.ReadFile(w.key + signedFile)
@@ -94,7 +91,7 @@ func TestAKeyIsUsedByOneProcessAtATime(t *testing.T) {
 	require.NoError(t, signer.Close())
 	signer, err = OpenSigner(link)
 	require.NoError(t, err)
-	_, _, err = signer.Sign(t.Context(), w.reader, nil)
+	_, err = signer.Sign(t.Context(), w.reader, nil)
 	require.NoError(t, err)
 	require.NoError(t, signer.Close())
 	signed, err := os.ReadFile(w.key + signedFile)
@@ -121,7 +118,7 @@ func TestACheckpointThatCannotBeRememberedIsNotReturned(t *testing.T) {
 	t.Parallel()
 	w := setup(t, 2)
 	require.NoError(t, os.MkdirAll(filepath.Join(w.key+signedFile+".new", "in its way"), 0o700))
-	signed, _, err := w.trySign()
+	signed, err := w.trySign()
 	require.ErrorContains(t, err, "nothing was signed")
 	require.Empty(t, signed)
 
@@ -140,7 +137,7 @@ func TestALogThatIsReplacedDuringTheReadingIsNotSigned(t *testing.T) {
 			i.LogID = "other"
 		}
 	}
-	_, _, err := w.trySign()
+	_, err := w.trySign()
 	require.ErrorContains(t, err, "was replaced by log other during the reading")
 }
 

@@ -21,7 +21,7 @@ func TestTheEventOfAnAnswerIsProven(t *testing.T) {
 	signer, err := proof.OpenSigner(key)
 	require.NoError(t, err)
 	defer signer.Close()
-	signed, _, err := signer.Sign(ctx, shop.Log, nil)
+	signed, err := signer.Sign(ctx, shop.Log, nil)
 	require.NoError(t, err)
 
 	prove := func(seq int64, id string) (string, error) {
