@@ -26,17 +26,21 @@ const progressMessages = 10_000
 // matter.
 func Compare(ctx context.Context, log Log, c Checkpoint, progress Progress) error {
 	info, err := log.Info(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = treeOf(ctx, log, info, c, progress)
 	}
-	if err := covers(info, c); err != nil {
-		return err
+	return err
+}
+
+// treeOf is Compare that also returns the tree of the messages.
+func treeOf(ctx context.Context, log Log, info eventlog.Info, c Checkpoint, progress Progress) (tree fingerprint.Tree, err error) {
+	if err = covers(info, c); err == nil {
+		err = grow(ctx, log, &tree, c.First, c.Size, progress)
 	}
-	var tree fingerprint.Tree
-	if err := grow(ctx, log, &tree, c.First, c.Size, progress); err != nil {
-		return err
+	if err == nil {
+		err = sameRoot(tree.Root(), c)
 	}
-	return sameRoot(tree.Root(), c)
+	return tree, err
 }
 
 // covers returns a RefusedError if the log's Info already shows that the log does not begin with

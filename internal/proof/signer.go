@@ -81,14 +81,7 @@ func (s *Signer) Sign(ctx context.Context, log Log, progress Progress) (signed [
 	c := Checkpoint{Origin: s.key.Name(), LogID: info.LogID, First: info.First, Size: info.Last + 1 - info.First}
 	var tree fingerprint.Tree
 	if s.last != nil {
-		err := covers(info, *s.last)
-		if err == nil {
-			err = grow(ctx, log, &tree, c.First, s.last.Size, progress)
-		}
-		if err == nil {
-			err = sameRoot(tree.Root(), *s.last)
-		}
-		if err != nil {
+		if tree, err = treeOf(ctx, log, info, *s.last, progress); err != nil {
 			return nil, fmt.Errorf("nothing was signed, because the log must begin with the checkpoint in %s: %w", s.path+signedFile, err)
 		}
 	}
