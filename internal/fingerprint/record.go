@@ -66,22 +66,22 @@ func appendHead(to []byte, m events.Message) []byte {
 	return binary.BigEndian.AppendUint32(to, uint32(len(m.Body)))
 }
 
-// ErrNotARecord means that the bytes were not made by AppendRecord.
-var ErrNotARecord = errors.New("not a record of a message")
+// errNotARecord means that the bytes were not made by AppendRecord.
+var errNotARecord = errors.New("not a record of a message")
 
 // ParseRecord is the inverse of AppendRecord. It accepts exactly what AppendRecord returns.
 // The message shares its body with record.
 func ParseRecord(record []byte) (events.Message, error) {
 	r := reader{rest: record}
 	if version := r.take(1); len(version) == 1 && version[0] != recordVersion {
-		return events.Message{}, fmt.Errorf("%w: it has version %d, this build reads version %d", ErrNotARecord, version[0], recordVersion)
+		return events.Message{}, fmt.Errorf("%w: it has version %d, this build reads version %d", errNotARecord, version[0], recordVersion)
 	}
 	m := events.Message{Seq: r.uint64(), Partition: int(r.uint64())}
 	m.StoredAt, m.ReceivedAt = r.time(), r.time()
 	m.ID, m.Signature, m.KeyFingerprint = string(r.field()), string(r.field()), string(r.field())
 	m.Body = r.field()
 	if r.failed || len(r.rest) > 0 {
-		return events.Message{}, ErrNotARecord
+		return events.Message{}, errNotARecord
 	}
 	return m, nil
 }

@@ -91,10 +91,10 @@ func TestOnlyRecordsAreParsed(t *testing.T) {
 	record := AppendRecord(nil, known.message)
 	for end := range record {
 		_, err := ParseRecord(record[:end])
-		require.ErrorIs(t, err, ErrNotARecord)
+		require.ErrorIs(t, err, errNotARecord)
 	}
 	_, err := ParseRecord(append(bytes.Clone(record), 0))
-	require.ErrorIs(t, err, ErrNotARecord)
+	require.ErrorIs(t, err, errNotARecord)
 	newer := bytes.Clone(record)
 	newer[0] = 2
 	_, err = ParseRecord(newer)
@@ -107,7 +107,7 @@ func FuzzParseRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, record []byte) {
 		m, err := ParseRecord(record)
 		if err != nil {
-			require.ErrorIs(t, err, ErrNotARecord)
+			require.ErrorIs(t, err, errNotARecord)
 			return
 		}
 		require.Equal(t, record, AppendRecord(nil, m))

@@ -62,8 +62,8 @@ func (t *Tree) Clone() *Tree { return &Tree{size: t.size, edge: slices.Clone(t.e
 // treeVersion is the first byte of a tree's encoding.
 const treeVersion = 1
 
-// ErrNotATree means that the bytes were not made by MarshalBinary.
-var ErrNotATree = errors.New("not the right edge of a tree")
+// errNotATree means that the bytes were not made by MarshalBinary.
+var errNotATree = errors.New("not the right edge of a tree")
 
 // MarshalBinary encodes the tree: a byte 1, the size in 8 bytes, big-endian, and the hashes of
 // the right edge. It never fails.
@@ -80,11 +80,11 @@ func (t *Tree) MarshalBinary() ([]byte, error) {
 // cannot know whether the hashes are right: compare Root with a known root.
 func (t *Tree) UnmarshalBinary(data []byte) error {
 	if len(data) < 1+8 || data[0] != treeVersion {
-		return ErrNotATree
+		return errNotATree
 	}
 	size, hashes := binary.BigEndian.Uint64(data[1:]), data[1+8:]
 	if size > maxSize || len(hashes) != bits.OnesCount64(size)*tlog.HashSize {
-		return fmt.Errorf("%w: %d bytes of hashes do not belong to %d leaves", ErrNotATree, len(hashes), size)
+		return fmt.Errorf("%w: %d bytes of hashes do not belong to %d leaves", errNotATree, len(hashes), size)
 	}
 	t.size, t.edge = size, make([]Hash, 0, len(hashes)/tlog.HashSize)
 	for ; len(hashes) > 0; hashes = hashes[tlog.HashSize:] {

@@ -126,7 +126,7 @@ func TestOnlyTreesAreRead(t *testing.T) {
 		wrong = append(wrong, encoded[:end])
 	}
 	for _, data := range wrong {
-		require.ErrorIs(t, tree.UnmarshalBinary(data), ErrNotATree)
+		require.ErrorIs(t, tree.UnmarshalBinary(data), errNotATree)
 		require.Equal(t, root, tree.Root(), "after an error the tree is unchanged")
 	}
 }
