@@ -15,9 +15,9 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// logConfig returns how to reach the log. It leaves out the folder of an embedded log.
+// logConfig returns how to reach the log.
 func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
-	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, Stream: c.NATSStream, Logger: logger}
+	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, DataDir: c.DataDir, Stream: c.NATSStream, Logger: logger}
 }
 
 // logTimeout is how long a command waits for the log.
@@ -27,7 +27,7 @@ const logTimeout = 10 * time.Second
 // the log's server is read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
 	config := logConfig(c, c.QuietLogger(stderr))
-	config.DataDir, config.Archive = c.DataDir, place
+	config.Archive = place
 	log, err := eventlog.Connect(config)
 	if err != nil {
 		return nil, eventlog.Info{}, err
