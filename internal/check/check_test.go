@@ -19,7 +19,6 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -173,11 +172,7 @@ func TestTheArchiveOfAClustersLogIsCompared(t *testing.T) {
 	server.CreateStream(t.Context(), t, 4)
 	log := server.Log(t)
 	for i := range messages {
-		body := []byte(testenv.Customers(7).Event(i))
-		event, err := events.Parse(body)
-		require.NoError(t, err)
-		_, err = log.Append(t.Context(), events.Delivery{Event: event, Body: body, ReceivedAt: time.Now()})
-		require.NoError(t, err)
+		require.NoError(t, testenv.Append(t.Context(), log, testenv.Delivery(t, testenv.Customers(7).Event(i))))
 	}
 	config := check.Config{Place: archiveAll(t, log), Full: true}
 	result, err := check.Cluster(t.Context(), config, log)

@@ -20,7 +20,6 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -155,11 +154,9 @@ func TestARestoreDropsNoSecondEventOfOneID(t *testing.T) {
 		Name: testenv.Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: 100 * time.Millisecond,
 	}, testenv.Logger(t)))
 	for _, id := range []string{"evt_1", "evt_2", "evt_1"} {
-		body := fmt.Appendf(nil, `{"id":%q,"eventType":"checkout.completed","object":{}}`, id)
-		event, err := events.Parse(body)
-		require.NoError(t, err)
+		delivery := testenv.Delivery(t, fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{}}`, id))
 		wait.Until(t, func() bool {
-			duplicate, err := lost.Append(t.Context(), events.Delivery{Event: event, Body: body, ReceivedAt: time.Now()})
+			duplicate, err := lost.Append(t.Context(), delivery)
 			require.NoError(t, err)
 			return !duplicate
 		})
@@ -196,11 +193,8 @@ func TestNobodyElseAppendsDuringARestore(t *testing.T) {
 	server := testenv.NewNATS(t)
 	server.CreateStream(t.Context(), t, partitions)
 	running := server.Log(t)
-	body := []byte(testenv.Customers(7).Event(60))
-	event, err := events.Parse(body)
-	require.NoError(t, err)
-	delivery := events.Delivery{Event: event, Body: body, ReceivedAt: time.Now()}
-	_, err = running.Append(t.Context(), delivery)
+	delivery := testenv.Delivery(t, testenv.Customers(7).Event(60))
+	_, err := running.Append(t.Context(), delivery)
 	require.NoError(t, err)
 	require.NoError(t, server.JetStream.DeleteStream(t.Context(), testenv.Stream))
 
@@ -224,7 +218,7 @@ func TestNobodyElseAppendsDuringARestore(t *testing.T) {
 	require.False(t, duplicate)
 	message, err := c.Log.Message(t.Context(), 63)
 	require.NoError(t, err)
-	require.Equal(t, event.ID, message.ID)
+	require.Equal(t, delivery.Event.ID, message.ID)
 }
 
 // Until it is whole, a restored log is used by nobody, and the same command goes on.
@@ -259,9 +253,7 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			require.ErrorIs(t, half.EnsureStream(t.Context(), eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, Partitions: partitions}, testenv.Logger(t)), eventlog.ErrRestoring)
 			require.ErrorIs(t, half.Ready(t.Context()), eventlog.ErrRestoring)
-			event, err := events.Parse([]byte(testenv.Customers(7).Event(1)))
-			require.NoError(t, err)
-			_, err = half.Append(t.Context(), events.Delivery{Event: event, Body: []byte("{}"), ReceivedAt: time.Now()})
+			_, err = half.Append(t.Context(), testenv.Delivery(t, testenv.Customers(7).Event(1)))
 			require.ErrorIs(t, err, eventlog.ErrRestoring)
 			require.ErrorIs(t, half.ReadUntil(t.Context(), 1, 1, nil), eventlog.ErrRestoring)
 			half.Close()
@@ -354,11 +346,7 @@ func TestALogThatBeginsLaterIsRestoredWithItsSequences(t *testing.T) {
 		Name: testenv.Stream, Replicas: 1, Partitions: partitions, DuplicateWindow: time.Minute, FirstSeq: 1000,
 	}, testenv.Logger(t)))
 	for i := range 20 {
-		body := testenv.Customers(7).Event(i)
-		event, err := events.Parse([]byte(body))
-		require.NoError(t, err)
-		_, err = lost.Append(t.Context(), events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
-		require.NoError(t, err)
+		require.NoError(t, testenv.Append(t.Context(), lost, testenv.Delivery(t, testenv.Customers(7).Event(i))))
 	}
 	place := placeAt(t, t.TempDir())
 	archiveAll(t, lost, place)

@@ -78,10 +78,16 @@ func (l *Log) Reader(t testing.TB) *eventlog.Log {
 func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
-		event, err := events.Parse([]byte(body))
-		require.NoError(t, err)
-		require.NoError(t, Append(context.Background(), l.Log, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}))
+		require.NoError(t, Append(context.Background(), l.Log, Delivery(t, body)))
 	}
+}
+
+// Delivery returns a delivery of a body, without a signature.
+func Delivery(t testing.TB, body string) events.Delivery {
+	t.Helper()
+	event, err := events.Parse([]byte(body))
+	require.NoError(t, err)
+	return events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}
 }
 
 // Append appends a delivery, and repeats that until the log confirms it, as a provider does. On a busy
