@@ -1,26 +1,22 @@
 package check_test
 
 import (
-	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,21 +41,7 @@ func archiveAll(t *testing.T, log *eventlog.Log) storage.Place {
 	t.Helper()
 	place, err := storage.Settings{URL: filepath.Join(t.TempDir(), "archive")}.Place()
 	require.NoError(t, err)
-	head, err := log.Head(t.Context())
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	archiver := archive.NewArchiver(archive.Config{
-		Place: place, Source: log, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
-	var group errgroup.Group
-	group.Go(func() error { return archiver.Run(ctx) })
-	wait.Until(t, func() bool {
-		opened, err := archive.Open(t.Context(), place, head.LogID)
-		return err == nil && opened.Last() == head.Last
-	}, "the archive holds the log")
-	stop()
-	require.NoError(t, group.Wait())
+	archiver.RunToEnd(t, archive.Config{Place: place, Source: log, SegmentBytes: 8 << 10, FrameBytes: 1 << 10}, nil)
 	return place
 }
 

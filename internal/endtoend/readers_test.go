@@ -1,15 +1,12 @@
 package endtoend
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
@@ -17,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -77,21 +74,9 @@ func (f *forgetful) start(t *testing.T, archive string, args ...string) *testenv
 }
 
 // archive archives everything, with some messages in a segment.
-func (f *forgetful) archive(t *testing.T, place storage.Place, last uint64) {
+func (f *forgetful) archive(t *testing.T, place storage.Place) {
 	t.Helper()
-	archiver := archive.NewArchiver(archive.Config{
-		Place: place, Source: f.Log(t), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: 64 << 10, FrameBytes: 8 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
-	ended := make(chan error, 1)
-	ctx, stop := context.WithCancel(t.Context())
-	go func() { ended <- archiver.Run(ctx) }()
-	wait.Until(t, func() bool {
-		opened, err := archive.Open(t.Context(), place, "a")
-		return err == nil && opened.Last() == last
-	}, "the archive holds the log")
-	stop()
-	require.NoError(t, <-ended)
+	archiver.RunToEnd(t, archive.Config{Place: place, Source: f.Log(t), SegmentBytes: 64 << 10, FrameBytes: 8 << 10}, nil)
 }
 
 // The server has forgotten most of the log. With the archive no reader notices.
@@ -103,7 +88,7 @@ func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 	}
 	last := f.append(t, testenv.ShopEvent(3), true)
 	place := &storage.Folder{Root: t.TempDir()}
-	f.archive(t, place, last)
+	f.archive(t, place)
 	for i := range 20 {
 		f.append(t, testenv.ShopEvent(200+i), false)
 	}

@@ -11,18 +11,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/testenv/wait"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 )
 
 // sources is a log and its archive. Unlike a log of payfold, its server can be told to forget
@@ -104,21 +101,7 @@ func (s *sources) archive(t *testing.T, source archive.Source) {
 // archiveInto archives everything in segments of so many bytes.
 func archiveInto(t *testing.T, place storage.Place, source archive.Source, segment int64) {
 	t.Helper()
-	head, err := source.Head(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	archiver := archive.NewArchiver(archive.Config{
-		Place: place, Source: source, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		SegmentBytes: segment, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
-	var running errgroup.Group
-	running.Go(func() error { return archiver.Run(ctx) })
-	wait.Until(t, func() bool {
-		opened, err := archive.Open(t.Context(), place, head.LogID)
-		return err == nil && opened.Last() == head.Last
-	}, "the archive holds the log")
-	cancel()
-	require.NoError(t, running.Wait())
+	archiver.RunToEnd(t, archive.Config{Place: place, Source: source, SegmentBytes: segment, FrameBytes: 1 << 10}, nil)
 }
 
 // segments are the paths of the segments, in order.

@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 )
 
 // BenchmarkRestore archives a log of EVENTS (200,000) events and restores it into a new data
@@ -20,7 +21,7 @@ func BenchmarkRestore(b *testing.B) {
 	log := testenv.NewLog(b, 64)
 	log.Fill(b, testenv.Customers(10_000).Event, events, "a secret of the benchmark")
 	path := filepath.Join(b.TempDir(), "archive")
-	archiveWith(b, log.Log, archive.Config{Place: placeAt(b, path), PollInterval: 10 * time.Millisecond})
+	archiver.RunToEnd(b, archive.Config{Place: placeAt(b, path), Source: log.Log, PollInterval: 10 * time.Millisecond}, nil)
 	for b.Loop() {
 		began, written := time.Now(), time.Time{}
 		c := config(placeAt(b, path))

@@ -2,7 +2,6 @@ package restore_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -22,6 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -52,34 +50,10 @@ func placeAt(t testing.TB, path string) storage.Place {
 // archiveAll archives all of the log, in many segments; in at most that many, if a number is given.
 func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place, segments ...int) {
 	t.Helper()
-	archiveWith(t, log, archive.Config{
-		Place: place, SegmentBytes: 32 << 10, FrameBytes: 4 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	}, segments...)
-}
-
-// archiveWith runs an archiver until the place holds all of the log, without a fault.
-func archiveWith(t testing.TB, log *eventlog.Log, config archive.Config, segments ...int) {
-	t.Helper()
-	info, err := log.Info(t.Context())
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	place := config.Place
-	config.Source = cmp.Or(config.Source, archive.Source(log))
-	config.Logger, config.Registerer = testenv.Logger(t), prometheus.NewRegistry()
-	archiver := archive.NewArchiver(config)
-	var group errgroup.Group
-	group.Go(func() error { return archiver.Run(ctx) })
-	var opened *archive.Archive
-	wait.Until(t, func() bool {
-		opened, err = archive.Open(t.Context(), place, info.LogID)
-		if err != nil || opened.Last() != info.Last {
-			return false
-		}
+	opened := archiver.RunToEnd(t, archive.Config{Place: place, Source: log, SegmentBytes: 32 << 10, FrameBytes: 4 << 10}, func() bool {
 		paths, err := filepath.Glob(filepath.Join(place.String(), "*", "*.seg"))
 		return err == nil && (segments == nil || len(paths) <= segments[0])
-	}, "the archive holds the log")
-	stop()
-	require.NoError(t, group.Wait())
+	})
 	require.Empty(t, opened.Faults())
 	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
 }
@@ -315,9 +289,7 @@ func TestARestoreIsFinishedOnlyWithTheArchiveThatItBeganWith(t *testing.T) {
 	require.ErrorContains(t, err, "has messages up to seq 100, the archive up to")
 
 	changed := placeAt(t, filepath.Join(t.TempDir(), "archive"))
-	archiveWith(t, lost.Log, archive.Config{
-		Place: changed, Source: altered{lost.Log}, SegmentBytes: 32 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
-	})
+	archiver.RunToEnd(t, archive.Config{Place: changed, Source: altered{lost.Log}, SegmentBytes: 32 << 10}, nil)
 	_, err = restore.Embedded(t.Context(), config(changed), dir, testenv.Logger(t))
 	require.ErrorAs(t, err, new(*restore.UnusableError))
 	require.ErrorContains(t, err, "are others than in segment")
