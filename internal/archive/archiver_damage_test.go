@@ -31,7 +31,7 @@ func TestALogDoesNotShareAPlaceWithAnother(t *testing.T) {
 	require.ErrorContains(t, err, w.id(t))
 	require.ErrorContains(t, err, other.id(t))
 	require.Equal(t, before, w.files(t))
-	status, err := archive.Inspect(t.Context(), w.place(t), other.source)
+	status, err := archive.Inspect(t.Context(), w.place(t), other.Log)
 	require.NoError(t, err)
 	require.Len(t, status.Faults, 1)
 	require.Contains(t, status.Faults[0], "also holds segments of log "+w.id(t))
@@ -56,13 +56,13 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 		"it holds more than the log": func(_ *testing.T, w *world) archive.Source {
 			last := new(atomic.Uint64)
 			last.Store(20)
-			return upTo{w.source, last}
+			return upTo{w.Log, last}
 		},
-		"the log's message is another one":       func(_ *testing.T, w *world) archive.Source { return otherBody(w.source) },
-		"it lacks what was removed from the log": func(_ *testing.T, w *world) archive.Source { return from{w.source, 35} },
+		"the log's message is another one":       func(_ *testing.T, w *world) archive.Source { return otherBody(w.Log) },
+		"it lacks what was removed from the log": func(_ *testing.T, w *world) archive.Source { return from{w.Log, 35} },
 		"a segment of a copy in which an earlier message is another one": func(t *testing.T, w *world) archive.Source {
-			other := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
-			altered := changed{w.source, func(r *archive.Record) {
+			other := &world{Log: w.Log, path: filepath.Join(t.TempDir(), "archive")}
+			altered := changed{w.Log, func(r *archive.Record) {
 				if r.Seq == 1 {
 					r.Body = append([]byte(" "), r.Body[1:]...)
 				}
@@ -71,7 +71,7 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 			content, err := os.ReadFile(other.files(t)[1])
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(w.files(t)[1], content, 0o600))
-			return w.source
+			return w.Log
 		},
 		"a segment of another log": func(t *testing.T, w *world) archive.Source {
 			other := setup(t)
@@ -80,7 +80,7 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 			content, err := os.ReadFile(other.files(t)[0])
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(w.files(t)[0], content, 0o600))
-			return w.source
+			return w.Log
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestALogThatIsSetBackIsNoticed(t *testing.T) {
 	w.fill(t, 1, 30)
 	last := new(atomic.Uint64)
 	last.Store(30)
-	archiver := w.archiverOf(w.place(t), upTo{w.source, last}, 0)
+	archiver := w.archiverOf(w.place(t), upTo{w.Log, last}, 0)
 	require.NoError(t, archiver.Step(t.Context()))
 	last.Store(20)
 	require.ErrorContains(t, archiver.Step(t.Context()), "it holds seq 30, but the log ends with seq 20")
@@ -178,7 +178,7 @@ func TestTheArchiveGoesOnBehindDamageInItsNewestFrames(t *testing.T) {
 	require.NoError(t, os.WriteFile(newest, content, 0o600))
 
 	w.fill(t, 26, 60)
-	require.ErrorAs(t, w.archiverOf(place, otherBody(w.source), 0).Step(t.Context()), new(*archive.ContradictionError), "another log")
+	require.ErrorAs(t, w.archiverOf(place, otherBody(w.Log), 0).Step(t.Context()), new(*archive.ContradictionError), "another log")
 	require.EqualValues(t, 25, w.open(t, place).Last())
 
 	archiver := w.archiver(place)
@@ -219,7 +219,7 @@ func TestTheArchiveGoesOnBesideADamagedNewestSegment(t *testing.T) {
 				}))
 			}
 			require.Contains(t, w.logged(), "the archive is damaged")
-			_, left, err := w.heal(t.Context(), place, w.source)
+			_, left, err := w.heal(t.Context(), place, w.Log)
 			require.NoError(t, err)
 			require.Empty(t, left)
 			require.NoError(t, w.archiver(place).Step(t.Context()))
@@ -266,7 +266,7 @@ func TestDamageIsSaidOnceHoweverOftenTheArchiveIsOpened(t *testing.T) {
 	require.NoError(t, os.Truncate(w.files(t)[0], 10))
 	w.fill(t, 31, 40)
 	refused := new(atomic.Int64)
-	archiver := w.archiverOf(refusing{w.place(t), refused}, w.source, 0)
+	archiver := w.archiverOf(refusing{w.place(t), refused}, w.Log, 0)
 	stop := run(t, archiver)
 	wait.Until(t, func() bool { return refused.Load() >= 3 }, "each attempt opens the archive again")
 	require.Equal(t, 1, archiver.State().Damaged)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // One message a segment: they are merged again and again, and the log stays whole in it.
@@ -33,12 +34,12 @@ func TestSmallSegmentsAreMerged(t *testing.T) {
 
 // upTo lets an archiver see the log only up to a sequence.
 type upTo struct {
-	source
+	*testenv.Log
 	last *atomic.Uint64
 }
 
 func (u upTo) Head(ctx context.Context) (archive.Head, error) {
-	head, err := u.source.Head(ctx)
+	head, err := u.Log.Head(ctx)
 	head.Last = min(head.Last, u.last.Load())
 	return head, err
 }
@@ -63,7 +64,7 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 			}
 			return nil
 		}}
-		first := w.archiverOf(killing, upTo{w.source, last}, 0)
+		first := w.archiverOf(killing, upTo{w.Log, last}, 0)
 		for i := range uint64(7) {
 			last.Store(i + 1)
 			require.NoError(t, first.Step(t.Context()))
@@ -78,7 +79,7 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		opened := w.open(t, place)
 		require.Empty(t, opened.Faults(), "killed before step %d", kills)
 		last.Store(20)
-		require.NoError(t, w.archiverOf(place, upTo{w.source, last}, 0).Step(t.Context()))
+		require.NoError(t, w.archiverOf(place, upTo{w.Log, last}, 0).Step(t.Context()))
 		opened = w.requireWhole(t, place)
 		if !killed {
 			require.Greater(t, kills, 8)

@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 // storedWith is a log whose server had another time when it stored its messages.
-func storedWith(log source, ahead time.Duration) archive.Source {
+func storedWith(log *testenv.Log, ahead time.Duration) archive.Source {
 	return changed{log, func(r *archive.Record) { r.StoredAt = r.StoredAt.Add(ahead) }}
 }
 
@@ -19,7 +20,7 @@ func TestAClockThatWasAheadHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.fill(t, 1, 3)
-	require.NoError(t, w.archiverOf(w.place(t), storedWith(w.source, 24*time.Hour), 0).Step(t.Context()))
+	require.NoError(t, w.archiverOf(w.place(t), storedWith(w.Log, 24*time.Hour), 0).Step(t.Context()))
 	require.EqualValues(t, 3, w.open(t, w.place(t)).Last())
 }
 
@@ -29,7 +30,7 @@ func TestACheckGoesBySomeLaterMessageWhereAClockWasAhead(t *testing.T) {
 	w := setup(t)
 	w.fill(t, 1, 3)
 	for age, faults := range map[time.Duration]int{time.Hour: 0, 25 * time.Hour: 1} {
-		log := changed{w.source, func(r *archive.Record) {
+		log := changed{w.Log, func(r *archive.Record) {
 			if r.StoredAt = r.StoredAt.Add(-age); r.Seq == 1 {
 				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)
 			}
@@ -46,7 +47,7 @@ func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 	w := setup(t)
 	w.fill(t, 1, 3)
 	for age, faults := range map[time.Duration][]string{time.Hour: nil, 25 * time.Hour: {"it lacks seq 1 to 3"}} {
-		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), storedWith(w.source, -age), true)
+		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), storedWith(w.Log, -age), true)
 		require.NoError(t, err)
 		require.Len(t, checked.Faults, len(faults))
 		for i, fault := range faults {
@@ -68,7 +69,7 @@ func TestMessagesOfTheFutureHoldUpNoTrim(t *testing.T) {
 		"three segments":              {segments[1].First, segments[3].Last, 100},
 		"the newest two":              {segments[len(segments)-2].First, 100, segments[len(segments)-2].First},
 	} {
-		log := &trimmable{source: w.source, file: 1, record: func(r *archive.Record) {
+		log := &trimmable{Log: w.Log, file: 1, record: func(r *archive.Record) {
 			r.StoredAt = r.StoredAt.Add(-48 * time.Hour)
 			if r.Seq >= test.first && r.Seq <= test.last {
 				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)

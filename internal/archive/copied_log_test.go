@@ -20,7 +20,7 @@ func TestACopyOfTheLogDoesNotGoOnBehindOtherMessages(t *testing.T) {
 	archiver := w.archiver(place)
 	require.NoError(t, archiver.Step(t.Context()))
 
-	other := &world{source: source{&testenv.Log{Dir: t.TempDir()}}, path: w.path}
+	other := &world{Log: &testenv.Log{Dir: t.TempDir()}, path: w.path}
 	w.Stop(t)
 	require.NoError(t, os.CopyFS(other.Dir, os.DirFS(w.Dir)))
 	w.Start(t, 8)

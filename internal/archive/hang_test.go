@@ -68,7 +68,7 @@ func TestTheLagIsToldWhileTheArchiveDoesNotAnswer(t *testing.T) {
 			w := setup(t)
 			w.fill(t, 1, 1)
 			place := newHanging(w.place(t), call)
-			archiver := w.archiverOf(place, w.source, time.Millisecond)
+			archiver := w.archiverOf(place, w.Log, time.Millisecond)
 			stop := run(t, archiver)
 			reached := func() bool {
 				select {

@@ -22,7 +22,7 @@ func TestOneRunHealsAllThatIsDamagedAtTheEnd(t *testing.T) {
 	paths := w.files(t)
 	breakSegment(t, "a frame", paths[len(paths)-2])
 	breakSegment(t, "its footer", paths[len(paths)-1])
-	_, left, err := w.heal(t.Context(), w.place(t), w.source)
+	_, left, err := w.heal(t.Context(), w.place(t), w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	w.requireWhole(t, w.place(t))
@@ -60,16 +60,16 @@ func TestADamagedSegmentThatReachesBeyondTheLogStays(t *testing.T) {
 				last := new(atomic.Uint64)
 				last.Store(end)
 				for range 2 {
-					healed, left, err := w.heal(t.Context(), w.place(t), upTo{w.source, last})
+					healed, left, err := w.heal(t.Context(), w.place(t), upTo{w.Log, last})
 					require.NoError(t, err)
 					require.Empty(t, healed)
 					require.Len(t, left, 1)
 					require.Contains(t, left[0], fmt.Sprint("to ", newest.Last))
 					require.Equal(t, paths, w.files(t))
 				}
-				require.Error(t, w.archiverOf(w.place(t), upTo{w.source, last}, 0).Step(t.Context()))
+				require.Error(t, w.archiverOf(w.place(t), upTo{w.Log, last}, 0).Step(t.Context()))
 				require.Equal(t, paths, w.files(t))
-				_, left, err := w.heal(t.Context(), w.place(t), w.source) // the log is whole again
+				_, left, err := w.heal(t.Context(), w.place(t), w.Log) // the log is whole again
 				require.NoError(t, err)
 				require.Empty(t, left)
 				w.requireWhole(t, w.place(t))
@@ -85,7 +85,7 @@ func TestADamagedSegmentThatReachesBeyondTheOthersStays(t *testing.T) {
 	w.fill(t, 1, 4)
 	last := new(atomic.Uint64)
 	last.Store(2)
-	require.NoError(t, w.archiverOf(w.place(t), upTo{w.source, last}, 0).Step(t.Context()))
+	require.NoError(t, w.archiverOf(w.place(t), upTo{w.Log, last}, 0).Step(t.Context()))
 	short, err := os.ReadFile(w.files(t)[0])
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(w.files(t)[0]))
@@ -93,14 +93,14 @@ func TestADamagedSegmentThatReachesBeyondTheOthersStays(t *testing.T) {
 	damaged := w.files(t)[0]
 	breakSegment(t, "its footer", damaged)
 	require.NoError(t, os.WriteFile(strings.TrimSuffix(damaged, ".seg")+"-00000000000000000002.seg", short, 0o600))
-	_, left, err := w.heal(t.Context(), w.place(t), upTo{w.source, last})
+	_, left, err := w.heal(t.Context(), w.place(t), upTo{w.Log, last})
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.Contains(t, left[0], "reaches to seq 4")
 	require.FileExists(t, damaged)
 
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context())) // the log has the rest after all
-	_, left, err = w.heal(t.Context(), w.place(t), w.source)
+	_, left, err = w.heal(t.Context(), w.place(t), w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.NoFileExists(t, damaged)
@@ -124,7 +124,7 @@ func TestAnotherLogReplacesNothingAtTheEnd(t *testing.T) {
 				t.Parallel()
 				w, paths := whole.copyArchive(t)
 				breakSegment(t, how, paths[len(paths)-1])
-				_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.source))
+				_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.Log))
 				require.ErrorAs(t, err, new(*archive.ContradictionError))
 				require.Equal(t, paths, w.files(t))
 			})
@@ -146,7 +146,7 @@ func TestADamagedSegmentThatMayHoldMoreStaysBesideWhatReplacesIt(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(newest, content, 0o600))
 	for try := range 2 {
-		healed, left, err := w.heal(t.Context(), w.place(t), w.source)
+		healed, left, err := w.heal(t.Context(), w.place(t), w.Log)
 		require.NoError(t, err)
 		require.Len(t, healed, 1-try)
 		require.Len(t, left, 1)
@@ -165,7 +165,7 @@ func TestADamagedSegmentThatReachesBeyondTheNextOneStays(t *testing.T) {
 		last := new(atomic.Uint64)
 		for _, end := range []uint64{2, 4, 6} {
 			last.Store(end)
-			require.NoError(t, w.archiverOf(w.place(t), upTo{w.source, last}, 0).Step(t.Context()))
+			require.NoError(t, w.archiverOf(w.place(t), upTo{w.Log, last}, 0).Step(t.Context()))
 		}
 		paths := w.files(t)
 		require.Len(t, paths, 3)
@@ -176,7 +176,7 @@ func TestADamagedSegmentThatReachesBeyondTheNextOneStays(t *testing.T) {
 		require.EqualValues(t, 9, w.open(t, w.place(t)).Last())
 		breakSegment(t, how, paths[1])
 		last.Store(8)
-		_, left, err := w.heal(t.Context(), w.place(t), upTo{w.source, last})
+		_, left, err := w.heal(t.Context(), w.place(t), upTo{w.Log, last})
 		require.NoError(t, err)
 		require.Len(t, left, 1, how)
 		require.Regexp(t, "to (seq )?9", left[0])

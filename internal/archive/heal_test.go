@@ -15,6 +15,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv"
 )
 
 func (w *world) heal(ctx context.Context, place storage.Place, source archive.Source) ([]archive.Healed, []string, error) {
@@ -41,7 +42,7 @@ var damages = map[string]func(path string, content []byte) error{
 // copyArchive returns a world with a copy of the archive, and the copy's segments.
 func (w *world) copyArchive(t *testing.T) (*world, []string) {
 	t.Helper()
-	copied := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
+	copied := &world{Log: w.Log, path: filepath.Join(t.TempDir(), "archive")}
 	require.NoError(t, os.CopyFS(copied.path, os.DirFS(w.path)))
 	return copied, copied.files(t)
 }
@@ -70,7 +71,7 @@ func TestADamagedArchiveIsHealedFromTheLog(t *testing.T) {
 				if how == "it and the one after" && at+1 < count {
 					breakSegment(t, how, paths[at+1])
 				}
-				healed, left, err := w.heal(t.Context(), w.place(t), w.source)
+				healed, left, err := w.heal(t.Context(), w.place(t), w.Log)
 				require.NoError(t, err)
 				require.Empty(t, left)
 				if how == "it is not there" && at == count-1 {
@@ -80,7 +81,7 @@ func TestADamagedArchiveIsHealedFromTheLog(t *testing.T) {
 				}
 				require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
 				w.requireWhole(t, w.place(t))
-				healed, left, err = w.heal(t.Context(), w.place(t), w.source)
+				healed, left, err = w.heal(t.Context(), w.place(t), w.Log)
 				require.NoError(t, err)
 				require.Empty(t, left)
 				require.Empty(t, healed, "nothing is left to heal")
@@ -98,8 +99,8 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		w, paths := whole.copyArchive(t)
 		breakSegment(t, "a frame", paths[1])
 		breakSegment(t, "its footer", paths[2])
-		_, _, err := w.heal(t.Context(), w.killedAfter(kills), w.source)
-		_, left, again := w.heal(t.Context(), w.place(t), w.source)
+		_, _, err := w.heal(t.Context(), w.killedAfter(kills), w.Log)
+		_, left, again := w.heal(t.Context(), w.place(t), w.Log)
 		require.NoError(t, again, "killed before step %d", kills)
 		require.Empty(t, left)
 		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
@@ -128,12 +129,12 @@ func TestADamagedSegmentIsRemovedWhenItsReplacementIsDurable(t *testing.T) {
 		return nil
 	}}
 	for range 2 {
-		_, _, err := w.heal(t.Context(), place, w.source)
+		_, _, err := w.heal(t.Context(), place, w.Log)
 		require.ErrorIs(t, err, failure)
 		require.FileExists(t, damaged)
 	}
 	place.Step = nil
-	_, left, err := w.heal(t.Context(), place, w.source)
+	_, left, err := w.heal(t.Context(), place, w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.NoFileExists(t, damaged)
@@ -151,7 +152,7 @@ func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 			w, _ := whole.copyArchive(t)
 			for at := range 6 { // several of the first half are then parts of one that was healed
 				breakSegment(t, how, w.files(t)[1+at%2])
-				_, left, err := w.heal(t.Context(), w.place(t), w.source)
+				_, left, err := w.heal(t.Context(), w.place(t), w.Log)
 				require.NoError(t, err)
 				require.Empty(t, left)
 				w.requireWhole(t, w.place(t))
@@ -169,7 +170,7 @@ func TestADamagedSegmentIsRemovedWhereSeveralHoldWhatItHeld(t *testing.T) {
 	segments, paths := w.open(t, w.place(t)).Segments(), w.files(t)
 	damaged := filepath.Join(filepath.Dir(paths[0]), fmt.Sprintf("%020d-%020d.seg", segments[1].First, segments[2].Last))
 	require.NoError(t, errors.Join(os.WriteFile(damaged, make([]byte, 100), 0o600), os.Remove(paths[1])))
-	healed, left, err := w.heal(t.Context(), w.place(t), w.source)
+	healed, left, err := w.heal(t.Context(), w.place(t), w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Len(t, healed, 2)
@@ -185,7 +186,7 @@ func TestASegmentOfOneMessageIsHealedAgainAndAgain(t *testing.T) {
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
 	for range 4 {
 		breakSegment(t, "a frame", w.files(t)[0])
-		_, left, err := w.heal(t.Context(), w.place(t), w.source)
+		_, left, err := w.heal(t.Context(), w.place(t), w.Log)
 		require.NoError(t, err)
 		require.Empty(t, left)
 		w.requireWhole(t, w.place(t))
@@ -202,7 +203,7 @@ func TestAnotherLogHealsNothing(t *testing.T) {
 		breakSegment(t, how, paths[1])
 		before := w.files(t)
 		content, _ := os.ReadFile(paths[1]) // nil if it is not there
-		_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.source))
+		_, _, err := w.heal(t.Context(), w.place(t), otherBody(w.Log))
 		require.ErrorAs(t, err, new(*archive.ContradictionError), how)
 		require.Equal(t, before, w.files(t), how)
 		same, _ := os.ReadFile(paths[1])
@@ -212,12 +213,12 @@ func TestAnotherLogHealsNothing(t *testing.T) {
 
 // from lets an archiver see the log only from a sequence on.
 type from struct {
-	source
+	*testenv.Log
 	first uint64
 }
 
 func (f from) Head(ctx context.Context) (archive.Head, error) {
-	head, err := f.source.Head(ctx)
+	head, err := f.Log.Head(ctx)
 	head.First = f.first
 	return head, err
 }
@@ -230,7 +231,7 @@ func TestWhatTheLogNoLongerHasIsLeftAsItIs(t *testing.T) {
 	w, paths := whole.copyArchive(t)
 	breakSegment(t, "a frame", paths[0])
 	breakSegment(t, "a frame", paths[len(paths)-1])
-	healed, left, err := w.heal(t.Context(), w.place(t), from{w.source, 60})
+	healed, left, err := w.heal(t.Context(), w.place(t), from{w.Log, 60})
 	require.NoError(t, err)
 	require.Len(t, healed, 1)
 	require.Len(t, left, 1)
@@ -251,7 +252,7 @@ func TestHealRemovesNothingThatAnArchiverWritesMeanwhile(t *testing.T) {
 			w.fill(t, 16, 20)
 			require.NoError(t, archiver.Step(t.Context()))
 		})
-	}}, w.source)
+	}}, w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	w.fill(t, 21, 22)
@@ -287,10 +288,10 @@ func TestACheckAndAHealEndAlthoughSegmentsAreMergedMeanwhile(t *testing.T) {
 			}
 		}
 	}}
-	checked, err := archive.CheckAgainst(t.Context(), busy, w.id(t), w.source, true)
+	checked, err := archive.CheckAgainst(t.Context(), busy, w.id(t), w.Log, true)
 	require.NoError(t, err)
 	require.Empty(t, checked.Faults)
-	healed, left, err := w.heal(t.Context(), busy, w.source)
+	healed, left, err := w.heal(t.Context(), busy, w.Log)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Empty(t, healed)

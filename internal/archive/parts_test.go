@@ -116,7 +116,7 @@ func TestWhatIsDamagedInAMergedSegmentIsReadFromItsParts(t *testing.T) {
 func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 	t.Parallel()
 	whole := mergedBadly(t)
-	trimmed := from{whole.source, 9}
+	trimmed := from{whole.Log, 9}
 	t.Run("all are whole", func(t *testing.T) {
 		t.Parallel()
 		w, paths := whole.copyArchive(t)
@@ -170,8 +170,8 @@ func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 	t.Run("one has other messages", func(t *testing.T) {
 		t.Parallel()
 		w, paths := whole.copyArchive(t)
-		forged := &world{source: w.source, path: filepath.Join(t.TempDir(), "archive")}
-		require.NoError(t, forged.archiverOf(forged.place(t), otherBody(w.source), 0).Step(t.Context()))
+		forged := &world{Log: w.Log, path: filepath.Join(t.TempDir(), "archive")}
+		require.NoError(t, forged.archiverOf(forged.place(t), otherBody(w.Log), 0).Step(t.Context()))
 		content, err := os.ReadFile(forged.files(t)[0])
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(paths[1], content, 0o600))

@@ -26,34 +26,26 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// source is a real log, as the archiver needs it.
-type source struct{ *testenv.Log }
-
-func (s source) Head(ctx context.Context) (archive.Head, error) {
-	info, err := s.Info(ctx)
-	return archive.Head{LogID: info.LogID, Partitions: info.Partitions, Begin: info.First, First: info.ServerFirst, Last: info.Last, Bytes: info.Bytes}, err
-}
-
 // changed is a log with other records.
 type changed struct {
-	source
+	*testenv.Log
 	change func(*archive.Record)
 }
 
 func (c changed) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return c.source.ReadRecords(ctx, from, until, func(r archive.Record) error {
+	return c.Log.ReadRecords(ctx, from, until, func(r archive.Record) error {
 		c.change(&r)
 		return deliver(r)
 	})
 }
 
-func otherBody(log source) archive.Source {
+func otherBody(log *testenv.Log) archive.Source {
 	return changed{log, func(r *archive.Record) { r.Body = []byte("{}") }}
 }
 
 // world is a log, and a folder for its archive.
 type world struct {
-	source
+	*testenv.Log
 	path string
 
 	mu  sync.Mutex
@@ -62,7 +54,7 @@ type world struct {
 
 func setup(t testing.TB) *world {
 	t.Helper()
-	return &world{source: source{testenv.NewLog(t, 8)}, path: filepath.Join(t.TempDir(), "archive")}
+	return &world{Log: testenv.NewLog(t, 8), path: filepath.Join(t.TempDir(), "archive")}
 }
 
 // Write implements io.Writer for the logger.
@@ -96,7 +88,7 @@ func (w *world) place(t testing.TB) storage.Place {
 // archiver cuts a segment as soon as a message waits, with about two records in a frame and ten
 // in a segment.
 func (w *world) archiver(place storage.Place) *archive.Archiver {
-	return w.archiverOf(place, w.source, 0)
+	return w.archiverOf(place, w.Log, 0)
 }
 
 func (w *world) archiverOf(place storage.Place, source archive.Source, interval time.Duration) *archive.Archiver {

@@ -18,12 +18,13 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // trimmable is a log whose server forgets what is trimmed.
 type trimmable struct {
-	source
+	*testenv.Log
 	first  atomic.Uint64
 	keeps  atomic.Bool // its stream keeps every message
 	record func(*archive.Record)
@@ -32,7 +33,7 @@ type trimmable struct {
 }
 
 func (l *trimmable) Head(ctx context.Context) (archive.Head, error) {
-	head, err := l.source.Head(ctx)
+	head, err := l.Log.Head(ctx)
 	head.First, head.Trimmable = max(head.First, l.first.Load()), !l.keeps.Load()
 	return head, err
 }
@@ -43,7 +44,7 @@ func (l *trimmable) ReadRecords(ctx context.Context, from, until uint64, deliver
 	if from < l.first.Load() {
 		return errForgotten
 	}
-	return l.source.ReadRecords(ctx, from, until, func(r archive.Record) error {
+	return l.Log.ReadRecords(ctx, from, until, func(r archive.Record) error {
 		if l.record != nil {
 			l.record(&r)
 		}
@@ -68,7 +69,7 @@ func trimmed(t *testing.T, events int) (*world, *trimmable) {
 	w := setup(t)
 	w.fill(t, 1, events)
 	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
-	return w, &trimmable{source: w.source, file: 3}
+	return w, &trimmable{Log: w.Log, file: 3}
 }
 
 func (w *world) trimmer(t *testing.T, log *trimmable, keep archive.Keep) *archive.Trimmer {
