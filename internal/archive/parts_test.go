@@ -33,20 +33,7 @@ func mergedBadly(t *testing.T) *world {
 // requireRead compares what is read of an archive with the log.
 func (w *world) requireRead(t *testing.T, first, last uint64) {
 	t.Helper()
-	read := func(from func(deliver func(archive.Record) error) error) (out []archive.Record) {
-		require.NoError(t, from(func(r archive.Record) error {
-			out = append(out, clone(r))
-			return nil
-		}))
-		return out
-	}
-	require.Equal(t,
-		read(func(deliver func(archive.Record) error) error {
-			return w.ReadRecords(t.Context(), first, last, deliver)
-		}),
-		read(func(deliver func(archive.Record) error) error {
-			return w.open(t, w.place(t)).Read(t.Context(), first, last, deliver)
-		}))
+	require.Equal(t, records(t, w.ReadRecords, first, last), records(t, w.open(t, w.place(t)).Read, first, last))
 }
 
 func TestWhatIsDamagedInAMergedSegmentIsReadFromItsParts(t *testing.T) {

@@ -124,9 +124,15 @@ func (w *world) open(t testing.TB, place storage.Place) *archive.Archive {
 	return opened
 }
 
-func clone(r archive.Record) archive.Record {
-	r.Body = bytes.Clone(r.Body)
-	return r
+// records returns what ReadRecords of a log, or Read of an archive, delivers.
+func records(t testing.TB, read func(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error, from, until uint64) (out []archive.Record) {
+	t.Helper()
+	require.NoError(t, read(t.Context(), from, until, func(r archive.Record) error {
+		r.Body = bytes.Clone(r.Body)
+		out = append(out, r)
+		return nil
+	}))
+	return out
 }
 
 // requireWhole compares everything that is archived with the log, byte by byte, and its roots.
@@ -139,18 +145,12 @@ func (w *world) requireWhole(t testing.TB, place storage.Place) *archive.Archive
 	head, err := w.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []uint64{head.First, head.Last}, []uint64{opened.First(), opened.Last()})
-	var archived, live []archive.Record
-	require.NoError(t, opened.Read(t.Context(), head.First, head.Last, func(r archive.Record) error {
-		archived = append(archived, clone(r))
-		return nil
-	}))
+	live := records(t, w.ReadRecords, head.First, head.Last)
+	require.Equal(t, live, records(t, opened.Read, head.First, head.Last))
 	tree := new(fingerprint.Tree)
-	require.NoError(t, w.ReadRecords(t.Context(), head.First, head.Last, func(r archive.Record) error {
-		live = append(live, clone(r))
+	for _, r := range live {
 		tree.Append(fingerprint.Leaf(r.Message()))
-		return nil
-	}))
-	require.Equal(t, live, archived)
+	}
 	end := opened.Segments()[len(opened.Segments())-1]
 	require.Equal(t, archive.Hash(tree.Root()), end.Root)
 	return opened
