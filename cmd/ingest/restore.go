@@ -80,9 +80,9 @@ func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
 func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore.Result, error) {
 	logger, progress := c.QuietLogger(stderr), progressTo(stderr)
 	config := restore.Config{
-		Place:  c.place,
-		Stream: eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.keep.All()},
-		Report: func(doing string, seq, last uint64) { progress("%s seq %d of %d\n", doing, seq, last) }, LostUntil: c.LostUntil,
+		Place:    c.place,
+		Stream:   eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.keep.All()},
+		Progress: func(doing string, seq, last uint64) { progress("%s seq %d of %d\n", doing, seq, last) }, LostUntil: c.LostUntil,
 	}
 	switch {
 	case c.Drill:

@@ -38,15 +38,12 @@ type Result struct {
 	Seconds   float64   `json:"seconds"`
 }
 
-// Progress is called now and then: first while messages are written, then while they are compared.
-type Progress func(doing string, seq, last uint64)
-
 // Config describes a restore.
 type Config struct {
-	Place  storage.Place
-	Log    *eventlog.Log
-	Stream eventlog.StreamConfig // its LogID, Partitions and FirstSeq come from the archive
-	Report Progress
+	Place    storage.Place
+	Log      *eventlog.Log
+	Stream   eventlog.StreamConfig                // its LogID, Partitions and FirstSeq come from the archive
+	Progress func(doing string, seq, last uint64) // called for each message written and each segment compared
 
 	// LostUntil is the newest sequence that the lost log had assigned, or 0 if it is not known. Run
 	// writes marks (events.Lost) for the messages after the archive's end.
@@ -80,7 +77,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	var differences []error
 	result.Compared, err = opened.Compare(ctx, config.Log, func(difference error) {
 		differences = append(differences, difference)
-	}, func(seq uint64) { config.Report("compared", seq, opened.Last()) })
+	}, func(seq uint64) { config.Progress("compared", seq, opened.Last()) })
 	if err != nil {
 		return result, fmt.Errorf("read the restored log: %w", err)
 	}
@@ -132,7 +129,7 @@ func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive
 	var err error
 	for err == nil && to.Next() <= from.Last() { // the archive may have grown when it was read
 		err = from.Read(ctx, to.Next(), from.Last(), func(r archive.Record) error {
-			config.Report("restored", r.Seq, from.Last())
+			config.Progress("restored", r.Seq, from.Last())
 			return to.Append(ctx, r)
 		})
 	}
@@ -154,7 +151,7 @@ func markLost(ctx context.Context, to *eventlog.Restoration, config Config) erro
 			return err
 		}
 		mark := archive.Record{Seq: seq, Partition: event.Partition(config.Stream.Partitions), StoredAt: time.Now(), Header: []events.Header{{Name: events.HeaderID, Value: id}}, Body: body}
-		config.Report("marked as lost", seq, config.LostUntil)
+		config.Progress("marked as lost", seq, config.LostUntil)
 		if err := to.Append(ctx, mark); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func BenchmarkRestore(b *testing.B) {
 	for b.Loop() {
 		began, written := time.Now(), time.Time{}
 		c := config(placeAt(b, path))
-		c.Report = func(doing string, _, _ uint64) {
+		c.Progress = func(doing string, _, _ uint64) {
 			if doing == "restored" {
 				written = time.Now()
 			}

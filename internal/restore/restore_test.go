@@ -60,7 +60,7 @@ func archiveAll(t *testing.T, log *eventlog.Log, place storage.Place, segments .
 
 func config(place storage.Place) restore.Config {
 	return restore.Config{
-		Place: place, Report: func(string, uint64, uint64) {},
+		Place: place, Progress: func(string, uint64, uint64) {},
 		Stream: eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, DuplicateWindow: time.Minute},
 	}
 }
@@ -174,7 +174,7 @@ func TestNobodyElseAppendsDuringARestore(t *testing.T) {
 
 	c := config(place)
 	c.Log, c.LostUntil = server.Log(t), 62
-	c.Report = func(doing string, seq, _ uint64) {
+	c.Progress = func(doing string, seq, _ uint64) {
 		if seq == 30 || seq >= 60 {
 			_, err := running.Append(t.Context(), delivery)
 			require.Error(t, err, "%s %d", doing, seq)
@@ -209,7 +209,7 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			interrupted := config(place)
-			interrupted.Report = func(doing string, seq, _ uint64) {
+			interrupted.Progress = func(doing string, seq, _ uint64) {
 				if doing == stop.doing && seq >= stop.seq {
 					cancel()
 				}
@@ -272,7 +272,7 @@ func TestARestoreIsFinishedOnlyWithTheArchiveThatItBeganWith(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	interrupted := config(place)
-	interrupted.Report = func(doing string, _, _ uint64) {
+	interrupted.Progress = func(doing string, _, _ uint64) {
 		if doing == "compared" {
 			cancel()
 		}
@@ -385,7 +385,7 @@ func TestARestoreFollowsAnArchiveThatGrows(t *testing.T) {
 	grow(0, 6)
 	c := config(place)
 	grown := false
-	c.Report = func(string, uint64, uint64) {
+	c.Progress = func(string, uint64, uint64) {
 		if !grown {
 			grown = true
 			grow(6, 8)
@@ -439,7 +439,7 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	interrupted := c
-	interrupted.Report = func(doing string, seq, _ uint64) {
+	interrupted.Progress = func(doing string, seq, _ uint64) {
 		if seq == 13 {
 			cancel()
 		}
