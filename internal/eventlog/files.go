@@ -63,22 +63,21 @@ func (f *Files) Check(ctx context.Context, progress func(done, blocks int)) (*bl
 // Source returns, as an archive.Source, the part of the log that is whole according to report. It
 // does not need a server.
 func (f *Files) Source(report *blockstore.Report) archive.Source {
-	return fileSource{f.store, report, f.running}
+	return fileSource{f, report}
 }
 
 type fileSource struct {
-	store  *blockstore.Store
+	files  *Files
 	report *blockstore.Report
-	grows  bool // a server is running
 }
 
 // Head implements archive.Source.
 func (s fileSource) Head(context.Context) (archive.Head, error) {
 	head := archive.Head{LogID: s.report.LogID, Partitions: s.report.Partitions, Begin: s.report.Begin, First: s.report.First, Last: s.report.Last, Bytes: uint64(s.report.Bytes)}
-	if !s.grows {
+	if !s.files.running {
 		return head, nil
 	}
-	watermark, err := s.store.Watermark()
+	watermark, err := s.files.store.Watermark()
 	if err == nil && watermark != nil && watermark.LogID == head.LogID {
 		head.First, head.Last = max(head.First, watermark.First), max(head.Last, watermark.Seq)
 	}
@@ -87,7 +86,7 @@ func (s fileSource) Head(context.Context) (archive.Head, error) {
 
 // ReadRecords implements archive.Source.
 func (s fileSource) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return readBlocks(ctx, s.store, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
+	return readBlocks(ctx, s.files.store, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
 }
 
 // Salvaged is one undamaged message. The log around it may be damaged.

@@ -30,8 +30,8 @@ func recoverFiles(ctx context.Context, store *blockstore.Store, config EmbeddedC
 }
 
 // verifyOpened returns an error if the server does not serve exactly what recoverFiles found.
-func (l *Log) verifyOpened(found *blockstore.Report) error {
-	if found.LogID == "" {
+func (l *Log) verifyOpened(want *blockstore.Report) error {
+	if want.LogID == "" {
 		return nil // no stream yet
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
@@ -43,7 +43,7 @@ func (l *Log) verifyOpened(found *blockstore.Report) error {
 	if err != nil {
 		return fmt.Errorf("ask the server what it has opened: %w", err)
 	}
-	have, want := stream.CachedInfo(), found
+	have := stream.CachedInfo()
 	if have.State.Msgs != want.Events || have.State.LastSeq != want.Last || have.Config.Metadata[metaLogID] != want.LogID ||
 		want.Events > 0 && have.State.FirstSeq != want.First {
 		return fmt.Errorf("the server has opened %d messages, seq %d to %d, of log %s, but the files hold %d, seq %d to %d, of log %s; "+

@@ -138,14 +138,13 @@ func TestWhatAnAdministratorMayChooseIsNoFault(t *testing.T) {
 // A stream from create-stream has the required settings on both kinds of server.
 func TestANewStreamKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	ctx, n, l := setupNATS(t)
+	ctx, _, l := setupNATS(t)
 	require.NoError(t, l.Ready(ctx))
 	info, err := l.Info(ctx)
 	require.NoError(t, err)
 	require.NoError(t, info.Unsafe)
 	require.Equal(t, eventlog.OneServer, info.Durability)
 	require.Equal(t, 1, info.Replicas)
-	require.NotNil(t, n)
 
 	embedded := testenv.NewLog(t, 8)
 	for _, l := range []*eventlog.Log{embedded.Log, embedded.Reader(t)} {
