@@ -63,6 +63,7 @@ func TestEveryKindOfWrongNameInADocumentIsFound(t *testing.T) {
 		"folder":          {"see `deploy/gone`", "README.md:1: there is no path deploy/gone"},
 		"test":            {"see `TestGone`", "README.md:1: there is no test TestGone"},
 		"Go name":         {"see `webhook.Gone`", "README.md:1: there is no Go name webhook.Gone"},
+		"private Go name": {"see `webhook.isGone`", "README.md:1: there is no Go name webhook.isGone"},
 		"variable":        {"set `GONE_FOR_EVER`", "README.md:1: there is no variable GONE_FOR_EVER"},
 		"variable's path": {"in `GONE_DIR/log`", "README.md:1: there is no variable GONE_DIR"},
 		"given variable":  {"```sh\nGONE=1 make run\n```", "README.md:1: there is no variable GONE"},

@@ -54,7 +54,7 @@ var (
 	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
 	created   = regexp.MustCompile(`(?i)create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
 	attribute = regexp.MustCompile(`attribute\.\w+\("([a-z._]+)"`)
-	goName    = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)`)
+	goName    = regexp.MustCompile(`^([a-z]+)\.([a-z]*[A-Z]\w*)`)
 	table     = regexp.MustCompile(`\b(?:portal|payfold)\.([a-z_]+)\b`)
 	pathLike  = regexp.MustCompile(`^[\w./-]+$`)
 	word      = regexp.MustCompile(`\w+`)
