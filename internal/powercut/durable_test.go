@@ -9,14 +9,19 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/durable"
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/archiver"
 )
 
 // on mounts a disk at dir while work is done.
@@ -163,6 +168,33 @@ func TestALogBehindALinkSurvivesAPowerCut(t *testing.T) {
 	})
 	for _, disk := range left {
 		on(t, disk, dir, func() {
+			log.Start(t, 4)
+			defer log.Stop(t)
+			info, err := log.Info(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 1, info.Last)
+		})
+	}
+}
+
+// Once a restore has ended, the log stays whole and without its mark.
+func TestARestoredLogSurvivesAPowerCut(t *testing.T) {
+	lost := testenv.NewLog(t, 4)
+	lost.Deliver(t, testenv.Customers(1).Event(0))
+	place := &storage.Folder{Root: t.TempDir()}
+	archiver.RunToEnd(t, archive.Config{Place: place, Source: lost.Log}, nil)
+	dir, disk := t.TempDir(), powercut.New()
+	log := &testenv.Log{Dir: t.TempDir()}
+	require.NoError(t, os.Symlink(filepath.Join(dir, "log"), filepath.Join(log.Dir, "log")))
+	on(t, disk, dir, func() {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "log"), 0o700))
+		_, err := restore.Embedded(t.Context(), restore.Config{
+			Place: place, Stream: eventlog.StreamConfig{Name: testenv.Stream, Replicas: 1, DuplicateWindow: time.Minute}, Progress: func(string, uint64, uint64) {},
+		}, log.Dir, testenv.Logger(t))
+		require.NoError(t, err)
+	})
+	for seed := range uint64(20) { // what is left of the changes without an fsync
+		on(t, disk.Survivor(rand.New(rand.NewPCG(seed, 0))), dir, func() {
 			log.Start(t, 4)
 			defer log.Stop(t)
 			info, err := log.Info(t.Context())
