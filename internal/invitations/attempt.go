@@ -57,10 +57,7 @@ func (r records) reserve(ctx context.Context, perDay int) (reserved *Attempt, er
 		if _, err := tx.Exec(ctx, endAttempts, r.repository, now, attemptExpiry, maxAhead); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, reserveAttempt, r.repository, now, perDay, lateAction, maxAhead)
-		if err != nil {
-			return err
-		}
+		rows, _ := tx.Query(ctx, reserveAttempt, r.repository, now, perDay, lateAction, maxAhead) // CollectExactlyOneRow returns its error
 		reserved, err = pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[Attempt])
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

@@ -23,14 +23,11 @@ const lockRepositories = `select pg_advisory_xact_lock($2, hashed)
 // store.ErrNotPrepared if no projector has made the tables yet.
 func Retry(ctx context.Context, tables *store.Store, user string, now time.Time) ([]string, error) {
 	var repositories []string
-	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, tables.Pool(), func(tx pgx.Tx) (err error) {
 		if _, err := tx.Exec(ctx, lockRepositories, user, store.InvitationLock); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, retryInvitations, user, now)
-		if err != nil {
-			return err
-		}
+		rows, _ := tx.Query(ctx, retryInvitations, user, now) // CollectRows returns its error
 		repositories, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})

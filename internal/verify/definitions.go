@@ -94,23 +94,17 @@ func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]stri
 	for _, i := range tables.Indexes {
 		ours = append(ours, i.Name)
 	}
-	rows, err := tx.Query(ctx, describeSQL, schema, ours)
-	if err != nil {
-		return nil, nil, err
-	}
+	rows, _ := tx.Query(ctx, describeSQL, schema, ours) // ForEachRow returns its error
 	objects := map[string]string{}
 	var object, definition string
-	_, err = pgx.ForEachRow(rows, []any{&object, &definition}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&object, &definition}, func() error {
 		objects[object] = definition
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err = tx.Query(ctx, rightsSQL, schema)
-	if err != nil {
-		return nil, nil, err
-	}
+	rows, _ = tx.Query(ctx, rightsSQL, schema) // CollectRows returns its error
 	rights, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DefinitionDifference])
 	return objects, rights, err
 }

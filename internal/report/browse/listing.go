@@ -154,10 +154,7 @@ func (l *listing) seqs(ctx context.Context, tx pgx.Tx, floor int64, limit int) (
 	}
 	sql := fmt.Sprintf("select w.stream_seq from %s where %s order by w.stream_seq desc limit %d",
 		list, strings.Join(append([]string{"true"}, l.conditions...), " and "), limit)
-	rows, err := tx.Query(ctx, sql, l.with(floor, looked))
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, sql, l.with(floor, looked)) // CollectRows returns its error
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 

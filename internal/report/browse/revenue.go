@@ -139,13 +139,10 @@ var revenuePaidSQL string
 
 func readRevenue(ctx context.Context, tx pgx.Tx) ([]RevenueDay, error) {
 	days := revenueDays{}
-	rows, err := tx.Query(ctx, revenuePaidSQL)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := tx.Query(ctx, revenuePaidSQL) // ForEachRow returns its error
 	var d RevenueDay
 	var gross string
-	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
+	_, err := pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
 		d.Gross, err = parseSum(gross)
 		*days.at(d.Day, d.Currency, d.Kind) = d
 		return err

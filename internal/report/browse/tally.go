@@ -224,14 +224,11 @@ func countBetween(ctx context.Context, tx pgx.Tx, after, upTo int64) (tally, err
 	if upTo <= after {
 		return out, nil
 	}
-	rows, err := tx.Query(ctx, countEventsSQL, after, upTo)
-	if err != nil {
-		return out, fmt.Errorf("count events: %w", err)
-	}
+	rows, _ := tx.Query(ctx, countEventsSQL, after, upTo) // ForEachRow returns its error
 	var of group
 	var count groupCount
 	rejected := false
-	_, err = pgx.ForEachRow(rows, []any{&of.outcome, &of.reason, &of.eventType, &count.events, &count.oldest}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&of.outcome, &of.reason, &of.eventType, &count.events, &count.oldest}, func() error {
 		out.groups[of] = count
 		rejected = rejected || of.outcome == string(projections.Rejected)
 		return nil
@@ -249,13 +246,10 @@ func countBetween(ctx context.Context, tx pgx.Tx, after, upTo int64) (tally, err
 }
 
 func (t *tally) readNewest(ctx context.Context, tx pgx.Tx, after, upTo int64) error {
-	rows, err := tx.Query(ctx, newestRejectedSQL, after, upTo, maxNewest)
-	if err != nil {
-		return fmt.Errorf("list rejected events: %w", err)
-	}
+	rows, _ := tx.Query(ctx, newestRejectedSQL, after, upTo, maxNewest) // ForEachRow returns its error
 	of := group{outcome: string(projections.Rejected)}
 	var newest []int64
-	_, err = pgx.ForEachRow(rows, []any{&of.reason, &of.eventType, &newest}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&of.reason, &of.eventType, &newest}, func() error {
 		count := t.groups[of]
 		count.newest = slices.Clone(newest)
 		t.groups[of] = count

@@ -67,13 +67,10 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	for _, r := range reversals {
 		out.Reversals[r.EventID] = r
 	}
-	rows, err := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
+	rows, _ := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
 		coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint,
 		coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint
-		from credit_ledger where event_id = any($1) group by 1`, slices.Collect(maps.Keys(ids)))
-	if err != nil {
-		return out, fmt.Errorf("sum the ledger lines: %w", err)
-	}
+		from credit_ledger where event_id = any($1) group by 1`, slices.Collect(maps.Keys(ids))) // ForEachRow returns its error
 	var id string
 	var sum int64
 	var sums correction
@@ -90,7 +87,7 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 // readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants
 // that it reversed.
 func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]correction) error {
-	rows, err := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
+	rows, _ := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
 		coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint
 		from (
 			select distinct event_id, user_id, provider_payment_id, entry = 'grant' as granted,
@@ -99,13 +96,10 @@ func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[stri
 		) as g
 		join credit_ledger c on c.user_id = g.user_id and c.provider_payment_id = g.provider_payment_id
 			and c.reverses_event_id = g.grant_id and c.reverses_line = g.grant_line and c.entry = 'correction'
-		group by 1`, events)
-	if err != nil {
-		return fmt.Errorf("sum the corrections: %w", err)
-	}
+		group by 1`, events) // ForEachRow returns its error
 	var id string
 	var sums correction
-	_, err = pgx.ForEachRow(rows, []any{&id, &sums.Undone, &sums.GivenBack}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &sums.Undone, &sums.GivenBack}, func() error {
 		undone[id] = sums
 		return nil
 	})

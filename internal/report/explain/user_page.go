@@ -181,10 +181,7 @@ var userLedgerSQL string
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
 	maxLines := int64(p.limit) * readsPerItem
-	rows, err := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1)
-	if err != nil {
-		return nil, false, err
-	}
+	rows, _ := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1) // ForEachRow returns its error
 	var kind string
 	var l userLedger
 	lines := int64(0)

@@ -154,11 +154,8 @@ func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, 
 
 // readList reads rows whose columns are the fields of T, in order. The list is never nil,
 // so that JSON has [].
-func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) error {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
+func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) (err error) {
+	rows, _ := tx.Query(ctx, sql, args...) // CollectRows returns its error
 	*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 	return err
 }
