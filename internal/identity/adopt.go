@@ -63,5 +63,6 @@ func Adopt(ctx context.Context, s *store.Store, info eventlog.Info) (Adopted, er
 
 // HoldsBefore reports whether the store's tables have any message before seq.
 func HoldsBefore(ctx context.Context, s *store.Store, seq uint64) (holds bool, err error) {
-	return holds, s.Pool().QueryRow(ctx, "select exists (select from processed_event where stream_seq < $1)", int64(seq)).Scan(&holds)
+	err = s.Pool().QueryRow(ctx, "select exists (select from processed_event where stream_seq < $1)", int64(seq)).Scan(&holds)
+	return holds, err
 }
