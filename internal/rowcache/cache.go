@@ -213,11 +213,7 @@ func (s *Cache) Size() int {
 }
 
 // EachName calls do with the hash of every name.
-func (s *Cache) EachName(do func(hash uint64)) {
-	for hash := range s.names.all() {
-		do(hash)
-	}
-}
+func (s *Cache) EachName(do func(hash uint64)) { s.names.each(do) }
 
 // EventIDs lists the ids of all events in the cache, in no order.
 func (s *Cache) EventIDs() []EventID { return s.events.list() }

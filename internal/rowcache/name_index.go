@@ -1,7 +1,5 @@
 package rowcache
 
-import "iter"
-
 // nameIndex finds the newest entry under each name. A name is given as its hash. That makes it
 // quicker than a map, which would hash the hash.
 type nameIndex struct {
@@ -70,13 +68,11 @@ func (x *nameIndex) grow() {
 	}
 }
 
-// all yields the hash of every name.
-func (x *nameIndex) all() iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		for _, s := range x.slots {
-			if s.newest != 0 && !yield(s.hash) {
-				return
-			}
+// each calls do with the hash of every name.
+func (x *nameIndex) each(do func(name uint64)) {
+	for _, s := range x.slots {
+		if s.newest != 0 {
+			do(s.hash)
 		}
 	}
 }

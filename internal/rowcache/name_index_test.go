@@ -1,7 +1,6 @@
 package rowcache
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +38,8 @@ func TestANameIndexGrows(t *testing.T) {
 }
 
 func requireNames(t require.TestingT, index nameIndex, want map[uint64]uint32) {
-	names := slices.Collect(index.all())
+	var names []uint64
+	index.each(func(name uint64) { names = append(names, name) })
 	require.Len(t, names, len(want))
 	for _, name := range names {
 		require.Equal(t, want[name], index.newest(name))
