@@ -28,7 +28,7 @@ func check(ctx context.Context, s *store.Store, p terms) error {
 	if err := p.fit(candidate, live); err != nil {
 		return err
 	}
-	return checkObjects(ctx, s, s.Pool())
+	return checkObjects(ctx, s)
 }
 
 func (p terms) fit(candidate, live store.Schema) error {
@@ -161,8 +161,8 @@ func checkMarks(ctx context.Context, s *store.Store) error {
 // checkObjects refuses a promotion if objects that are not payfold's depend on the tables. After
 // the promotion, objects that depend on the live tables would still depend on these tables, which
 // would not be live any more. Objects that depend on the previous tables would be dropped.
-func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
-	theirs, err := store.ExternalDependencies(ctx, q, store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
+func checkObjects(ctx context.Context, s *store.Store) error {
+	theirs, err := store.ExternalDependencies(ctx, s.Pool(), store.LiveSchema, s.Schema(), store.Outside, store.Attached, store.Inside)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 		return nil
 	}
 	var taken, ours bool
-	err = q.QueryRow(ctx, "select to_regnamespace($1) is not null, exists (select from payfold.schema_state where schema_name = $1) and to_regclass($1 || '.checkpoint') is not null", store.PreviousSchema).
+	err = s.Pool().QueryRow(ctx, "select to_regnamespace($1) is not null, exists (select from payfold.schema_state where schema_name = $1) and to_regclass($1 || '.checkpoint') is not null", store.PreviousSchema).
 		Scan(&taken, &ours)
 	switch {
 	case err != nil:
@@ -184,7 +184,7 @@ func checkObjects(ctx context.Context, s *store.Store, q store.Querier) error {
 	case !ours:
 		return fmt.Errorf("%w: schema %s is there and is not payfold's", ErrNotPromoted, store.PreviousSchema)
 	}
-	if theirs, err = store.ExternalDependencies(ctx, q, store.PreviousSchema, s.Schema(), store.Outside, store.Inside); err != nil {
+	if theirs, err = store.ExternalDependencies(ctx, s.Pool(), store.PreviousSchema, s.Schema(), store.Outside, store.Inside); err != nil {
 		return err
 	}
 	if len(theirs) > 0 {
