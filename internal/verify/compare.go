@@ -28,7 +28,7 @@ type Difference struct {
 	// OutOfOrder says that out-of-order events explain the difference.
 	OutOfOrder bool `json:"out_of_order,omitempty"`
 
-	first string // the value of the key's first column
+	first eventName // what the first column of the key names
 }
 
 // ColumnDifference is one value of a changed row, as text; nil is null.
@@ -56,16 +56,15 @@ func (s *snapshot) Compare(ctx context.Context, right *store.Store, rules projec
 	defer other.Release()
 	c := comparison{left: s.tx, right: other, found: found, seed: rand.Int64()}
 	for _, table := range tables.All {
-		name, columns := table.About().Name, table.Columns()
-		if table.About().Extra && !slices.Contains(rules.Extras, name) {
+		if table.About().Extra && !slices.Contains(rules.Extras, table.About().Name) {
 			continue
 		}
-		same, err := c.sameSum(ctx, name, columns)
+		same, err := c.sameSum(ctx, table)
 		if err == nil && !same {
-			err = c.walk(ctx, name, columns)
+			err = c.walk(ctx, table)
 		}
 		if err != nil {
-			return fmt.Errorf("compare %s: %w", name, err)
+			return fmt.Errorf("compare %s: %w", table.About().Name, err)
 		}
 	}
 	return s.store.CheckTables(ctx, s.tx, s.tables)
@@ -80,8 +79,9 @@ type comparison struct {
 
 // sameSum reports whether both tables have the same number of rows and the same sum of
 // hashes.
-func (c *comparison) sameSum(ctx context.Context, table string, columns []tables.Column) (bool, error) {
-	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r", tables.ColumnNames(columns), table)
+func (c *comparison) sameSum(ctx context.Context, table tables.AnyTable) (bool, error) {
+	sql := fmt.Sprintf("select count(*)::text || ' ' || coalesce(sum(hash_record_extended(r, $1)), 0)::text from (select %s from %s) r",
+		tables.ColumnNames(table.Columns()), table.About().Name)
 	var left, right string
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return c.left.QueryRow(ctx, sql, c.seed).Scan(&left) })
@@ -91,14 +91,15 @@ func (c *comparison) sameSum(ctx context.Context, table string, columns []tables
 }
 
 // walk reads both tables in the order of their keys and compares them row by row.
-func (c *comparison) walk(ctx context.Context, table string, columns []tables.Column) error {
+func (c *comparison) walk(ctx context.Context, table tables.AnyTable) error {
+	columns := table.Columns()
 	var order []string
 	for _, column := range columns {
 		if column.Key {
 			order = append(order, column.Name+`::text collate "C"`)
 		}
 	}
-	sql := fmt.Sprintf("select %s from %s order by %s", tables.ColumnNames(columns), table, strings.Join(order, ", "))
+	sql := fmt.Sprintf("select %s from %s order by %s", tables.ColumnNames(columns), table.About().Name, strings.Join(order, ", "))
 	left, err := c.left.Query(ctx, sql, pgx.QueryResultFormats{pgx.TextFormatCode})
 	if err != nil {
 		return err
@@ -117,14 +118,14 @@ func (c *comparison) walk(ctx context.Context, table string, columns []tables.Co
 		is, should := values(left, hasLeft), values(right, hasRight)
 		switch order := compareKeys(columns, is, should); {
 		case order < 0:
-			c.found(difference(table, columns, is, Extra, nil))
+			c.found(difference(table, is, Extra, nil))
 			hasLeft = left.Next()
 		case order > 0:
-			c.found(difference(table, columns, should, Missing, nil))
+			c.found(difference(table, should, Missing, nil))
 			hasRight = right.Next()
 		default:
 			if changed := changedColumns(columns, is, should); len(changed) > 0 {
-				c.found(difference(table, columns, is, Changed, changed))
+				c.found(difference(table, is, Changed, changed))
 			}
 			hasLeft, hasRight = left.Next(), right.Next()
 		}
@@ -132,15 +133,9 @@ func (c *comparison) walk(ctx context.Context, table string, columns []tables.Co
 	return cmp.Or(left.Err(), right.Err())
 }
 
-func difference(table string, columns []tables.Column, row [][]byte, fault string, changed []ColumnDifference) Difference {
-	out := Difference{Table: table, Key: keyText(columns, row), Fault: fault, Columns: changed}
-	for i, column := range columns {
-		if column.Key {
-			out.first = string(row[i])
-			break
-		}
-	}
-	return out
+func difference(table tables.AnyTable, row [][]byte, fault string, changed []ColumnDifference) Difference {
+	about := table.About()
+	return Difference{Table: about.Name, Key: keyText(table.Columns(), row), Fault: fault, Columns: changed, first: eventName{about.Key, string(row[0])}}
 }
 
 func values(rows pgx.Rows, has bool) [][]byte {

@@ -94,21 +94,11 @@ func (c *customers) named(kind tables.NameKind) (out []string) {
 
 // includes reports whether the row belongs to these customers.
 func (c *customers) includes(d Difference) bool {
-	key := keyOf(d.Table)
-	if key == tables.OfMessage {
-		seq, err := strconv.ParseUint(d.first, 10, 64)
+	kind, name := d.first.kind, d.first.name
+	if kind == tables.OfMessage {
+		seq, err := strconv.ParseUint(name, 10, 64)
 		return err == nil && c.hasMessage(seq)
 	}
-	user, implicit := strings.CutPrefix(d.first, projections.ImplicitSubscription(""))
-	return c.hasName(key, d.first) || key == tables.OfSubscription && implicit && c.hasName(tables.OfUser, user)
-}
-
-// keyOf returns what the first column of a table's key names.
-func keyOf(table string) tables.NameKind {
-	for _, t := range tables.All {
-		if t.About().Name == table {
-			return t.About().Key
-		}
-	}
-	return 0
+	user, implicit := strings.CutPrefix(name, projections.ImplicitSubscription(""))
+	return c.hasName(kind, name) || kind == tables.OfSubscription && implicit && c.hasName(tables.OfUser, user)
 }

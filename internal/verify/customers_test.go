@@ -7,6 +7,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -30,24 +31,24 @@ func TestEventsAreConnectedByTheNamesThatTheFoldLooksFor(t *testing.T) {
 	}
 	require.Equal(t, 4, passes, "the first finds the order, the second its user, the third that user's other event, the fourth nothing")
 	require.ElementsMatch(t, []uint64{1, 3, 4, 5}, c.sequences(), "a user in a refund or in an event without effect connects nothing")
-	for _, d := range []Difference{
-		{Table: "credits", first: "u1"},
-		{Table: "payment", first: "p2"},
-		{Table: "payment", first: "o1"},
-		{Table: "processed_event", first: "e4"},
-		{Table: "duplicate_event", first: "5"},
-		{Table: "subscription_state", first: "implicit:u1"},
+	for _, first := range []eventName{
+		{tables.Credits.Key, "u1"},
+		{tables.Payments.Key, "p2"},
+		{tables.Payments.Key, "o1"},
+		{tables.ProcessedEvents.Key, "e4"},
+		{tables.DuplicateEvents.Key, "5"},
+		{tables.SubscriptionStates.Key, "implicit:u1"},
 	} {
-		require.True(t, c.includes(d), "%+v", d)
+		require.True(t, c.includes(Difference{first: first}), "%+v", first)
 	}
-	for _, d := range []Difference{
-		{Table: "credits", first: "u6"},
-		{Table: "payment", first: "p9"},
-		{Table: "processed_event", first: "e2"},
-		{Table: "duplicate_event", first: "6"},
-		{Table: "subscription_state", first: "implicit:u6"},
-		{Table: "revenue_daily", first: "u1"},
+	for _, first := range []eventName{
+		{tables.Credits.Key, "u6"},
+		{tables.Payments.Key, "p9"},
+		{tables.ProcessedEvents.Key, "e2"},
+		{tables.DuplicateEvents.Key, "6"},
+		{tables.SubscriptionStates.Key, "implicit:u6"},
+		{tables.RevenueByDay.Key, "u1"},
 	} {
-		require.False(t, c.includes(d), "%+v", d)
+		require.False(t, c.includes(Difference{first: first}), "%+v", first)
 	}
 }
