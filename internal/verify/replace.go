@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -32,19 +33,18 @@ type Settled struct {
 	Users      int `json:"users"`        // users whose rows were written again
 }
 
-// replace replaces the rows of some customers by those of a fold of their events in the
-// order of the log, in one transaction. Batches wait for it as they wait for a promotion.
-// read must return all events of the customers up to the positions of its argument, which
-// do not move during the call. The error is errMoreConnected if further out-of-order
-// events have been recorded, and errBusy if it did not get the locks.
-func replace(ctx context.Context, s *store.Store, rules projections.Rules, customers *customers, read func(context.Context, map[int]uint64) ([]events.Event, error)) (done Settled, err error) {
-	err = pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+// replace replaces the rows of some customers by those of a fold of their events in the order of the log, in one
+// transaction. Batches wait for it as they wait for a promotion. The customers are known up to the positions at, which
+// it sets to those of the tables; see read. The error is errMoreConnected if further out-of-order events have been
+// recorded, and errBusy if it did not get the locks.
+func (s *Settle) replace(ctx context.Context, at *identity.Positions, customers *customers) (done Settled, err error) {
+	err = pgx.BeginFunc(ctx, s.Tables.Pool(), func(tx pgx.Tx) error {
 		if err := store.HoldBatches(ctx, tx); err != nil {
 			return err
 		}
 		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", errNotSettled, store.CatchUpTimeout))
 		defer cancel()
-		done, err = replaceLocked(working, s, tx, rules, customers, read)
+		done, err = s.replaceLocked(working, tx, at, customers)
 		if err != nil && working.Err() != nil && ctx.Err() == nil {
 			return context.Cause(working)
 		}
@@ -56,14 +56,14 @@ func replace(ctx context.Context, s *store.Store, rules projections.Rules, custo
 	return done, err
 }
 
-func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, read func(context.Context, map[int]uint64) ([]events.Event, error)) (Settled, error) {
+func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Positions, customers *customers) (Settled, error) {
 	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return Settled{}, err
 	}
-	if _, err := store.CheckRules(ctx, tx, s.Schema(), rules); err != nil {
+	if _, err := store.CheckRules(ctx, tx, s.Tables.Schema(), s.Rules); err != nil {
 		return Settled{}, err
 	}
-	recorded, err := store.OutOfOrder(ctx, tx, s.Schema())
+	recorded, err := store.OutOfOrder(ctx, tx, s.Tables.Schema())
 	if err != nil {
 		return Settled{}, err
 	}
@@ -75,26 +75,26 @@ func replaceLocked(ctx context.Context, s *store.Store, tx pgx.Tx, rules project
 			return Settled{}, errMoreConnected
 		}
 	}
-	at, err := store.PositionsIn(ctx, tx)
+	now, err := store.PositionsIn(ctx, tx)
 	if err != nil {
 		return Settled{}, err
 	}
-	theirs, err := read(ctx, at)
+	theirs, err := s.read(ctx, at, customers, now)
 	if err != nil {
 		return Settled{}, err
 	}
-	if err := refold(ctx, s, tx, rules, customers, theirs); err != nil {
+	if err := s.refold(ctx, tx, customers, theirs); err != nil {
 		return Settled{}, err
 	}
 	return Settled{OutOfOrder: len(recorded), Events: len(theirs), Users: len(customers.named(tables.OfUser))}, nil
 }
 
 // refold removes the customers' rows and writes those of a fold of their events.
-func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, customers *customers, theirs []events.Event) error {
+func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, theirs []events.Event) error {
 	state := projections.NewState()
 	writes, removed, others := &pgx.Batch{}, int64(0), int64(0)
-	tables.QueueQuarantined(writes, s.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
-	customers.remove(writes, s.Schema(), &removed)
+	tables.QueueQuarantined(writes, s.Tables.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
+	customers.remove(writes, s.Tables.Schema(), &removed)
 	customers.countOthers(writes, &others)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("remove the rows: %w", err)
@@ -106,13 +106,13 @@ func refold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Ru
 		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have; first have the provider send them again", errNotSettled, others)
 	}
 	for _, event := range theirs {
-		if err := store.Fold(rules, state, event); err != nil {
+		if err := store.Fold(s.Rules, state, event); err != nil {
 			return fmt.Errorf("%w: %w", errNotSettled, err)
 		}
 	}
 	writes = &pgx.Batch{}
-	s.QueueChanges(writes, state)
-	writes.Queue("update payfold.schema_state set settled_at = clock_timestamp() where schema_name = $1", s.Schema())
+	s.Tables.QueueChanges(writes, state)
+	writes.Queue("update payfold.schema_state set settled_at = clock_timestamp() where schema_name = $1", s.Tables.Schema())
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("%w: write the rows: %w", errNotSettled, err)
 	}

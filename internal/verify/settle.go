@@ -87,9 +87,7 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 	if _, err := s.read(ctx, at, customers, positions); err != nil {
 		return Settled{}, err
 	}
-	return replace(ctx, s.Tables, s.Rules, customers, func(ctx context.Context, now map[int]uint64) ([]events.Event, error) {
-		return s.read(ctx, at, customers, now)
-	})
+	return s.replace(ctx, at, customers)
 }
 
 func notSettled(err error) error {
