@@ -14,14 +14,11 @@ import (
 // list is too long.
 const LicensesChanged = "payfold_licenses"
 
-// NotifyLicenses is the statement that notifies. $1 is the result of LicensesPayload.
-const NotifyLicenses = "select pg_notify('" + LicensesChanged + "', $1)"
-
 // Postgres accepts payloads of less than 8000 bytes.
 const maxNotification = 7999
 
-// LicensesPayload returns the payload for these users.
-func LicensesPayload(users []string) string {
+// licensesPayload returns the payload for these users.
+func licensesPayload(users []string) string {
 	text, err := json.Marshal(users)
 	if err != nil || len(text) > maxNotification {
 		return ""
@@ -50,6 +47,6 @@ func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 		}
 	}
 	if len(users) > 0 {
-		batch.Queue(NotifyLicenses, LicensesPayload(users.List()))
+		batch.Queue("select pg_notify($1, $2)", LicensesChanged, licensesPayload(users.List()))
 	}
 }
