@@ -2,9 +2,7 @@ package invitations
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,7 +25,8 @@ const (
 
 // lead waits until this process is the leader for the repository, then calls work with
 // a channel of the users whose purchases change (nil: any user). The context of work ends
-// when the leadership is lost. lead returns the error of work, or why the session ended.
+// when the leadership is lost; work returns an error, or after its context has ended. lead
+// returns the error of work, or why the session ended.
 //
 // Leadership only saves work. Two leaders at once would do no harm, because reserve gives
 // each attempt to one of them.
@@ -47,26 +46,16 @@ func (r records) lead(ctx context.Context, repository string, work func(ctx cont
 	changed := make(chan []string, 100)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return listen(ctx, session, changed, leaderHeartbeat) })
-	group.Go(func() error {
-		if err := work(ctx, changed); err != nil {
-			return err
-		}
-		return errWorkDone
-	})
-	if err := group.Wait(); !errors.Is(err, errWorkDone) {
-		return err
-	}
-	return nil
+	group.Go(func() error { return work(ctx, changed) })
+	return group.Wait()
 }
 
 // leaderSession configures a connection outside the pool, because the leader keeps it.
 func leaderSession(tables *store.Store) *pgx.ConnConfig {
 	config := tables.Pool().Config().ConnConfig
-	config.RuntimeParams["idle_session_timeout"] = strconv.FormatInt(leaderTimeout.Milliseconds(), 10)
+	config.RuntimeParams["idle_session_timeout"] = store.Milliseconds(leaderTimeout)
 	return config
 }
-
-var errWorkDone = errors.New("the work is done")
 
 func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) error {
 	retry := backoff.Every(electionInterval)

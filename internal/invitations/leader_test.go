@@ -2,6 +2,7 @@ package invitations
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
+// errDone ends the work of a leader.
+var errDone = errors.New("done")
+
 // notify tells the leader, as a batch does, whose purchases have changed.
 func notify(ctx context.Context, t *testing.T, r records, payload string) {
 	t.Helper()
@@ -25,19 +29,19 @@ func TestTheLeaderHearsWhosePurchasesHaveChanged(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	long := strings.Repeat("u", 7995) // its payload is the longest that Postgres accepts
-	require.NoError(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
 		for payload, users := range map[string][]string{`["u1","u2"]`: {"u1", "u2"}, `["` + long + `"]`: {long}, `[]`: {}, "": nil} {
 			notify(ctx, t, r, payload)
 			require.Equal(t, users, <-changed, payload)
 		}
-		return nil
-	}))
+		return errDone
+	}), errDone)
 }
 
 func TestUnreadNotificationsBecomeOneForAnyUser(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
-	require.NoError(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
+	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
 		_, err := r.tables.Pool().Exec(ctx, "select pg_notify($1, format('[\"u%s\"]', n)) from generate_series(1, 1000) n", store.LicensesChanged)
 		require.NoError(t, err)
 		wait.Until(t, func() bool { return len(changed) == cap(changed) })
@@ -46,8 +50,8 @@ func TestUnreadNotificationsBecomeOneForAnyUser(t *testing.T) {
 				break
 			}
 		}
-		return nil
-	}))
+		return errDone
+	}), errDone)
 }
 
 func TestOneProcessLeadsAtATime(t *testing.T) {
@@ -59,19 +63,19 @@ func TestOneProcessLeadsAtATime(t *testing.T) {
 		go func() {
 			second <- r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error {
 				order = append(order, "second")
-				return nil
+				return errDone
 			})
 		}()
 		other := r.lead(ctx, "acme/other", func(context.Context, <-chan []string) error {
 			close(first)
-			return nil
+			return errDone
 		})
 		<-first
 		order = append(order, "first")
 		return other
 	})
-	require.NoError(t, err)
-	require.NoError(t, <-second)
+	require.ErrorIs(t, err, errDone)
+	require.ErrorIs(t, <-second, errDone)
 	require.Equal(t, []string{"first", "second"}, order)
 }
 
@@ -127,7 +131,7 @@ func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
-	require.NoError(t, r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error { return nil }))
+	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error { return errDone }), errDone)
 	config := leaderSession(r.tables)
 	require.Equal(t, strconv.FormatInt(leaderTimeout.Milliseconds(), 10), config.RuntimeParams["idle_session_timeout"])
 	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "heartbeats come before the timeout")
