@@ -39,21 +39,13 @@ func (r *Reconciler) startAttempt(ctx context.Context, attempt *Attempt) (contex
 func (r *Reconciler) deliveryOf(ctx context.Context, attempt *Attempt) (*trace.SpanContext, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	seq, err := r.records.purchaseSeq(ctx, attempt.PaymentID)
+	var seq uint64 // of the event that claimed the payment
+	err := r.Store.Pool().QueryRow(ctx, "select stream_seq from portal.payment where provider_payment_id = $1", attempt.PaymentID).Scan(&seq)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the event of a purchase: %w", err)
 	}
 	parent, err := r.DeliveryOf(ctx, seq)
 	return traces.Recorded(parent), err
-}
-
-// purchaseSeq returns the sequence of the event that claimed a payment.
-func (r records) purchaseSeq(ctx context.Context, payment string) (seq uint64, err error) {
-	err = r.tables.Pool().QueryRow(ctx, "select stream_seq from portal.payment where provider_payment_id = $1", payment).Scan(&seq)
-	if err != nil {
-		return 0, fmt.Errorf("find the event of a purchase: %w", err)
-	}
-	return seq, nil
 }
 
 // endAttempt writes no message of GitHub into the span, because the message may contain a name.
