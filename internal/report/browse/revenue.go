@@ -86,9 +86,6 @@ func (c *Counter) Revenue(ctx context.Context, db *store.Store, days int) (Reven
 
 func (r revenue) last(days int) RevenueAnswer {
 	out := r.RevenueAnswer
-	if out.Days == nil {
-		return out
-	}
 	first := out.At.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
 	end := sort.Search(len(out.Days), func(i int) bool { return out.Days[i].Day.Before(first) })
 	out.Days = out.Days[:end:end]

@@ -151,10 +151,8 @@ func (t tally) in(ctx context.Context, tx pgx.Tx, db *store.Store) (tally, error
 	if id.tables, err = db.FindTables(ctx, tx); err != nil {
 		return tally{}, err
 	}
-	batch := &pgx.Batch{}
-	id.rows.Queue(batch, db.Schema())
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return tally{}, fmt.Errorf("read which rows the tables have: %w", err)
+	if id.rows, err = store.ReadRowsID(ctx, tx, db.Schema()); err != nil {
+		return tally{}, err
 	}
 	if t.tablesID == id {
 		return t, nil
@@ -202,7 +200,7 @@ func (c *Counter) countAll(ctx context.Context, db *store.Store) error {
 		}
 		c.keep(db.Schema(), base, more)
 		c.results.Add(1)
-		if err := rest(ctx, began); err != nil {
+		if rest(ctx, began) != nil {
 			return nil
 		}
 	}

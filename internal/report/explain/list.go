@@ -62,11 +62,15 @@ func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args .
 	if err := tx.QueryRow(ctx, "select coalesce(sum(delta), 0)::bigint from credit_ledger where "+where, args...).Scan(&out.Sum); err != nil {
 		return out, fmt.Errorf("sum the ledger: %w", err)
 	}
-	out.EarlierSum = out.Sum
-	for _, line := range out.Items {
-		out.EarlierSum -= line.Delta
-	}
+	out.EarlierSum = out.Sum - sumOf(out.Items)
 	return out, nil
+}
+
+func sumOf(lines []projections.LedgerLine) (sum int64) {
+	for _, line := range lines {
+		sum += line.Delta
+	}
+	return sum
 }
 
 // part is a bounded list in JSON.

@@ -48,7 +48,6 @@ type userPage struct {
 	limit         int
 	subscriptions []string
 	own           []int64 // sequences of the user's events that the page shows
-	payments      []string
 }
 
 func (u *User) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
@@ -132,17 +131,17 @@ var userPayments string
 //go:embed user_other_events.sql
 var userOtherEvents string
 
-func (p *userPage) readEvents(ctx context.Context) (err error) {
-	p.payments, err = store.Collect(ctx, p.tx, "find the payments", pgx.RowTo[string], userPayments, p.ID, p.own, p.before, p.subscriptions)
+func (p *userPage) readEvents(ctx context.Context) error {
+	payments, err := store.Collect(ctx, p.tx, "find the payments", pgx.RowTo[string], userPayments, p.ID, p.own, p.before, p.subscriptions)
 	if err != nil {
 		return err
 	}
 	p.Payments.More = p.Events.Earlier > 0
-	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", p.payments); err != nil {
+	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", payments); err != nil {
 		return err
 	}
 	others, err := store.Collect(ctx, p.tx, "find other events of the payments", pgx.RowTo[int64],
-		userOtherEvents, p.ID, p.payments, p.subscriptions, maxOthers+1)
+		userOtherEvents, p.ID, payments, p.subscriptions, maxOthers+1)
 	if err != nil {
 		return err
 	}
@@ -224,13 +223,6 @@ func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, firs
 func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
 	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, line", events)
 	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.ID }), err
-}
-
-func sumOf(lines []projections.LedgerLine) (sum int64) {
-	for _, line := range lines {
-		sum += line.Delta
-	}
-	return sum
 }
 
 // readSomeLines reads only the lines of the page's events. It is for users with too many lines.

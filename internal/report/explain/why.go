@@ -9,7 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// Why explains in sentences what an event did. The rows show the present state, so Why
+// why explains in sentences what an event did. The rows show the present state, so why
 // says of the past only what they prove.
 func why(e projections.ProcessedEvent, rows related) string {
 	switch projections.Outcome(e.Outcome) {
