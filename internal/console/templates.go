@@ -30,7 +30,6 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"implicit": func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":     mask,
 	"balances": balances,
-	"has":      func(l explain.Lines) bool { return len(l.Items) > 0 || l.Earlier > 0 || l.More },
 	"counted":  page.Count[int64],
 	"clause":   page.Clause[int64],
 

@@ -19,7 +19,8 @@ type Part[T any] struct {
 	More    bool  // there are more left-out items than Earlier; they were not counted
 }
 
-func (p Part[T]) empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
+// Empty reports whether the list has no items, and leaves none out.
+func (p Part[T]) Empty() bool { return len(p.Items) == 0 && p.Earlier == 0 && !p.More }
 
 // Lines has the newest lines of a ledger, in the order of the log. EarlierSum is the sum of
 // the lines that are left out.

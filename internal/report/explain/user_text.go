@@ -17,7 +17,7 @@ func (u User) text(p *page.Page) {
 		ledgerText(p, u.Packs)
 	}
 	p.Section("SUBSCRIPTION CREDITS")
-	if u.Grants.empty() {
+	if u.Grants.Empty() {
 		p.Line("  none")
 	} else {
 		if sums := u.Subscription; sums != nil {
