@@ -23,8 +23,7 @@ type Guard struct {
 	proxy    proxy
 	issuer   *issuer // nil: none
 	seals    seals
-	logins   logins
-	ended    endedSessions
+	spent    spent
 	failures failures
 	logger   *slog.Logger
 	now      func() time.Time

@@ -3,8 +3,6 @@ package access
 import (
 	"context"
 	"net/http"
-	"sync"
-	"time"
 )
 
 // logoutPath accepts a POST that ends the session of the browser. The console accepts no other POST but the form with
@@ -26,7 +24,7 @@ func (g *Guard) takesLogout(r *http.Request) bool {
 // logOut ends the session of the browser. Copies of its cookie do not count any more.
 func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 	if s, ok := g.session(r); ok {
-		g.ended.add(s, g.now())
+		g.spent.add(s.id, s.ends, g.now())
 		g.logger.InfoContext(r.Context(), "somebody logged out of the console", "viewer", s.viewer, "peer", peerOf(r).String())
 	}
 	g.deleteCookie(w, r, sessionCookie, http.SameSiteStrictMode)
@@ -37,31 +35,4 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 		out.links = []link{{loginPath, "Log in again"}}
 	}
 	g.answer(w, r, out)
-}
-
-// endedSessions are the sessions that were logged out before their time was over. Its zero value is ready.
-type endedSessions struct {
-	mu   sync.Mutex
-	ends map[string]time.Time // by the session's id
-}
-
-func (e *endedSessions) add(s session, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ends == nil {
-		e.ends = map[string]time.Time{}
-	}
-	for id, ends := range e.ends {
-		if !now.Before(ends) {
-			delete(e.ends, id)
-		}
-	}
-	e.ends[s.id] = s.ends
-}
-
-func (e *endedSessions) has(s session) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ended := e.ends[s.id]
-	return ended
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -79,33 +78,8 @@ func (g *Guard) finish(r *http.Request) (viewer string, ends time.Time, to strin
 		return "", time.Time{}, "", fmt.Errorf("the issuer refused: %q", reason)
 	}
 	viewer, ends, err = g.issuer.identify(r.Context(), query.Get("code"), g.loginOf(state, to))
-	if err == nil && !g.logins.use(state, g.now()) {
+	if err == nil && !g.spent.add(state, g.now().Add(loginTime), g.now()) {
 		err = errSecondUse
 	}
 	return viewer, ends, to, err
-}
-
-// logins remembers the logins that succeeded, so that none counts twice. Its zero value is ready.
-type logins struct {
-	mu   sync.Mutex
-	used map[string]time.Time // by state
-}
-
-// use reports whether the state is used for the first time.
-func (l *logins) use(state string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.used == nil {
-		l.used = map[string]time.Time{}
-	}
-	for old, at := range l.used {
-		if now.Sub(at) > loginTime { // its cookie has ended
-			delete(l.used, old)
-		}
-	}
-	_, again := l.used[state]
-	if !again {
-		l.used[state] = now
-	}
-	return !again
 }

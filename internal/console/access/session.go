@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -31,7 +33,34 @@ func (g *Guard) session(r *http.Request) (s session, ok bool) {
 	text, ends, ok := g.cookie(r, sessionCookie)
 	s.ends = ends
 	s.id, s.viewer, _ = strings.Cut(text, " ")
-	return s, ok && !g.ended.has(s)
+	return s, ok && !g.spent.has(s.id)
+}
+
+// spent has the states of logins that succeeded, so that none counts twice, and the ids of sessions that were logged
+// out. It forgets each when its cookie has ended. Its zero value is ready.
+type spent struct {
+	mu   sync.Mutex
+	ends map[string]time.Time // by state or id
+}
+
+// add reports whether the state or id was not spent before.
+func (s *spent) add(one string, ends, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ends == nil {
+		s.ends = map[string]time.Time{}
+	}
+	maps.DeleteFunc(s.ends, func(_ string, ends time.Time) bool { return !now.Before(ends) })
+	_, before := s.ends[one]
+	s.ends[one] = ends
+	return !before
+}
+
+func (s *spent) has(one string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, spent := s.ends[one]
+	return spent
 }
 
 // seals signs short texts with a key that only this process has. So no seal outlives it.
