@@ -70,7 +70,15 @@ type ledgerEntry struct {
 }
 
 // Load adds a line of the database. The line must not be loaded yet.
-func (l *Ledger) Load(line *LedgerLine) { l.put(line) }
+func (l *Ledger) Load(line *LedgerLine) {
+	if l.newest == nil {
+		l.newest, l.last = map[string]int{}, map[numbered]int64{}
+	}
+	l.lines = append(l.lines, ledgerEntry{*line, l.newest[line.ProviderPaymentID]})
+	l.newest[line.ProviderPaymentID] = len(l.lines)
+	key := numbered{line.EventID, line.Line > beforeOthers}
+	l.last[key] = max(l.last[key], line.Line)
+}
 
 // Inserted lists the new lines.
 func (l *Ledger) Inserted() []LedgerLine { return l.added }
@@ -92,23 +100,13 @@ func (l *Ledger) clear() {
 	l.added = make([]LedgerLine, 0, len(l.added))
 }
 
-func (l *Ledger) put(line *LedgerLine) {
-	if l.newest == nil {
-		l.newest, l.last = map[string]int{}, map[numbered]int64{}
-	}
-	l.lines = append(l.lines, ledgerEntry{*line, l.newest[line.ProviderPaymentID]})
-	l.newest[line.ProviderPaymentID] = len(l.lines)
-	key := numbered{line.EventID, line.Line > beforeOthers}
-	l.last[key] = max(l.last[key], line.Line)
-}
-
 // add numbers the line within its event.
 func (l *Ledger) add(line *LedgerLine, by ledgerEvent) {
 	line.Line = l.last[numbered{by.eventID, by.others}] + 1
 	if by.others {
 		line.Line = max(line.Line, beforeOthers+1)
 	}
-	l.put(line)
+	l.Load(line)
 	l.added = append(l.added, *line)
 }
 

@@ -55,7 +55,7 @@ const (
 	statusCanceled = "canceled"
 	// statusUnknown: no event has given a status yet (see statusOf). The subscription is not live.
 	statusUnknown = "unknown"
-	// statusMerged is the status of a subscription for which merged reports true. A provider may give
+	// statusMerged is the status of a subscription for which Merged reports true. A provider may give
 	// any subscription this status, too.
 	statusMerged = "merged"
 )
