@@ -37,15 +37,13 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 	if c.Until.After(time.Now()) {
 		faults.Addf("--until is in the future")
 	}
-	if c.asOf() && c.Promote {
+	if c.Promote && (c.UntilSeq != nil || !c.Until.IsZero()) {
 		faults.Addf("--promote: tables as of the past cannot be live")
 	}
 	if len(c.With) > 0 && c.Promote {
 		faults.Addf("--promote: projectors do not update %s, so these tables cannot be live", strings.Join(c.With, ", "))
 	}
 }
-
-func (c *rebuildCommand) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
 // Run builds the tables, and promotes them if that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {

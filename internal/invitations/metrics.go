@@ -48,8 +48,6 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 }
 
-var causes = []string{PauseLimit, PauseDenied, PauseFault}
-
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.records.timeout)
@@ -68,7 +66,7 @@ func (r *Reconciler) measure(ctx context.Context) error {
 	if r.gitHub != nil {
 		r.metrics.quota.WithLabelValues().Set(float64(max(0, r.PerDay-used)))
 	}
-	for _, cause := range causes {
+	for _, cause := range []string{PauseLimit, PauseDenied, PauseFault} {
 		r.metrics.paused.WithLabelValues(cause).Set(0)
 	}
 	for _, pause := range pauses {

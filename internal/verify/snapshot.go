@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -58,15 +57,6 @@ func (s *snapshot) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), store.CleanUpTimeout)
 	defer cancel()
 	_ = s.tx.Rollback(ctx)
-}
-
-// positions returns the position of each of the log's partitions.
-func (s *snapshot) positions(ctx context.Context, partitions int) (identity.Positions, error) {
-	at, err := store.PositionsIn(ctx, s.tx)
-	if err != nil {
-		return nil, err
-	}
-	return identity.PositionsOf(at, partitions), nil
 }
 
 // Sums counts the rows that break the rules within the tables; see store.CheckSums.

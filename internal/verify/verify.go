@@ -146,10 +146,11 @@ func (v *Verify) snapshotPositions(ctx context.Context, frozen *snapshot, info e
 	if now.LogID != info.LogID {
 		return nil, fmt.Errorf("%w: it was replaced while it was folded", identity.ErrLogLost)
 	}
-	at, err := frozen.positions(ctx, info.Partitions)
+	positions, err := store.PositionsIn(ctx, frozen.tx)
 	if err != nil {
 		return nil, err
 	}
+	at := identity.PositionsOf(positions, info.Partitions)
 	if at.Lowest() < before.Lowest() {
 		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Lowest(), at.Lowest())
 	}
