@@ -206,6 +206,7 @@ func (o *objects) requireWhole(t *testing.T, where string) {
 	}
 	o.requireScaling(t, where)
 	o.requireConfigMaps(t, where)
+	o.requireAccounts(t, where)
 }
 
 // requireScaling: nothing sets the number of pods that something else decides.
@@ -238,9 +239,22 @@ func (o *objects) requireConfigMaps(t *testing.T, where string) {
 				require.Contains(t, given, volume.ConfigMap.Name, where)
 			}
 		}
-		if name := pod.Spec.ServiceAccountName; name != "" {
-			require.Equal(t, o.serviceAccounts[0].Name, name, where)
-		}
+	}
+}
+
+// requireAccounts: each pod has an account, so that the role of a cloud can be given to it. That of a hook is made
+// before the hook.
+func (o *objects) requireAccounts(t *testing.T, where string) {
+	t.Helper()
+	hooks := map[string]string{}
+	for _, account := range o.serviceAccounts {
+		hooks[account.Name] = account.Annotations["helm.sh/hook"]
+	}
+	for _, pod := range o.pods() {
+		require.Contains(t, hooks, pod.Spec.ServiceAccountName, where)
+	}
+	for _, job := range o.jobs {
+		require.Equal(t, job.Annotations["helm.sh/hook"], hooks[job.Spec.Template.Spec.ServiceAccountName], where)
 	}
 }
 
