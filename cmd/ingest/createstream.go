@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -28,8 +29,8 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 	}
 }
 
-// Run creates the stream if it does not exist and the archive, if one is named, has no log. It fails if the
-// settings of an existing stream do not keep every event.
+// Run creates the stream if it does not exist. It fails if the archive, if one is named, has a log or cannot be read, and
+// if the settings of an existing stream do not keep every event.
 func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
 	log, err := eventlog.Connect(logConfig(&c.Common, logger))
@@ -42,7 +43,14 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := requireNoArchived(ctx, log, &c.ArchiveFlags, logger); err != nil {
+	if _, err = log.Info(ctx); errors.Is(err, eventlog.ErrNoStream) {
+		err = requireNoArchived(ctx, &c.ArchiveFlags)
+	}
+	if errors.Is(err, errArchiveUnreadable) {
+		return fmt.Errorf("there is no log, and %w; the archive may have a lost log: run the command again when it can be read; "+
+			"if there never was a log, run it with ARCHIVE_URL=none", err)
+	}
+	if err != nil {
 		return err
 	}
 	return log.CreateStream(ctx, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)

@@ -73,7 +73,13 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 	}
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = requireNoArchived(start, log, &c.ArchiveFlags, logger)
+	if _, missing := log.Info(start); errors.Is(missing, eventlog.ErrNoStream) {
+		err = requireNoArchived(start, &c.ArchiveFlags)
+	}
+	if errors.Is(err, errArchiveUnreadable) { // deliveries must not wait for the archive
+		logger.WarnContext(ctx, "a new log is made, although the archive cannot be read", "error", err)
+		err = nil
+	}
 	if err == nil {
 		err = log.EnsureStream(start, c.config(c.NATSStream, c.Replicas, c.keepFlags), logger)
 	}
@@ -86,10 +92,12 @@ func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readine
 // storeTimeout bounds each call of the archive's store during a start.
 const storeTimeout = 10 * time.Second
 
-// requireNoArchived returns an error if there is no log here, but the archive has one. A new log
-// would begin at 1, and tables that were folded from the old log could never continue with it.
-func requireNoArchived(ctx context.Context, log *eventlog.Log, flags *cli.ArchiveFlags, logger *slog.Logger) error {
-	if _, err := log.Info(ctx); !errors.Is(err, eventlog.ErrNoStream) || flags.ArchiveURL == storage.None {
+var errArchiveUnreadable = errors.New("the archive cannot be read")
+
+// requireNoArchived returns an error if the archive has a log, or errArchiveUnreadable. It is called if there is no log:
+// a new one would begin at 1, and tables that were folded from the old log could never continue with it.
+func requireNoArchived(ctx context.Context, flags *cli.ArchiveFlags) error {
+	if flags.ArchiveURL == storage.None {
 		return nil
 	}
 	place, err := flags.Place()
@@ -98,8 +106,7 @@ func requireNoArchived(ctx context.Context, log *eventlog.Log, flags *cli.Archiv
 	}
 	logs, err := archive.Logs(ctx, storage.Bounded(place, storeTimeout))
 	if err != nil {
-		logger.WarnContext(ctx, "a new log is made, although the archive cannot be read", "archive", place.String(), "error", err)
-		return nil
+		return fmt.Errorf("%w: %s: %w", errArchiveUnreadable, place, err)
 	}
 	if len(logs) == 0 {
 		return nil

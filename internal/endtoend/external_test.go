@@ -68,6 +68,26 @@ func TestNoStreamIsMadeWhileTheArchiveHasALog(t *testing.T) {
 	require.Contains(t, create.Output(), "there is no log, and the archive "+archive+" has log log_1: restore it")
 }
 
+// A log that is lost may be in an archive that is away. A place that does not exist yet has none.
+func TestNoStreamIsMadeWhileTheArchiveCannotBeRead(t *testing.T) {
+	t.Parallel()
+	archive := filepath.Join(t.TempDir(), "archive")
+	require.NoError(t, os.WriteFile(archive, nil, 0o600)) // no folder can be there
+	env := []string{"NATS_URL=" + testenv.NewNATS(t).URL, "STREAM_REPLICAS=1", "ARCHIVE_URL=" + archive}
+	create := testenv.Start(t, "ingest", env, "create-stream")
+	require.Equal(t, 1, create.Exit(t), create.Output())
+	require.Contains(t, create.Output(), "there is no log, and the archive cannot be read: "+archive+": open "+archive+": not a directory; ")
+	require.Contains(t, create.Output(), "run the command again when it can be read")
+
+	require.NoError(t, os.Remove(archive))
+	create = testenv.Start(t, "ingest", env, "create-stream")
+	require.Zero(t, create.Exit(t), create.Output())
+
+	require.NoError(t, os.WriteFile(archive, nil, 0o600))
+	create = testenv.Start(t, "ingest", env, "create-stream")
+	require.Zero(t, create.Exit(t), "the stream exists: %s", create.Output())
+}
+
 func TestAnUnreachableClusterIsNamedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	create := testenv.Start(t, "ingest", []string{"DATA_DIR=" + t.TempDir(), "NATS_URL=nats://ingest:" + mark + "@127.0.0.1:1"}, "create-stream")
