@@ -103,7 +103,7 @@ func checkVersion(at site) error {
 
 // postmaster returns the server's command. The settings are arguments and not in the
 // cluster's files, so that a new build's settings apply to an old cluster.
-func postmaster(at site, fsync bool) *exec.Cmd {
+func postmaster(at site, config Config) *exec.Cmd {
 	settings := []string{
 		"listen_addresses=", "port=" + port, "unix_socket_directories=" + at.sockets,
 		"max_connections=100", "shared_buffers=64MB", // a developer's machine does other work too
@@ -114,11 +114,11 @@ func postmaster(at site, fsync bool) *exec.Cmd {
 		// The planner overestimates new tables, and would compile short queries with LLVM.
 		"jit=off",
 	}
-	if !fsync {
+	if !config.Durable {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
 	args := []string{"-D", at.cluster}
-	for _, setting := range settings {
+	for _, setting := range append(settings, config.Settings...) {
 		args = append(args, "-c", setting)
 	}
 	return command(at.account, filepath.Join(at.binaries, "postgres"), args...)

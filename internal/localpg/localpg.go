@@ -24,6 +24,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Durable makes commits survive a crash of the machine. Only tests set it to false.
 	Durable bool
+	// Settings of the server, such as "work_mem=1MB", take precedence over those of this package. Only tests have some.
+	Settings []string
 }
 
 // Server keeps the private Postgres running, together with the Servers of other processes.

@@ -55,7 +55,7 @@ func (s *Server) serve(ctx context.Context, at site) error {
 		return &fatalError{err}
 	}
 	defer log.Close()
-	command := postmaster(at, s.config.Durable)
+	command := postmaster(at, s.config)
 	command.Stdout, command.Stderr = log, log
 	child, err := startChild(command, syscall.SIGINT)
 	if err != nil {

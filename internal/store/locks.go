@@ -72,10 +72,11 @@ func WaitForPromotion(batch *pgx.Batch) {
 //go:embed blocking.sql
 var blockingSQL string
 
-// blockingInterval is longer than most waits for a lock.
+// blockingInterval is longer than most waits for a lock or a standby.
 const blockingInterval = 3 * time.Second
 
-// LogBlocking logs which sessions of other programs hold the locks for which this process waits, until stop.
+// LogBlocking logs what this process waits for, until stop: the sessions of other programs that hold a lock, and a
+// synchronous standby that confirms no commit.
 func (s *Store) LogBlocking(ctx context.Context, logger *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
@@ -88,10 +89,10 @@ func (s *Store) LogBlocking(ctx context.Context, logger *slog.Logger) (stop func
 				return
 			case <-ticker.C:
 			}
-			sessions, err := Collect(ctx, s.pool, "look for who holds a lock", pgx.RowTo[string], blockingSQL, ApplicationName+s.Owner())
-			if held := strings.Join(sessions, ", "); err == nil && held != "" && held != logged {
-				logger.WarnContext(ctx, "waiting for a lock that another session holds", "held_by", held)
-				logged = held
+			blocking, err := Collect(ctx, s.pool, "look for what this process waits for", pgx.RowTo[string], blockingSQL, ApplicationName+s.Owner(), blockingInterval)
+			if now := strings.Join(blocking, "; "); err == nil && now != "" && now != logged {
+				logger.WarnContext(ctx, "the database makes this command wait", "for", now)
+				logged = now
 			}
 		}
 	})

@@ -16,6 +16,40 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
+// The standby does not exist.
+func TestAStandbyThatConfirmsNoCommitIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, err := store.Open(ctx, store.Config{DSN: testenv.OwnPostgres(t, "max_wal_senders=1", "wal_level=replica", "synchronous_commit=on"), Owner: "waiting"})
+	require.NoError(t, err)
+	defer s.Close()
+	admin := fixture.Connect(ctx, t, s, "synchronous_commit", "off")
+	alter := func(statement string) {
+		_, err := admin.Exec(ctx, statement)
+		require.NoError(t, err)
+		_, err = admin.Exec(ctx, "select pg_reload_conf()")
+		require.NoError(t, err)
+	}
+	alter("alter system set synchronous_standby_names = 'elsewhere'")
+
+	var log testenv.Buffer
+	stop := s.LogBlocking(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+	defer stop()
+	committed := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; err == nil && !strings.Contains(log.String(), "(elsewhere)"); i++ { // commits wait when the server has read the setting
+			_, err = s.Pool().Exec(ctx, fmt.Sprintf("create table public.note_%d ()", i))
+		}
+		committed <- err
+	}()
+	wait.Until(t, func() bool {
+		return strings.Contains(log.String(), "start the one of synchronous_standby_names (elsewhere)")
+	})
+	alter("alter system reset synchronous_standby_names")
+	require.NoError(t, <-committed)
+}
+
 // MakeIndexes waits for locks in many short tries.
 func TestASessionThatHoldsALockIsNamed(t *testing.T) {
 	t.Parallel()

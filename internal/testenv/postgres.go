@@ -35,44 +35,68 @@ var templates = struct {
 // runs the tests, stops the server and returns the exit code. Without PostgreSQL on the
 // machine it fails and says what to install.
 func RunWithPostgres(m interface{ Run() int }) int {
-	dir, err := os.MkdirTemp("", "payfold-test-")
+	dsn, stop, err := startPostgres()
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(dir)
-	// If the tests run as root, Postgres runs as another user.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return fail(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ctx := context.Background()
 	ready, cancel := context.WithTimeout(ctx, wait.Timeout)
 	defer cancel()
-	server := localpg.New(localpg.Config{Dir: dir})
+	if admin.Conn, err = pgx.Connect(ready, dsn); err != nil {
+		return fail(err)
+	}
+	defer admin.Close(ctx)
+	if err := errors.Join(makeLoginsQuick(ready), makeCopiesQuick(ready)); err != nil {
+		return fail(err)
+	}
+	return m.Run()
+}
+
+// OwnPostgres starts a server for this test alone, with these settings, and returns its connection string.
+func OwnPostgres(t testing.TB, settings ...string) string {
+	t.Helper()
+	dsn, stop, err := startPostgres(settings...)
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return dsn
+}
+
+// startPostgres starts a private server with these settings. stop ends it and removes its files.
+func startPostgres(settings ...string) (dsn string, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "payfold-test-")
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, giveUp := context.WithTimeout(ctx, wait.Timeout)
+	defer giveUp()
+	server := localpg.New(localpg.Config{Dir: dir, Settings: settings})
 	ended := make(chan struct{})
+	stop = func() {
+		cancel()
+		<-ended
+		if config, err := pgx.ParseConfig(dsn); err == nil && dsn != "" {
+			os.RemoveAll(config.Host) // the server leaves the folder of its socket
+		}
+		os.RemoveAll(dir)
+	}
+	// If the tests run as root, Postgres runs as another user.
+	err = os.Chmod(dir, 0o755)
 	go func() {
 		defer close(ended)
 		if err := server.Run(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
-		cancel()
+		giveUp()
 	}()
-	defer func() {
-		stop()
-		<-ended
-	}()
-	dsn, err := server.Ready(ready)
+	if err == nil {
+		dsn, err = server.Ready(ready)
+	}
 	if err != nil {
-		return fail(err)
+		stop()
 	}
-	if admin.Conn, err = pgx.Connect(ready, dsn); err != nil {
-		return fail(err)
-	}
-	defer admin.Close(ctx)
-	defer os.RemoveAll(admin.Config().Host) // the server leaves the folder of its socket
-	if err := errors.Join(makeLoginsQuick(ready), makeCopiesQuick(ready)); err != nil {
-		return fail(err)
-	}
-	return m.Run()
+	return dsn, stop, err
 }
 
 // makeCopiesQuick makes the server copy files, which PostgreSQL 14 always does. Without that, 15 and later write each
