@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -33,7 +34,11 @@ func CheckAgainst(ctx context.Context, place storage.Place, logID string, source
 
 func checkAgainst(ctx context.Context, place storage.Place, logID string, source Source, full bool) (*Checked, error) {
 	out := &Checked{Archive: place.String(), Full: full}
-	wrong := func(fault error) { out.Faults = append(out.Faults, fault.Error()) }
+	wrong := func(fault error) {
+		if text := fault.Error(); !slices.Contains(out.Faults, text) { // some damage is found twice
+			out.Faults = append(out.Faults, text)
+		}
+	}
 	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
 		return nil, err
 	}

@@ -107,6 +107,23 @@ func TestAFaultOfTheArchiveIsFoundInAWholeLog(t *testing.T) {
 	require.Len(t, result.Archive.Faults, 1)
 }
 
+// The newest message is read twice: with its segment, and to compare it with the log.
+func TestDamageOfTheNewestMessageIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	log, config := setup(t)
+	paths, err := filepath.Glob(filepath.Join(config.Place.String(), "*", "*.seg"))
+	require.NoError(t, err)
+	last := paths[len(paths)-1]
+	content, err := os.ReadFile(last)
+	require.NoError(t, err)
+	flipBit(t, last, len(content)*7/8)
+	config.Full = true
+	result, err := check.Files(t.Context(), config, log.Dir)
+	require.NoError(t, err)
+	require.Len(t, result.Archive.Faults, 1)
+	require.Contains(t, result.Archive.Faults[0], "seq 30 to 30")
+}
+
 func TestADamagedLogIsSalvagedAndNotComparedWithItsArchive(t *testing.T) {
 	t.Parallel()
 	log, config := setup(t)
