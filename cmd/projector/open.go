@@ -88,6 +88,7 @@ func (f *sourceFlags) withSchema(ctx context.Context, schema string, logger *slo
 		return err
 	}
 	return f.with(ctx, store.Config{Schema: schema}, logger, func(ctx context.Context, s sources) error {
+		defer s.store.LogBlocking(ctx, logger)()
 		if _, err := s.store.SchemaNamed(ctx, schema); err != nil {
 			return err
 		}

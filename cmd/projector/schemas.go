@@ -31,7 +31,9 @@ type dropCommand struct {
 
 // Run drops the schema.
 func (c *dropCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withTables(ctx, store.Config{Schema: c.Schema}, c.QuietLogger(streams.Err), func(ctx context.Context, database *store.Store) error {
+	logger := c.QuietLogger(streams.Err)
+	return c.withTables(ctx, store.Config{Schema: c.Schema}, logger, func(ctx context.Context, database *store.Store) error {
+		defer database.LogBlocking(ctx, logger)()
 		return database.Drop(ctx)
 	})
 }

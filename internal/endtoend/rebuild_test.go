@@ -181,6 +181,32 @@ func TestARebuildMakesTheTablesAsOfASequenceOrATime(t *testing.T) {
 	require.NotContains(t, w.run(t, "schemas"), "first")
 }
 
+func TestACommandThatWaitsForALockNamesItsSession(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.promote(t, "rebuild", "--promote")
+	w.run(t, "rebuild")
+	config, err := pgx.ParseConfig(w.database)
+	require.NoError(t, err)
+	config.RuntimeParams["application_name"] = "psql"
+	holder, err := pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer holder.Close(context.Background())
+	tx, err := holder.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "lock table portal.checkpoint, portal_next.checkpoint")
+	require.NoError(t, err)
+	waiting := []*testenv.Program{w.command(t, "drop", "portal_next"), w.command(t, "settle"), w.command(t, "verify")}
+	for _, p := range waiting {
+		p.WaitFor(t, fmt.Sprintf("pid %d (psql) of ", holder.PgConn().PID()))
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
+	for _, p := range waiting {
+		require.Zero(t, p.Exit(t), p.Output())
+	}
+}
+
 func TestASecondCommandOnASchemaWaitsAndThenFails(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
