@@ -12,6 +12,7 @@ func TestAnUnreadableConnectionStringShowsNoPassword(t *testing.T) {
 		"postgres://u:%zMARK@host/db", "postgres://u:a/MARK@host/db", "postgres://u:a/b@MARK@host/db", "postgres://u:a/b?MARK@host/db",
 		"postgres://u:1/MARK@host/db", "postgres://u:a@MARK@host/db", "postgres://u:a@MARK@host:port/db", "u:MARK:b@host/db",
 		"host=host password=a MARK", "host=host password = MARK sslmode=loud", "PGPASSWORD=a MARK",
+		"postgres://u:1/x?dbname=MARK@host/db",
 	} {
 		err := CheckDSN(dsn)
 		require.ErrorIs(t, err, errNotDSN, dsn)
@@ -39,6 +40,7 @@ func TestConnectionStringsThatPostgresTakesAreTaken(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://u%40x:a%40b%2Fc@one:1,two:2/db?target_session_attrs=read-write", "host=@abstract", "host=/run/@a/b", "",
 		"postgres://u:p@host/db?options=-c%20search_path%3Da", "postgresql:///db?host=/run/postgresql&user=a@b",
+		"postgres://u:p@host/a%40b", "postgres://u:p@host/?dbname=a%40b", "host=host password=p dbname=a@b",
 	} {
 		require.NoError(t, CheckDSN(dsn), dsn)
 	}
