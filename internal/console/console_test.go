@@ -308,6 +308,23 @@ func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 	}
 }
 
+func TestPartitionsThatDifferInNothingShareALine(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	require.NoError(t, w.Project(ctx, t, 100)())
+	w.WaitApplied(ctx, t)
+	tables := w.Open(ctx, t, "portal")
+	_, err := tables.Pool().Exec(ctx, "update portal.checkpoint set position = (select max(position) from portal.checkpoint)")
+	require.NoError(t, err)
+	var last int
+	require.NoError(t, tables.Pool().QueryRow(ctx, "select max(partition) from portal.checkpoint").Scan(&last))
+	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: testenv.Logger(t)})
+	_, text := get(t, server, "/projectors")
+	_, list, _ := strings.Cut(text, `<h2 id="partitions">`)
+	require.Contains(t, list, fmt.Sprintf(`<td class="number">0-%d</td>`, last))
+	require.Equal(t, 2, strings.Count(list, "<tr>"), "the heading and one line")
+}
+
 func TestASearchGoesToTheOnlyHit(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t)

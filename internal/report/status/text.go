@@ -85,29 +85,14 @@ func (s Status) sharesText(p *page.Page) {
 	}
 	p.Section("PARTITIONS")
 	var rows [][]string
-	for first := 0; first < len(s.Partitions); {
-		next := first + 1
-		for next < len(s.Partitions) && shareLine(s.Partitions[first], s.Partitions[next]) {
-			next++
-		}
-		rows = append(rows, partitionRow(s.Partitions[first], s.Partitions[next-1].Number))
-		first = next
+	for _, line := range s.PartitionLines() {
+		rows = append(rows, line.row())
 	}
 	p.Table("partition,position,waiting,oldest received,owner", rows)
 }
 
-// shareLine says whether two partitions can share a line: they have the same owner and
-// position, and no lag.
-func shareLine(a, b Partition) bool {
-	idle := func(p Partition) bool { return p.Waiting == nil || *p.Waiting == 0 }
-	return a.Owner == b.Owner && a.Position == b.Position && idle(a) && idle(b)
-}
-
-func partitionRow(p Partition, last int) []string {
-	number, waiting, oldest, owner := fmt.Sprint(p.Number), "-", "-", "nobody"
-	if last != p.Number {
-		number = fmt.Sprintf("%d-%d", p.Number, last)
-	}
+func (p PartitionLine) row() []string {
+	waiting, oldest, owner := "-", "-", "nobody"
 	if p.Waiting != nil {
 		waiting = fmt.Sprint(*p.Waiting)
 	}
@@ -117,7 +102,7 @@ func partitionRow(p Partition, last int) []string {
 	if p.Owner != "" {
 		owner = page.Name(p.Owner)
 	}
-	return []string{number, fmt.Sprint(p.Position), waiting, oldest, owner}
+	return []string{p.Numbers(), fmt.Sprint(p.Position), waiting, oldest, owner}
 }
 
 func outcomesText(p *page.Page, s *Database) {
