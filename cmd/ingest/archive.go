@@ -19,10 +19,7 @@ type archiveCommand struct {
 // Check implements cli.Checked.
 func (c *archiveCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
-	c.CheckArchive(&c.Common, faults)
-	if c.ArchiveURL == storage.None {
-		faults.Addf("ARCHIVE_URL is none: there is no archive")
-	}
+	c.RequireArchive(&c.Common, faults)
 }
 
 // Run reads header and footer of every segment and changes nothing, unless it heals. The exit

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report/logreport"
@@ -31,10 +30,7 @@ func (c *checkCommand) Check(faults *cli.Faults) {
 	if !c.Archive {
 		return
 	}
-	c.CheckArchive(&c.Common, faults)
-	if c.ArchiveURL == storage.None {
-		faults.Addf("ARCHIVE_URL is none: there is no archive")
-	}
+	c.RequireArchive(&c.Common, faults)
 }
 
 // Run reads the whole log and changes nothing. The exit status is 3 if anything is wrong.

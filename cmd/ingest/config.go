@@ -165,6 +165,6 @@ func (k *keepFlags) Check(faults *cli.Faults) {
 // checkArchived adds a fault if the log would be trimmed without an archive.
 func (k *keepFlags) checkArchived(archiveURL string, faults *cli.Faults) {
 	if !k.keep.All() && archiveURL == storage.None {
-		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only archived events can be removed from the log")
+		faults.Addf("LOG_KEEP is set and ARCHIVE_URL is none: only archived events can be removed from the log; name an archive, or unset LOG_KEEP")
 	}
 }

@@ -46,6 +46,33 @@ func TestAPortThatIsNoneIsNamedWithItsVariable(t *testing.T) {
 	require.EqualError(t, err, `PORT: ":x" is not host:port`)
 }
 
+func TestWhatACommandLacksIsNamedWithWhatSetsIt(t *testing.T) {
+	t.Parallel()
+	const none = "there is no archive: ARCHIVE_URL is none, as it is by default with NATS_URL; set it to a folder or s3://bucket/prefix"
+	for _, c := range []struct {
+		args  []string
+		fault string
+	}{
+		{[]string{"archive", "--nats-url=nats://host"}, none},
+		{[]string{"check", "--archive", "--nats-url=nats://host"}, none},
+		{[]string{"create-stream"}, "NATS_URL is missing: the stream is that of a NATS cluster; ingest itself makes the stream of an embedded log when it starts"},
+		{
+			[]string{"serve", "--provider-webhook-secret=whsec_0123456789abcdef", "--log-keep=1000", "--archive-url=none"},
+			"LOG_KEEP is set and ARCHIVE_URL is none: only archived events can be removed from the log; name an archive, or unset LOG_KEEP",
+		},
+	} {
+		var grammar struct {
+			Archive      archiveCommand      `cmd:""`
+			Check        checkCommand        `cmd:""`
+			CreateStream createStreamCommand `cmd:""`
+			Serve        serveCommand        `cmd:""`
+		}
+		var out bytes.Buffer
+		_, err := cli.Parse(&grammar, "ingest", "", c.args, &out, &out)
+		require.EqualError(t, err, c.fault)
+	}
+}
+
 func TestAFlagThatNeedsAnotherIsRefusedWithoutIt(t *testing.T) {
 	t.Parallel()
 	for fault, args := range map[string][]string{

@@ -25,7 +25,7 @@ func (c *createStreamCommand) Check(faults *cli.Faults) {
 	c.keepFlags.Check(faults)
 	checkReplicas(c.Replicas, faults)
 	if c.NATSURL == "" {
-		faults.Addf("NATS_URL is missing: the embedded log creates its stream itself")
+		faults.Addf("NATS_URL is missing: the stream is that of a NATS cluster; ingest itself makes the stream of an embedded log when it starts")
 	}
 }
 

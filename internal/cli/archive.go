@@ -25,6 +25,14 @@ func (f *ArchiveFlags) CheckArchive(common *Common, faults *Faults) {
 	}
 }
 
+// RequireArchive is CheckArchive for a command that needs an archive.
+func (f *ArchiveFlags) RequireArchive(common *Common, faults *Faults) {
+	f.CheckArchive(common, faults)
+	if f.ArchiveURL == storage.None {
+		faults.Addf("there is no archive: ARCHIVE_URL is none, as it is by default with NATS_URL; set it to a folder or s3://bucket/prefix")
+	}
+}
+
 // Place returns where the archive is; nil if there is none. It connects to nothing.
 func (f *ArchiveFlags) Place() (storage.Place, error) {
 	if f.ArchiveURL == storage.None {

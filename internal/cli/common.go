@@ -51,7 +51,7 @@ func (c *Common) checkCreds(faults *Faults) {
 		return
 	}
 	if c.NATSURL == "" && c.NATSURLFile == "" {
-		faults.Addf("NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials")
+		faults.Addf("NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials; set NATS_URL, or unset NATS_CREDS")
 	}
 	if _, err := os.ReadFile(c.NATSCreds); err != nil {
 		faults.Addf("NATS_CREDS: %w", err)

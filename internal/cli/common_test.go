@@ -24,7 +24,7 @@ func (l *listen) Check(faults *cli.Faults) {
 func TestCredentialsOfNATSNeedAServerAndAFile(t *testing.T) {
 	t.Parallel()
 	creds := fileOf(t, "x")
-	require.Equal(t, []string{"NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials"}, setup(t).faults("--nats-creds", creds))
+	require.Equal(t, []string{"NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials; set NATS_URL, or unset NATS_CREDS"}, setup(t).faults("--nats-creds", creds))
 	require.Equal(t, []string{"NATS_CREDS: open /nofile: no such file or directory"}, setup(t).faults("--nats-url=nats://host", "--nats-creds=/nofile"))
 	_, err := setup(t).parse("--nats-url=nats://host", "--nats-creds", creds)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ const VerifierKeyName = "CHECKPOINT_VERIFIER_KEY"
 func (v *VerifierFlags) Text(faults *Faults) string {
 	text := GivenText(VerifierKeyName, v.Key, v.KeyFile, faults)
 	if text == "" && v.KeyFile == "" {
-		faults.Addf("%s is missing: without the signer's verifier key a checkpoint proves nothing", VerifierKeyName)
+		faults.Addf("%s is missing: without the signer's verifier key a checkpoint proves nothing; set it to the key that ingest checkpoint --new-key printed", VerifierKeyName)
 	}
 	return text
 }

@@ -147,7 +147,7 @@ func TestLogKeepNeedsAnArchiveAndAnAmount(t *testing.T) {
 	for _, wrong := range []struct{ env, said string }{
 		{"LOG_KEEP=0", "must be a number of messages, or a duration like 720h"},
 		{"LOG_KEEP=30d", "must be a number of messages, or a duration like 720h"},
-		{"ARCHIVE_URL=none", "only archived events can be removed"},
+		{"ARCHIVE_URL=none", "only archived events can be removed from the log; name an archive, or unset LOG_KEEP"},
 	} {
 		env := []string{"DATA_DIR=" + t.TempDir(), "PROVIDER_WEBHOOK_SECRET=" + secret, "LOG_KEEP=10", wrong.env}
 		ingest := testenv.Start(t, "ingest", env)
