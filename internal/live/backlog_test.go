@@ -19,8 +19,13 @@ import (
 
 func follower(t *testing.T, s *store.Store, rules projections.Rules) *live.Follower {
 	t.Helper()
+	return followerAt(t, s, rules, 0)
+}
+
+func followerAt(t *testing.T, s *store.Store, rules projections.Rules, at uint64) *live.Follower {
+	t.Helper()
 	p := live.New(live.Config{Store: s, Rules: rules, BatchSize: 1, Logger: testenv.Logger(t), Registerer: prometheus.NewRegistry()})
-	return p.Follower("log-1", fixture.Partitions, 0, allPartitions...)
+	return p.Follower("log-1", fixture.Partitions, at, allPartitions...)
 }
 
 var allPartitions = []int{0, 1, 2, 3}
@@ -97,6 +102,8 @@ func TestRowsInMemoryAreDroppedWhenNoMoreMessagesWait(t *testing.T) {
 	ctx, s := fixture.Tables(t)
 	f := follower(t, s, fixture.AnyMode)
 	require.NoError(t, f.ApplyBacklog(ctx, message(1, fixture.Pack("e1", "p1", "u1", 10))))
+	require.NoError(t, f.Step(ctx))
+	require.True(t, f.InMemory(), "the batch is being written")
 	require.NoError(t, f.Idle(ctx))
 	require.False(t, f.InMemory())
 	require.EqualValues(t, 10, fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))

@@ -52,6 +52,20 @@ func TestPositionsMovePastDroppedButNotWaitingMessages(t *testing.T) {
 	})
 }
 
+// It has read no message, so it does not know the digest at its positions, and would take the log for another one.
+func TestARestartWithoutNewMessagesChangesNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	require.NoError(t, follower(t, s, fixture.AnyMode).ApplyLast(ctx, message(1, fixture.Pack("e1", "p1", "u1", 1))))
+	before, err := s.Checkpoints(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, before[0].Digest)
+	require.NoError(t, followerAt(t, s, fixture.AnyMode, 1).Step(ctx))
+	after, err := s.Checkpoints(ctx)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
 // Otherwise the position would move past it.
 func TestNoEventIsAppliedAfterOneWhoseRejectionIsRefused(t *testing.T) {
 	t.Parallel()

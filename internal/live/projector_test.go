@@ -45,6 +45,7 @@ func TestARestartContinuesAtTheCheckpoints(t *testing.T) {
 		}
 		w.WaitApplied(ctx, t)
 		require.NoError(t, stop())
+		require.Zero(t, w.Number(ctx, t, "select (select count(*) from payfold.member) + (select count(*) from payfold.lease)"), "it left at once")
 	}
 	require.EqualValues(t, 150, w.Number(ctx, t, "select sum(balance)::bigint from credits"))
 	require.EqualValues(t, 15, w.Number(ctx, t, "select count(*) from credit_ledger"))
@@ -184,7 +185,9 @@ func TestOldHeadsWithWorkBetweenThemEndNoProjector(t *testing.T) {
 	log := oldHead{w.Log.Reader(t), make(chan struct{})}
 	registry := prometheus.NewRegistry()
 	config.Log, config.Registerer = log, registry
-	stop := world.Run(ctx, t, live.New(config), database)
+	p := live.New(config)
+	stop := world.Run(ctx, t, p, database)
+	wait.Until(t, func() bool { return p.Ready(ctx) == nil }, "the log was empty when it began")
 	for i := range 3 {
 		told := time.Now()
 		if i > 0 {
