@@ -55,6 +55,8 @@ func TestARoleThatMayWriteByADetourIsNotReadOnly(t *testing.T) {
 		"owns table portal.reversal":             "alter table reversal owner to reader; revoke all on reversal from reader",
 		"may act as superuser":                   "alter role reader noinherit; grant boss to reader",
 		"may act as pg_write_server_files":       "alter role reader noinherit; grant pg_write_server_files to reader",
+		"may act as pg_execute_server_program":   "alter role reader noinherit; grant pg_execute_server_program to reader",
+		"may create tables in schema portal":     "grant create on schema portal to reader",
 		"may make roles":                         "alter role reader createrole",
 		"owns schema portal":                     "alter schema portal owner to reader; revoke all on schema portal from reader",
 		"may change table portal.checkpoint": `do $$ begin execute

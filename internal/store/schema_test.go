@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,6 +152,7 @@ func TestTheLockOnASchemaOutlivesTheTimeoutOfIdleSessions(t *testing.T) {
 	defer one.Close()
 	unlock, err := one.LockSchema(ctx)
 	require.NoError(t, err)
+	unlock = sync.OnceFunc(unlock)
 	defer unlock()
 	two, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
@@ -160,6 +162,10 @@ func TestTheLockOnASchemaOutlivesTheTimeoutOfIdleSessions(t *testing.T) {
 		both()
 	}
 	require.ErrorContains(t, err, "another command works on schema portal_next")
+	unlock()
+	both, err = two.LockSchema(ctx)
+	require.NoError(t, err)
+	both()
 }
 
 func TestTheTimeoutsOfTheDatabaseAreNotThoseOfASession(t *testing.T) {
