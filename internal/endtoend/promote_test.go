@@ -141,6 +141,9 @@ func TestAPromotionThatIsKilledAtItsCommitIsNotDoneTwice(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			w := setupCandidate(t)
+			if args[1] == "portal_prev" { // of tables that were promoted before
+				w.promote(t, args...)
+			}
 			release, before := w.holdCommit(t), w.liveTables(t)
 			first := w.command(t, args...)
 			w.awaitCommit(t)

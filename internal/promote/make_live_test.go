@@ -77,6 +77,8 @@ func TestPromoteWaitsForSnapshotsAndThenNamesThem(t *testing.T) {
 	tx, err := reader.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, balance(tx))
+	_, err = tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(store.PromoteLock)) // no batch waits for readers
+	require.NoError(t, err)
 
 	next := fixture.Candidate(ctx, t, s, 2)
 	err = makeLive(ctx, next, promotion(t, next))
