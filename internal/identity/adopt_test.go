@@ -56,3 +56,17 @@ func TestALogIsNotAdoptedWhileABatchHangs(t *testing.T) {
 	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 1, Partitions: fixture.Partitions})
 	require.True(t, store.TimedOut(err), err)
 }
+
+// What the lost log had for them after their positions is lost.
+func TestPartitionsThatAreBehindContinueWithTheNewLog(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := live.Apply(ctx, s, fixture.AnyMode, nil, store.Advance{LogID: "log-1", From: map[int]uint64{0: 0}, To: 5})
+	require.NoError(t, err)
+	adopted, err := identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions})
+	require.NoError(t, err)
+	require.Equal(t, fixture.Partitions-1, adopted.PartitionsBehind)
+	at, err := identity.Check(ctx, nil, s, eventlog.Info{LogID: "log-2", First: 6, Last: 5, Partitions: fixture.Partitions})
+	require.NoError(t, err)
+	require.Equal(t, identity.Positions{5, 5, 5, 5}, at)
+}
