@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 	"github.com/payfold/payfold/internal/verify"
 )
@@ -148,6 +149,30 @@ func TestSettleKeepsToWhatTheTablesShouldHave(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, verify.Settled{OutOfOrder: 1, Events: 3, Users: 1}, settled)
 	require.EqualValues(t, 20, v.Number(ctx, t, balance), "the refused event is still rejected")
+}
+
+// While it waits, a promotion replaces the tables.
+func TestSettleWaitsForTheBatchUnderWayAndThenChecksTheRules(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 20)
+	v.World.Log.Deliver(t, packIn(t, "first", 0), packIn(t, "second", 7))
+	v.applyOutOfOrder(ctx, t)
+	batch := fixture.Connect(ctx, t, v.tables)
+	_, err := batch.Exec(ctx, fmt.Sprintf("begin; select pg_advisory_xact_lock_shared(%d)", store.PromoteLock))
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := v.settle(ctx)
+		ended <- err
+	}()
+	wait.Until(t, func() bool {
+		return v.Number(ctx, t, `select count(*) from pg_locks where locktype = 'advisory' and not granted
+			and database = (select oid from pg_database where datname = current_database())`) > 0
+	}, "it waits")
+	v.execute(ctx, t, "update payfold.schema_state set fold_id = 'other' where schema_name = 'portal'")
+	_, err = batch.Exec(ctx, "commit")
+	require.NoError(t, err)
+	require.ErrorIs(t, <-ended, store.ErrFoldID)
 }
 
 // The fold of the customers would lack what the lost message has granted.
