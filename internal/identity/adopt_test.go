@@ -1,6 +1,8 @@
 package identity_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -69,4 +71,24 @@ func TestPartitionsThatAreBehindContinueWithTheNewLog(t *testing.T) {
 	at, err := identity.Check(ctx, nil, s, eventlog.Info{LogID: "log-2", First: 6, Last: 5, Partitions: fixture.Partitions})
 	require.NoError(t, err)
 	require.Equal(t, identity.Positions{5, 5, 5, 5}, at)
+}
+
+// trimmed is a log without its first messages.
+type trimmed struct{}
+
+var errTrimmed = errors.New("the archive that has the message cannot be read")
+
+func (trimmed) Info(context.Context) (eventlog.Info, error) { return eventlog.Info{}, nil }
+func (trimmed) Message(context.Context, uint64) (events.Message, error) {
+	return events.Message{}, errTrimmed
+}
+
+// Only an adopted log has no message before its first one.
+func TestTheMessageBeforeTheFirstOneOfATrimmedLogIsCompared(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	_, err := live.Apply(ctx, s, fixture.AnyMode, nil, store.Advance{LogID: "log-1", From: map[int]uint64{0: 0, 1: 0, 2: 0, 3: 0}, To: 5, Digest: []byte("digest")})
+	require.NoError(t, err)
+	_, err = identity.Check(ctx, trimmed{}, s, eventlog.Info{LogID: "log-1", First: 6, Last: 9, Partitions: fixture.Partitions})
+	require.ErrorIs(t, err, errTrimmed)
 }
