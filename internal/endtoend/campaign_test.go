@@ -170,6 +170,7 @@ func (c *campaign) faults() []fault {
 		{"one projector less", func(t *testing.T) {
 			if len(c.projectors) > 1 {
 				program, remove := c.randomProjector()
+				program.WaitFor(t, adminLine) // earlier, a signal ends it with another status
 				stop(t, program)
 				remove()
 			}
