@@ -291,16 +291,22 @@ func TestThatGitHubRefusesTheCredentialsIsSaid(t *testing.T) {
 	}
 }
 
-// A projector that was killed is a member until another one evicts it.
-func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
-	t.Parallel()
+// stopped returns the configuration for a shop whose only projector has applied everything and stopped.
+func stopped(t *testing.T) console.Config {
+	t.Helper()
 	ctx, w := world.New(t)
 	require.NoError(t, w.Project(ctx, t, 100)())
 	w.WaitApplied(ctx, t)
-	tables := w.Open(ctx, t, "portal")
-	_, err := tables.Pool().Exec(ctx, "insert into payfold.member (owner, last_seen) values ('killed', now() - interval '1 hour')")
+	return console.Config{Log: w.Log, Tables: w.Open(ctx, t, "portal"), Guard: everybody{}, Logger: testenv.Logger(t)}
+}
+
+// A projector that was killed is a member until another one evicts it.
+func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
+	t.Parallel()
+	config := stopped(t)
+	_, err := config.Tables.Pool().Exec(t.Context(), "insert into payfold.member (owner, last_seen) values ('killed', now() - interval '1 hour')")
 	require.NoError(t, err)
-	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: testenv.Logger(t)})
+	server := run(t, config)
 	for _, path := range []string{"/", "/projectors"} {
 		_, text := get(t, server, path)
 		require.Contains(t, text, "No projector runs.", path)
@@ -310,15 +316,13 @@ func TestThatTheLastProjectorWasKilledIsSaid(t *testing.T) {
 
 func TestPartitionsThatDifferInNothingShareALine(t *testing.T) {
 	t.Parallel()
-	ctx, w := world.New(t)
-	require.NoError(t, w.Project(ctx, t, 100)())
-	w.WaitApplied(ctx, t)
-	tables := w.Open(ctx, t, "portal")
-	_, err := tables.Pool().Exec(ctx, "update portal.checkpoint set position = (select max(position) from portal.checkpoint)")
+	config := stopped(t)
+	tables := config.Tables.Pool()
+	_, err := tables.Exec(t.Context(), "update portal.checkpoint set position = (select max(position) from portal.checkpoint)")
 	require.NoError(t, err)
 	var last int
-	require.NoError(t, tables.Pool().QueryRow(ctx, "select max(partition) from portal.checkpoint").Scan(&last))
-	server := run(t, console.Config{Log: w.Log, Tables: tables, Guard: everybody{}, Logger: testenv.Logger(t)})
+	require.NoError(t, tables.QueryRow(t.Context(), "select max(partition) from portal.checkpoint").Scan(&last))
+	server := run(t, config)
 	_, text := get(t, server, "/projectors")
 	_, list, _ := strings.Cut(text, `<h2 id="partitions">`)
 	require.Contains(t, list, fmt.Sprintf(`<td class="number">0-%d</td>`, last))
