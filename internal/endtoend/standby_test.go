@@ -14,7 +14,7 @@ import (
 func TestAProjectorWhoseCommitsWaitForAStandbyIsNotReady(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.database = testenv.OwnPostgres(t, "max_wal_senders=1", "wal_level=replica", "synchronous_commit=on")
+	w.database = testenv.PrimaryPostgres(t)
 	projector := w.startProjector(t)
 	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
 	w.awaitProjected(t)

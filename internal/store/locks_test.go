@@ -20,7 +20,7 @@ import (
 func TestAStandbyThatConfirmsNoCommitIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s, err := store.Open(ctx, store.Config{DSN: testenv.OwnPostgres(t, "max_wal_senders=1", "wal_level=replica", "synchronous_commit=on"), Owner: "waiting"})
+	s, err := store.Open(ctx, store.Config{DSN: testenv.PrimaryPostgres(t), Owner: "waiting"})
 	require.NoError(t, err)
 	defer s.Close()
 	admin := fixture.Connect(ctx, t, s, "synchronous_commit", "off")

@@ -53,10 +53,11 @@ func RunWithPostgres(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// OwnPostgres starts a server for this test alone, with these settings, and returns its connection string.
-func OwnPostgres(t testing.TB, settings ...string) string {
+// PrimaryPostgres starts a server for this test alone and returns its connection string. Its commits wait for a standby
+// once synchronous_standby_names is set.
+func PrimaryPostgres(t testing.TB) string {
 	t.Helper()
-	dsn, stop, err := startPostgres(settings...)
+	dsn, stop, err := startPostgres("max_wal_senders=1", "wal_level=replica", "synchronous_commit=on")
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return dsn
