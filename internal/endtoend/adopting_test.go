@@ -79,12 +79,15 @@ func (w *world) granted(t testing.TB) int64 {
 	return mustQuery[int64](t, w.database, "select coalesce(sum(delta), 0)::bigint from portal.credit_ledger where user_id = 'u_77' and kind = 'subscription'")
 }
 
-// shell runs commands of a document, again until they succeed: a busy machine may refuse a
-// delivery.
+// shell runs commands of a document in a new folder, as repeat does.
 func (w *world) shell(t testing.TB, script string) (output string) {
 	t.Helper()
-	dir := withPrograms(t)
-	script = strings.ReplaceAll(script, "ingest send", "ingest send --url "+w.provider.URL)
+	return w.repeat(t, withPrograms(t), strings.ReplaceAll(script, "ingest send", "ingest send --url "+w.provider.URL))
+}
+
+// repeat runs commands again until they succeed: a busy machine may refuse a delivery.
+func (w *world) repeat(t testing.TB, dir, script string) (output string) {
+	t.Helper()
 	wait.Until(t, func() bool {
 		out, err := w.script(t, dir, script).CombinedOutput()
 		output = string(out)
