@@ -4,7 +4,6 @@ package endtoend
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -17,51 +16,73 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
+// visiblePath is a way from a delivery to a row.
+type visiblePath struct {
+	deliver  func(ctx context.Context, i int) error // of event i; it may return before the row is there
+	database string
+	found    string // the query for the events of a list that have rows
+}
+
+// payfold is the path through the programs.
+func (w *world) payfold() visiblePath {
+	return visiblePath{
+		deliver: func(ctx context.Context, i int) error {
+			_, err := w.provider.DeliverUntilAccepted(ctx, realSized(i))
+			return err
+		},
+		database: w.database,
+		found:    "select event_id from portal.processed_event where event_id = any($1)",
+	}
+}
+
 // visibleLoad delivers events at a steady rate, also if earlier ones are slow. It measures the time
 // from the begin of each delivery to its row.
 type visibleLoad struct {
+	path visiblePath
+
 	mu      sync.Mutex
 	pending map[string]time.Time // by event id, when its delivery began
 	seen    []time.Duration
 
+	next    int // the number of the next event; read it after stop
 	stopped chan struct{}
 	ended   errgroup.Group
 }
 
 // startVisible delivers the events from number first on.
-func startVisible(b *testing.B, w *world, first, perSecond int) *visibleLoad {
+func startVisible(b *testing.B, path visiblePath, first, perSecond int) *visibleLoad {
 	b.Helper()
-	l := &visibleLoad{pending: map[string]time.Time{}, stopped: make(chan struct{})}
+	l := &visibleLoad{path: path, pending: map[string]time.Time{}, next: first, stopped: make(chan struct{})}
 	ctx := b.Context()
-	l.ended.Go(func() error { return l.deliver(ctx, w, first, time.Second/time.Duration(perSecond)) })
-	l.ended.Go(func() error { return l.look(ctx, w.database) })
+	l.ended.Go(func() error { return l.deliver(ctx, time.Second/time.Duration(perSecond)) })
+	l.ended.Go(func() error { return l.look(ctx) })
 	return l
 }
 
-func (l *visibleLoad) deliver(ctx context.Context, w *world, first int, pause time.Duration) error {
+func (l *visibleLoad) deliver(ctx context.Context, pause time.Duration) error {
 	due := time.NewTicker(pause)
 	defer due.Stop()
 	var deliveries errgroup.Group
-	for i := first; ; i++ {
+	for ; ; l.next++ {
 		select {
 		case <-l.stopped:
 			return deliveries.Wait()
 		case <-due.C:
 		}
+		i := l.next
 		deliveries.Go(func() error {
 			l.mu.Lock()
-			l.pending[fmt.Sprintf("evt_%d", i)] = time.Now()
+			l.pending[eventID(i)] = time.Now()
 			l.mu.Unlock()
-			_, err := w.provider.DeliverUntilAccepted(ctx, realSized(i))
-			return err
+			return l.path.deliver(ctx, i)
 		})
 	}
 }
 
 // look asks for the rows of all pending events every millisecond, until the load is stopped and none is
 // pending. Without a pause it would use most of a core.
-func (l *visibleLoad) look(ctx context.Context, database string) error {
-	connection, err := pgx.Connect(ctx, database)
+func (l *visibleLoad) look(ctx context.Context) error {
+	connection, err := pgx.Connect(ctx, l.path.database)
 	if err != nil {
 		return err
 	}
@@ -80,7 +101,7 @@ func (l *visibleLoad) look(ctx context.Context, database string) error {
 				continue
 			}
 		}
-		rows, err := connection.Query(ctx, "select event_id from portal.processed_event where event_id = any($1)", ids)
+		rows, err := connection.Query(ctx, l.path.found, ids)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func BenchmarkScaling(b *testing.B) {
 	})
 	join()
 	running[0].WaitFor(b, "msg=projecting")
-	load := startVisible(b, w, 0, 200)
+	load := startVisible(b, w.payfold(), 0, 200)
 	fmt.Printf("\nTime from delivery to row at 200 deliveries/s, LEASE_TIME=10s:\n\n%-26s %10s %10s %10s %10s %12s\n", "projectors", "even after", "p50", "p99", "longest", "connections")
 	for _, change := range []struct {
 		what string
