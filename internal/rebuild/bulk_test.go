@@ -309,6 +309,23 @@ func TestAChunkIsNotWrittenIntoOtherTablesOfTheSameName(t *testing.T) {
 	require.ErrorIs(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), store.ErrFenced)
 }
 
+// Another rebuild has gone on: a chunk from the position before it is not begun, and truncates nothing.
+func TestAChunkOfTablesThatAreFurtherIsNotBegun(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Tables(t)
+	s := fixture.Candidate(ctx, t, live, 0)
+	one, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+	require.NoError(t, err)
+	defer one.Close()
+	other, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
+	require.NoError(t, err)
+	defer other.Close()
+	batch := []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}
+	require.NoError(t, fixture.Fold(ctx, one, batch))
+	require.NoError(t, one.Save(ctx, 1, nil))
+	require.ErrorIs(t, fixture.Fold(ctx, other, batch), store.ErrFenced)
+}
+
 // Ctrl-C in the middle of a chunk is an error, never a loss or a panic.
 func TestAChunkThatIsCancelledSavesNothing(t *testing.T) {
 	t.Parallel()
