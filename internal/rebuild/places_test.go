@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // requirePlaces requires that a Bulk knows all committed rows by each of their names, if it knows places.
@@ -156,28 +158,40 @@ func TestRowsAreNotMovedUnderAChunk(t *testing.T) {
 	}
 }
 
-// Who wants to move rows can come between the two locks of a chunk. It does not wait for him, who waits for it.
-func TestAChunkThatOthersWaitForIsGivenUp(t *testing.T) {
+// Somebody who wants to move rows comes between the two locks of a chunk. The chunk releases its locks and begins again
+// after him.
+func TestAChunkThatOthersWaitForBeginsAfterThem(t *testing.T) {
 	t.Parallel()
 	ctx, live := fixture.Tables(t)
 	s := fixture.Candidate(ctx, t, live, 0)
-	bulk, err := NewBulk(ctx, s, fixture.AnyMode, 9, nil)
-	require.NoError(t, err)
+	m := newManyPages(t)
+	bulk := m.open(ctx, t, s)
 	defer bulk.Close()
-	c := &chunk{}
-	c.tx, err = bulk.writes.Begin(ctx)
+	m.foldAndSave(ctx, t, bulk, 1)
+	holder, err := live.Pool().Begin(ctx) // holds up the first lock at the second table
 	require.NoError(t, err)
-	_, err = c.tx.Exec(ctx, "lock table payment in row exclusive mode")
+	_, err = holder.Exec(ctx, "lock table portal_next.duplicate_event")
 	require.NoError(t, err)
-	moved := make(chan error, 1)
+	folded, moved := make(chan error, 1), make(chan error, 1)
+	go func() { folded <- fixture.Fold(ctx, bulk, nil) }()
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.duplicate_event'::regclass and mode = 'RowExclusiveLock'")
 	go func() {
-		_, err := live.Pool().Exec(ctx, "vacuum full portal_next.payment")
+		_, err := live.Pool().Exec(ctx, "vacuum full portal_next.processed_event")
 		moved <- err
 	}()
-	awaitWaiting(ctx, t, live, "relation = 'portal_next.payment'::regclass and mode = 'AccessExclusiveLock'")
-	require.ErrorIs(t, c.holdTables(ctx, bulk.reads), errOthersWait)
-	c.giveUp()
-	require.NoError(t, <-moved)
+	awaitWaiting(ctx, t, live, "relation = 'portal_next.processed_event'::regclass and mode = 'AccessExclusiveLock'")
+	require.NoError(t, holder.Commit(ctx))
+	require.NoError(t, <-folded)
+	select {
+	case err := <-moved:
+		require.NoError(t, err)
+	case <-time.After(wait.Timeout):
+		require.Fail(t, "it waits for the end of the chunk")
+	}
+	m.foldAndSave(ctx, t, bulk, 2)
+	m.fold(ctx, t, bulk, 3)
+	m.foldAndSave(ctx, t, bulk, 4)
+	fixture.RequireTablesOf(ctx, t, s, m.whole)
 }
 
 // Rows that somebody else has taken away are missed, and not made up for.
