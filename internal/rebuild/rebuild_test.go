@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,6 +137,22 @@ func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 		}
 		w.RequireSame(ctx, t, "portal", schema)
 	}
+}
+
+// Not parallel: the limit is the process's. Of these events some 2,500 fill a chunk, which ends up to 5,000 later.
+func TestARebuildCommitsWhenItsMemoryIsFull(t *testing.T) {
+	ctx, w := world.New(t)
+	var bodies []string
+	for i := range 9_000 {
+		name := fmt.Sprintf("%0200d", i)
+		bodies = append(bodies, fixture.Pack("e"+name, "p"+name, "u"+name, 1))
+	}
+	w.Log.Deliver(t, bodies...)
+	rebuild := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 100_000)
+	before := debug.SetMemoryLimit(8 << 20) // half of it for a chunk
+	defer debug.SetMemoryLimit(before)
+	require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
+	require.Greater(t, w.Number(ctx, t, "select count(distinct xmin::text) from portal_next.processed_event"), int64(1))
 }
 
 // interruptedLog is interrupted while its reader waits for the messages after a sequence.
