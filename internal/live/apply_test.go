@@ -309,7 +309,7 @@ func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, next.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.QuarantinedEvents{1: errors.New("refused")})
+	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 2, store.QuarantinedEvents{1: errors.New("refused"), 9: errors.New("refused")})
 	require.NoError(t, err)
 	defer bulk.Close()
 	require.NoError(t, fixture.Fold(ctx, bulk, batch))
