@@ -177,6 +177,7 @@ func TestARebuildMakesTheTablesAsOfASequenceOrATime(t *testing.T) {
 	for _, schema := range []string{"first", "second", "zero", "portal"} {
 		require.Contains(t, list, schema)
 	}
+	require.NotContains(t, list, "fourth", "nothing is begun for a message that is not there")
 	w.run(t, "drop", "first")
 	require.NotContains(t, w.run(t, "schemas"), "first")
 }
