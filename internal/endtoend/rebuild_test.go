@@ -211,12 +211,9 @@ func TestACommandThatWaitsForALockNamesItsSession(t *testing.T) {
 func TestASecondCommandOnASchemaWaitsAndThenFails(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
-	w.run(t, "rebuild")
-	holder, err := pgx.Connect(t.Context(), w.database)
-	require.NoError(t, err)
-	_, err = holder.Exec(t.Context(), "select pg_advisory_lock($1, hashtext('portal_next'))", 0x7061_7966)
-	require.NoError(t, err)
+	holder := w.blockRebuild(t)
+	first := w.command(t, "rebuild")
+	w.awaitBlocked(t)
 	second, dropping, third := w.command(t, "rebuild"), w.command(t, "drop", "portal_next"), w.command(t, "rebuild", "--schema", "other")
 	require.Zero(t, third.Exit(t), third.Output())
 	for _, p := range []*testenv.Program{second, dropping} {
@@ -225,7 +222,9 @@ func TestASecondCommandOnASchemaWaitsAndThenFails(t *testing.T) {
 	}
 	waits := w.command(t, "rebuild")
 	require.NoError(t, holder.Close(context.Background()))
-	require.Zero(t, waits.Exit(t), waits.Output())
+	for _, p := range []*testenv.Program{first, waits} {
+		require.Zero(t, p.Exit(t), p.Output())
+	}
 }
 
 // blockRebuild makes the next rebuild wait at its second event until the returned
