@@ -200,6 +200,45 @@ func TestTheReaderChangesNothing(t *testing.T) {
 	require.Equal(t, reader, again, "a console goes on after a restart")
 }
 
+// The password becomes a part of a statement, so a file that somebody edited is refused.
+func TestAReaderWithAForeignPasswordIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	first := start(t, dir)
+	first.dsn(t)
+	require.NoError(t, first.stop())
+	file := filepath.Join(dir, "postgres.console.dsn")
+	require.NoError(t, os.WriteFile(file, []byte("postgres://payfold_console:it's@/payfold\n"), 0o600))
+	require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "remove the file")
+
+	require.NoError(t, os.Remove(file))
+	again := start(t, dir)
+	again.dsn(t) // postgres.dsn is there since the first start, the file comes later
+	wait.Until(t, func() bool { _, err := os.Stat(file); return err == nil }, "the reader's connection string")
+	reader, err := ReaderDSN(dir)
+	require.NoError(t, err)
+	require.Equal(t, "payfold_console", query[string](t, reader, "select current_user"))
+}
+
+func TestTheServersLogGoesOnUntilItIsLarge(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	file := filepath.Join(dir, "postgres.log")
+	require.NoError(t, os.WriteFile(file, []byte("of an earlier server\n"), 0o600))
+	first := start(t, dir)
+	first.dsn(t)
+	require.NoError(t, first.stop())
+	log, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(log), "of an earlier server\n")
+
+	require.NoError(t, os.Truncate(file, 100<<20))
+	start(t, dir).dsn(t)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(1<<20))
+}
+
 // attempt returns the error of statements in one transaction.
 func attempt(t *testing.T, dsn, statements string) error {
 	t.Helper()

@@ -43,6 +43,15 @@ func TestAClusterThatCannotBeReachedAnyMoreIsNotReplaced(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "postgres.location"))
 }
 
+func TestAClusterIsLookedForInNoOtherFolder(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	record, elsewhere := filepath.Join(dir, "postgres.location"), filepath.Join(dir, "missing", "cluster")
+	require.NoError(t, os.WriteFile(record, []byte(elsewhere+"\n"), 0o600))
+	require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "which is not a folder in "+sharedHome)
+	require.NoError(t, os.Remove(record))
+}
+
 func TestInterruptedInitdbStartsOver(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, 0o755)
@@ -116,6 +125,20 @@ func TestForeignSocketFolderIsRefused(t *testing.T) {
 		require.ErrorIs(t, New(Config{Dir: dir}).Run(t.Context()), ErrSocketFolder, name)
 		require.NoError(t, os.RemoveAll(path))
 	}
+}
+
+func TestAnOwnSocketFolderIsClosedToOthers(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, 0o755)
+	who, err := serverAccount()
+	require.NoError(t, err)
+	path := socketFolder(who, filepath.Join(dir, "postgres"))
+	require.NoError(t, os.Mkdir(path, 0o700))
+	require.NoError(t, os.Chmod(path, 0o777))
+	start(t, dir).dsn(t)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeDir|0o700, info.Mode())
 }
 
 func TestCancelledBeforeItBeganIsNoError(t *testing.T) {
