@@ -104,6 +104,7 @@ func TestARestoredLogIsTheLostOneAndGoesOn(t *testing.T) {
 	result, err := restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
 	require.NoError(t, err)
 	require.Equal(t, []uint64{1, 100, 1}, []uint64{result.First, result.Last, result.Begun})
+	require.True(t, result.StoredTo.Equal(records(t, lost.Log)[99].StoredAt), result.StoredTo)
 
 	again := &testenv.Log{Dir: dir}
 	again.Start(t, partitions)
@@ -407,6 +408,11 @@ func TestADrillLeavesNothingBehind(t *testing.T) {
 	result, err := restore.Drill(t.Context(), clustered, scratch, testenv.Logger(t))
 	require.NoError(t, err)
 	require.EqualValues(t, 30, result.Last)
+	segments, err := filepath.Glob(filepath.Join(place.String(), "*", "*.seg"))
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(segments[0], 200))
+	_, err = restore.Drill(t.Context(), clustered, scratch, testenv.Logger(t))
+	require.ErrorAs(t, err, new(*restore.UnusableError))
 	left, err := os.ReadDir(scratch)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -435,6 +441,10 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 		require.ErrorContains(t, err, "cannot be the newest sequence")
 	}
 	c := config(place)
+	c.LostUntil = 10
+	result, err := restore.Embedded(t.Context(), c, t.TempDir(), testenv.Logger(t))
+	require.NoError(t, err, "the archive has all of it")
+	require.EqualValues(t, 10, result.Last)
 	c.LostUntil = 15
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -444,9 +454,9 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
+	_, err = restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
 	require.ErrorIs(t, err, context.Canceled)
-	result, err := restore.Embedded(t.Context(), c, dir, testenv.Logger(t))
+	result, err = restore.Embedded(t.Context(), c, dir, testenv.Logger(t))
 	require.NoError(t, err)
 	require.Equal(t, []uint64{10, 15}, []uint64{result.Last, result.LostUntil})
 	again := &testenv.Log{Dir: dir}
