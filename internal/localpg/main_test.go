@@ -64,7 +64,9 @@ func start(t *testing.T, dir string) running {
 
 func run(t *testing.T, config Config) running {
 	t.Helper()
-	config.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
 	server := New(config)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
