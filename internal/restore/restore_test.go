@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,6 +254,35 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	}
 }
 
+// The disk fails during a restore. What was restored can be thrown away, as the archive has it.
+func TestADamagedHalfRestoredLogSaysWhatToRemove(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 100)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	interrupted := config(place)
+	interrupted.Progress = func(doing string, _, _ uint64) {
+		if doing == "compared" {
+			cancel()
+		}
+	}
+	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
+	require.ErrorIs(t, err, context.Canceled)
+	blocks, err := filepath.Glob(filepath.Join(dir, "log", "jetstream", "*", "streams", testenv.Stream, "msgs", "*.blk"))
+	require.NoError(t, err)
+	require.NotEmpty(t, blocks)
+	content, err := os.ReadFile(blocks[0])
+	require.NoError(t, err)
+	content[len(content)/2] ^= 1
+	require.NoError(t, os.WriteFile(blocks[0], content, 0o600))
+	_, err = restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.ErrorContains(t, err, "remove "+filepath.Join(dir, "log")+" and restore again")
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "log")))
+	_, err = restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
+	require.NoError(t, err)
+}
+
 // altered is a log with another message.
 type altered struct{ *eventlog.Log }
 
@@ -468,4 +498,24 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 		require.Equal(t, seq > 10, message.Lost())
 	}
 	archiveAll(t, again.Log, place)
+}
+
+// Somebody writes into the stream by hand, so the last mark cannot be written.
+func TestARestoreWithoutItsLastMarkHasNotEnded(t *testing.T) {
+	t.Parallel()
+	_, place := setup(t, 10)
+	server := testenv.NewNATS(t)
+	c := config(place)
+	c.Log, c.LostUntil = server.Log(t), 12
+	c.Progress = func(doing string, seq, _ uint64) {
+		if seq == 12 {
+			stream, err := server.JetStream.Stream(t.Context(), testenv.Stream)
+			require.NoError(t, err)
+			subject := strings.NewReplacer("*", "0", ">", "0").Replace(stream.CachedInfo().Config.Subjects[0])
+			_, err = server.JetStream.Publish(t.Context(), subject, []byte("{}"))
+			require.NoError(t, err)
+		}
+	}
+	_, err := restore.Run(t.Context(), c)
+	require.ErrorContains(t, err, "wrong last sequence")
 }
