@@ -70,7 +70,7 @@ type Archive struct {
 	place storage.Place
 	logID string
 
-	known    map[string]*Info // every segment that was opened; they never change
+	known    map[string]*Info // every segment that was opened; see isReplaced
 	origin   uint64           // the log's first sequence, as the segments' trees say; 0 in an empty archive
 	names    candidates       // of all segments that were listed
 	segments []*Info          // in order; together they hold all readable sequences

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/segment"
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -34,6 +36,27 @@ func mergedBadly(t *testing.T) *world {
 func (w *world) requireRead(t *testing.T, first, last uint64) {
 	t.Helper()
 	require.Equal(t, records(t, w.ReadRecords, first, last), records(t, w.open(t, w.place(t)).Read, first, last))
+}
+
+// A second archiver has used the name of a merged segment's part again, for more messages.
+func TestASegmentThatWasReplacedIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	elsewhere, err := storage.Settings{URL: t.TempDir()}.Place()
+	require.NoError(t, err)
+	one, other := w.archiver(w.place(t)), w.archiver(elsewhere)
+	w.fill(t, 1, 1)
+	require.NoError(t, errors.Join(one.Step(t.Context()), other.Step(t.Context())))
+	w.fill(t, 2, 2)
+	require.NoError(t, one.Step(t.Context()))
+	opened := w.open(t, w.place(t))
+	w.fill(t, 3, 3)
+	require.NoError(t, other.Step(t.Context()))
+	second := filepath.Join(w.id(t), segment.PartName(2))
+	require.NoError(t, os.Rename(filepath.Join(elsewhere.String(), second), filepath.Join(w.path, second)))
+
+	require.Equal(t, records(t, w.ReadRecords, 1, 2), records(t, opened.Read, 1, 2))
+	require.EqualValues(t, 3, opened.Last())
 }
 
 func TestWhatIsDamagedInAMergedSegmentIsReadFromItsParts(t *testing.T) {

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sort"
@@ -50,7 +51,7 @@ func (a *Archive) read(ctx context.Context, from, until uint64, space []events.H
 		case err == nil:
 		case is && failed == nil:
 			damaged = append(damaged, damage)
-		case errors.Is(err, fs.ErrNotExist) && failed == nil && refreshes < listTries: // it was merged
+		case errors.Is(err, fs.ErrNotExist) && failed == nil && refreshes < listTries: // it was merged or replaced
 			if err := a.Refresh(ctx); err != nil {
 				return err
 			}
@@ -88,13 +89,28 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 	}
 	s := segment.Known(info, object, space)
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Read(ctx, from, until, func(r Record) error {
+	err = s.Read(ctx, from, until, func(r Record) error {
 		err := deliver(r)
 		if err != nil {
 			stop() // do not wait for a slow store
 		}
 		return err
 	})
+	if isDamage(err) && a.isReplaced(ctx, info) {
+		delete(a.known, info.Name)
+		return fmt.Errorf("another segment has the name %s now: %w", info.Name, fs.ErrNotExist)
+	}
+	return err
+}
+
+// isReplaced reports whether a segment is gone, or another one has its name. A merge makes the names of its parts free,
+// and a second archiver that has not seen the merge yet may use such a name.
+func (a *Archive) isReplaced(ctx context.Context, info *Info) bool {
+	now, err := a.open(ctx, info.Name)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return now.After != info.After || now.Size != info.Size
 }
 
 // Readable returns the lowest sequence from seq on that a segment holds; 0 if there is none. A
