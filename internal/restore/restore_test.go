@@ -197,6 +197,20 @@ func TestNobodyElseAppendsDuringARestore(t *testing.T) {
 	require.Equal(t, delivery.Event.ID, message.ID)
 }
 
+// interrupt begins a restore into dir, and interrupts it when its progress is as wanted.
+func interrupt(t *testing.T, c restore.Config, dir string, at func(doing string, seq uint64) bool) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.Progress = func(doing string, seq, _ uint64) {
+		if at(doing, seq) {
+			cancel()
+		}
+	}
+	_, err := restore.Embedded(ctx, c, dir, testenv.Logger(t))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 // Until it is whole, a restored log is used by nobody, and the same command goes on.
 func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	t.Parallel()
@@ -208,16 +222,7 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			interrupted := config(place)
-			interrupted.Progress = func(doing string, seq, _ uint64) {
-				if doing == stop.doing && seq >= stop.seq {
-					cancel()
-				}
-			}
-			_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
-			require.ErrorIs(t, err, context.Canceled)
+			interrupt(t, config(place), dir, func(doing string, seq uint64) bool { return doing == stop.doing && seq >= stop.seq })
 			found, err := check.Files(t.Context(), check.Config{Stream: testenv.Stream}, dir)
 			require.NoError(t, err)
 			require.True(t, found.Restoring)
@@ -259,16 +264,7 @@ func TestADamagedHalfRestoredLogSaysWhatToRemove(t *testing.T) {
 	t.Parallel()
 	_, place := setup(t, 100)
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	interrupted := config(place)
-	interrupted.Progress = func(doing string, _, _ uint64) {
-		if doing == "compared" {
-			cancel()
-		}
-	}
-	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
-	require.ErrorIs(t, err, context.Canceled)
+	interrupt(t, config(place), dir, func(doing string, _ uint64) bool { return doing == "compared" })
 	blocks, err := filepath.Glob(filepath.Join(dir, "log", "jetstream", "*", "streams", testenv.Stream, "msgs", "*.blk"))
 	require.NoError(t, err)
 	require.NotEmpty(t, blocks)
@@ -300,16 +296,7 @@ func TestARestoreIsFinishedOnlyWithTheArchiveThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	lost, place := setup(t, 100)
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	interrupted := config(place)
-	interrupted.Progress = func(doing string, _, _ uint64) {
-		if doing == "compared" {
-			cancel()
-		}
-	}
-	_, err := restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
-	require.ErrorIs(t, err, context.Canceled)
+	interrupt(t, config(place), dir, func(doing string, _ uint64) bool { return doing == "compared" })
 
 	older := filepath.Join(t.TempDir(), "archive")
 	require.NoError(t, os.CopyFS(older, os.DirFS(place.String())))
@@ -477,15 +464,7 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 	require.EqualValues(t, 10, result.Last)
 	c.LostUntil = 15
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	interrupted := c
-	interrupted.Progress = func(doing string, seq, _ uint64) {
-		if seq == 13 {
-			cancel()
-		}
-	}
-	_, err = restore.Embedded(ctx, interrupted, dir, testenv.Logger(t))
-	require.ErrorIs(t, err, context.Canceled)
+	interrupt(t, c, dir, func(_ string, seq uint64) bool { return seq == 13 })
 	result, err = restore.Embedded(t.Context(), c, dir, testenv.Logger(t))
 	require.NoError(t, err)
 	require.Equal(t, []uint64{10, 15}, []uint64{result.Last, result.LostUntil})
