@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -58,12 +57,9 @@ func TestInitdbEndsWithItsKilledOwner(t *testing.T) {
 	}
 	dir := dataDir(t, 0o755)
 	binaries, output := fakeInitdb(t, dir, "exec sleep 600\n")
-	owner := exec.CommandContext(t.Context(), os.Args[0])
-	owner.Env = append(os.Environ(), ownerOf+"="+dir, "PG_BIN="+binaries)
-	require.NoError(t, owner.Start())
+	owner := startOwner(t, dir, "PG_BIN="+binaries)
 	reader := output()
-	require.NoError(t, owner.Process.Kill())
-	require.Error(t, owner.Wait())
+	kill(t, owner)
 	_, err := reader.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 }

@@ -136,10 +136,7 @@ func TestAFrozenPostmasterIsStopped(t *testing.T) {
 func TestKilledOwnerLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, 0o755)
-	owner := exec.CommandContext(t.Context(), os.Args[0])
-	owner.Env = append(os.Environ(), ownerOf+"="+dir)
-	owner.Stderr = t.Output()
-	require.NoError(t, owner.Start())
+	owner := startOwner(t, dir)
 	dsn := running{Server: New(Config{Dir: dir})}.dsn(t)
 	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
 	at := site{cluster: query[string](t, dsn, "show data_directory")}
@@ -148,8 +145,7 @@ func TestKilledOwnerLeavesNoProcess(t *testing.T) {
 	busy, _ := clusterBusy(at, namedPostmaster(at.cluster))
 	require.True(t, busy)
 
-	require.NoError(t, owner.Process.Kill())
-	require.Error(t, owner.Wait())
+	kill(t, owner)
 	if orphansStop {
 		wait.Until(t, func() bool {
 			busy, certain := clusterBusy(at, namedPostmaster(at.cluster))
@@ -164,15 +160,12 @@ func TestKilledOwnerLeavesNoProcess(t *testing.T) {
 func TestKilledOwnerIsSucceededAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, 0o755)
-	owner := exec.CommandContext(t.Context(), os.Args[0])
-	owner.Env = append(os.Environ(), ownerOf+"="+dir)
-	require.NoError(t, owner.Start())
+	owner := startOwner(t, dir)
 	dsn := running{Server: New(Config{Dir: dir})}.dsn(t)
 	began := query[time.Time](t, dsn, "select pg_postmaster_start_time()")
 
 	heir := start(t, dir)
-	require.NoError(t, owner.Process.Kill())
-	require.Error(t, owner.Wait())
+	kill(t, owner)
 	wait.Until(t, func() bool {
 		return query[time.Time](t, heir.dsn(t), "select pg_postmaster_start_time()").After(began)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -119,4 +120,20 @@ func query[T any](t *testing.T, dsn, sql string) T {
 	require.NoError(t, conn.QueryRow(t.Context(), sql).Scan(&value))
 	require.NoError(t, conn.Close(t.Context()))
 	return value
+}
+
+// startOwner starts an owner of a private Postgres in dir, to be killed.
+func startOwner(t *testing.T, dir string, env ...string) *exec.Cmd {
+	t.Helper()
+	owner := exec.CommandContext(t.Context(), os.Args[0])
+	owner.Env = append(append(os.Environ(), ownerOf+"="+dir), env...)
+	owner.Stderr = t.Output()
+	require.NoError(t, owner.Start())
+	return owner
+}
+
+func kill(t *testing.T, owner *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, owner.Process.Kill())
+	require.Error(t, owner.Wait())
 }

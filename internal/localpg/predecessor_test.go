@@ -3,8 +3,6 @@ package localpg
 import (
 	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 
@@ -19,9 +17,7 @@ func TestAServerThatStillRunsHasNoSuccessor(t *testing.T) {
 	dir := dataDir(t, 0o755)
 	logged, log := io.Pipe()
 	defer logged.Close()
-	owner := exec.CommandContext(t.Context(), os.Args[0])
-	owner.Env = append(os.Environ(), ownerOf+"="+dir)
-	require.NoError(t, owner.Start())
+	owner := startOwner(t, dir)
 	dsn := running{Server: New(Config{Dir: dir})}.dsn(t)
 	execute(t, dsn, "create table public.note (body text)", "insert into public.note values ('kept')")
 	cluster := query[string](t, dsn, "show data_directory")
@@ -30,8 +26,7 @@ func TestAServerThatStillRunsHasNoSuccessor(t *testing.T) {
 	require.NoError(t, open(t, dsn).QueryRow(t.Context(), "select pg_backend_pid()").Scan(&backend))
 	require.NoError(t, syscall.Kill(backend, syscall.SIGSTOP)) // a shutdown waits for it
 	defer func() { _ = syscall.Kill(backend, syscall.SIGCONT) }()
-	require.NoError(t, owner.Process.Kill())
-	require.Error(t, owner.Wait())
+	kill(t, owner)
 
 	heir := run(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	attempts := make([]byte, 4096)
