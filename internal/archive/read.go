@@ -98,7 +98,7 @@ func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint6
 	})
 	if isDamage(err) && a.isReplaced(ctx, info) {
 		delete(a.known, info.Name)
-		return fmt.Errorf("another segment has the name %s now: %w", info.Name, fs.ErrNotExist)
+		return fmt.Errorf("segment %s was replaced: %w", info.Name, fs.ErrNotExist)
 	}
 	return err
 }
