@@ -109,21 +109,24 @@ func BenchmarkVisible(b *testing.B) {
 			paths := []visiblePath{w.payfold(), startBare(b, w.database)}
 			next, latencies := []int{history, 0}, make([][]time.Duration, len(paths))
 			var rebuild *testenv.Program
-			again := func(i int) { rebuild = w.command(b, "rebuild", "--schema", fmt.Sprintf("again_%d", i)) }
-			if rebuilds {
-				again(0)
+			begun := 0
+			keepRebuilding := func() {
+				if !rebuilds || rebuild != nil && !rebuild.HasExited() {
+					return
+				}
+				if rebuild != nil {
+					require.Zero(b, rebuild.Exit(b), rebuild.Output())
+				}
+				rebuild = w.command(b, "rebuild", "--schema", fmt.Sprintf("again_%d", begun))
+				begun++
 			}
+			keepRebuilding()
 			b.ResetTimer()
-			for i := 1; len(latencies[len(paths)-1]) < b.N; {
+			for len(latencies[len(paths)-1]) < b.N {
 				for p, path := range paths {
 					load := startVisible(b, path, next[p], perSecond)
-					for enough := len(latencies[p]) + turn; len(latencies[p]) < enough; {
+					for enough := len(latencies[p]) + turn; len(latencies[p]) < enough; keepRebuilding() {
 						latencies[p] = append(latencies[p], load.take(b, 20)...)
-						if rebuilds && rebuild.HasExited() {
-							require.Zero(b, rebuild.Exit(b), rebuild.Output())
-							again(i)
-							i++
-						}
 					}
 					require.NoError(b, load.stop())
 					latencies[p], next[p] = append(latencies[p], load.seen...), load.next
