@@ -57,6 +57,7 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 			after := c.after(next)
 			if fault == nil && after > 0 {
 				a.faults, gap = append(a.faults, &GapError{next, after - 1}), true
+				a.forgetNearest(c, next)
 			}
 			next = after
 			continue
@@ -72,6 +73,14 @@ func (a *Archive) list(ctx context.Context) (gap bool, err error) {
 		}
 	}
 	return gap, nil
+}
+
+// forgetNearest lets the next try open the nearest segment before a gap again: another one, which holds more, may have
+// its name by now (see isReplaced).
+func (a *Archive) forgetNearest(c candidates, seq uint64) {
+	if names := c.holding(seq); len(names) > 0 {
+		delete(a.known, names[0])
+	}
 }
 
 // openSegments is how many segments are opened at once.
