@@ -17,7 +17,7 @@ run: build ## both programs with their own log and Postgres, until Ctrl-C
 # make lint runs go vet.
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -vet=off -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
+	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -trimpath -race -vet=off -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
 
