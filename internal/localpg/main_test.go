@@ -63,6 +63,14 @@ func start(t *testing.T, dir string) running {
 	return run(t, Config{Dir: dir})
 }
 
+// startAndStop makes a cluster in dir, and stops its server.
+func startAndStop(t *testing.T, dir string) {
+	t.Helper()
+	server := start(t, dir)
+	server.dsn(t)
+	require.NoError(t, server.stop())
+}
+
 func run(t *testing.T, config Config) running {
 	t.Helper()
 	if config.Logger == nil {

@@ -83,9 +83,7 @@ func TestPidFileThatNamesAnotherProgramIsRemoved(t *testing.T) {
 func TestClusterWithoutItsPasswordIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, 0o755)
-	first := start(t, dir)
-	first.dsn(t)
-	require.NoError(t, first.stop())
+	startAndStop(t, dir)
 	require.NoError(t, os.Remove(filepath.Join(dir, "postgres.password")))
 	require.ErrorContains(t, New(Config{Dir: dir}).Run(t.Context()), "postgres.password")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "postgres.password"), []byte("another\n"), 0o600))
