@@ -61,15 +61,12 @@ func TestALogIsRestoredFromThePartsOfADamagedSegment(t *testing.T) {
 				copied := filepath.Join(t.TempDir(), "archive")
 				require.NoError(t, os.CopyFS(copied, os.DirFS(place.String())))
 				segment := merged(copied)
-				content, err := os.ReadFile(segment)
-				require.NoError(t, err)
-				content[at(len(content))] ^= 1
-				require.NoError(t, os.WriteFile(segment, content, 0o600))
+				damage(t, segment, at)
 				if !whole {
 					require.NoError(t, os.Remove(filepath.Join(filepath.Dir(segment), filepath.Base(paths[1]))))
 				}
 				dir := t.TempDir()
-				_, err = restore.Embedded(t.Context(), config(placeAt(t, copied)), dir, testenv.Logger(t))
+				_, err := restore.Embedded(t.Context(), config(placeAt(t, copied)), dir, testenv.Logger(t))
 				if !whole {
 					require.ErrorAs(t, err, new(*restore.UnusableError))
 					require.ErrorContains(t, err, filepath.Base(segment))

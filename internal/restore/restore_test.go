@@ -259,6 +259,15 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 	}
 }
 
+// damage changes one byte of a file.
+func damage(t *testing.T, path string, at func(size int) int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	content[at(len(content))] ^= 1
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+}
+
 // The disk fails during a restore. What was restored can be thrown away, as the archive has it.
 func TestADamagedHalfRestoredLogSaysWhatToRemove(t *testing.T) {
 	t.Parallel()
@@ -268,10 +277,7 @@ func TestADamagedHalfRestoredLogSaysWhatToRemove(t *testing.T) {
 	blocks, err := filepath.Glob(filepath.Join(dir, "log", "jetstream", "*", "streams", testenv.Stream, "msgs", "*.blk"))
 	require.NoError(t, err)
 	require.NotEmpty(t, blocks)
-	content, err := os.ReadFile(blocks[0])
-	require.NoError(t, err)
-	content[len(content)/2] ^= 1
-	require.NoError(t, os.WriteFile(blocks[0], content, 0o600))
+	damage(t, blocks[0], func(size int) int { return size / 2 })
 	_, err = restore.Embedded(t.Context(), config(place), dir, testenv.Logger(t))
 	require.ErrorContains(t, err, "remove "+filepath.Join(dir, "log")+" and restore again")
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "log")))
@@ -363,21 +369,16 @@ func TestADamagedArchiveIsNotRestored(t *testing.T) {
 			copied := filepath.Join(t.TempDir(), "archive")
 			require.NoError(t, os.CopyFS(copied, os.DirFS(place.String())))
 			segment := filepath.Join(copied, filepath.Base(filepath.Dir(segments[1])), filepath.Base(segments[1]))
-			content, err := os.ReadFile(segment)
-			require.NoError(t, err)
-			require.NoError(t, os.Chmod(segment, 0o600))
 			switch where {
 			case "a frame":
-				content[200] ^= 1
-				require.NoError(t, os.WriteFile(segment, content, 0o600))
+				damage(t, segment, func(int) int { return 200 })
 			case "a footer":
-				content[len(content)-1] ^= 1
-				require.NoError(t, os.WriteFile(segment, content, 0o600))
+				damage(t, segment, func(size int) int { return size - 1 })
 			default:
 				require.NoError(t, os.Remove(segment))
 			}
 			dir := t.TempDir()
-			_, err = restore.Embedded(t.Context(), config(placeAt(t, copied)), dir, testenv.Logger(t))
+			_, err := restore.Embedded(t.Context(), config(placeAt(t, copied)), dir, testenv.Logger(t))
 			unusable := new(restore.UnusableError)
 			require.ErrorAs(t, err, &unusable)
 			if where != "a missing segment" {
