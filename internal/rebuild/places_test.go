@@ -45,7 +45,7 @@ type manyPages struct {
 	whole *projections.State
 }
 
-const part = 300
+const part = 150
 
 func newManyPages(t *testing.T) (m manyPages) {
 	pack := func(event, payment string, i int) string {

@@ -112,10 +112,10 @@ func TestAnEventThatOnlyAnExtraRefusesIsNotQuarantined(t *testing.T) {
 func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	w.Project(ctx, t, 700)
+	w.Project(ctx, t, 350)
 	info, err := w.Log.Info(ctx)
 	require.NoError(t, err)
-	for _, chunk := range []uint64{0, 7, 333} {
+	for _, chunk := range []uint64{0, 7, 170} {
 		schema := fmt.Sprintf("by_%d", chunk)
 		into := w.Open(ctx, t, schema)
 		for stops := 0; ; stops++ {
@@ -143,13 +143,13 @@ func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 func TestARebuildCommitsWhenItsMemoryIsFull(t *testing.T) {
 	ctx, w := world.New(t)
 	var bodies []string
-	for i := range 9_000 {
+	for i := range 2_500 {
 		name := fmt.Sprintf("%0200d", i)
 		bodies = append(bodies, fixture.Pack("e"+name, "p"+name, "u"+name, 1))
 	}
 	w.Log.Deliver(t, bodies...)
 	rebuild := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 100_000)
-	before := debug.SetMemoryLimit(8 << 20) // half of it for a chunk
+	before := debug.SetMemoryLimit(2 << 20) // half of it for a chunk
 	defer debug.SetMemoryLimit(before)
 	require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
 	require.Greater(t, w.Number(ctx, t, "select count(distinct xmin::text) from portal_next.processed_event"), int64(1))
@@ -234,13 +234,13 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 		t.Run(fmt.Sprint("chunk ", chunk), func(t *testing.T) {
 			t.Parallel()
 			ctx, w := world.New(t)
-			w.Log.Fill(t, testenv.ShopEvent, 400, world.ShopSecret)
+			w.Log.Fill(t, testenv.ShopEvent, 200, world.ShopSecret)
 			into := w.Open(ctx, t, "portal_next")
 			_, err := w.DB.Exec(ctx, `
 				alter table portal_next.processed_event add constraint no_97 check (stream_seq not in (97, 98) or outcome = 'rejected');
 				create function portal_next.refuse() returns trigger language plpgsql as $$
 				begin
-					if new.stream_seq = 251 then raise 'not this one'; end if;
+					if new.stream_seq = 151 then raise 'not this one'; end if;
 					return new;
 				end $$;
 				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
