@@ -232,16 +232,20 @@ func (m *machine) check(total *counts) error {
 				return err
 			}
 		}
-		err = all.Read(ctx, 1, func(message events.Message, _ string) error {
+		next := uint64(1)
+		take := func(message events.Message, _ string) error {
 			if err := m.checkMessage(message); err != nil {
 				return err
 			}
 			found[message.ID] = message.Seq
-			if message.Seq == info.Last {
+			if next++; message.Seq == info.Last {
 				return errEnough
 			}
 			return nil
-		})
+		}
+		for err = all.Read(ctx, next, take); errors.Is(err, eventlog.ErrDisconnected) && ctx.Err() == nil; {
+			err = all.Read(ctx, next, take) // as projectors do, also after a trim
+		}
 		if !errors.Is(err, errEnough) {
 			return fmt.Errorf("read the log of %d messages: %w", info.Last, err)
 		}
