@@ -139,11 +139,11 @@ func TestAnyChunkAndAnyStopGivesTheLiveTables(t *testing.T) {
 	}
 }
 
-// Not parallel: the limit is the process's. Of these events some 2,500 fill a chunk, which ends up to 5,000 later.
+// Not parallel: the limit is the process's. Of these events some 500 fill a chunk, which ends up to 5,000 later.
 func TestARebuildCommitsWhenItsMemoryIsFull(t *testing.T) {
 	ctx, w := world.New(t)
 	var bodies []string
-	for i := range 2_500 {
+	for i := range 5_001 {
 		name := fmt.Sprintf("%0200d", i)
 		bodies = append(bodies, fixture.Pack("e"+name, "p"+name, "u"+name, 1))
 	}
