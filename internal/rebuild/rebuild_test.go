@@ -245,6 +245,11 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 				end $$;
 				create trigger refuse before insert or update on portal_next.payment for each row execute function portal_next.refuse()`)
 			require.NoError(t, err)
+			scratch := w.Rebuild(t, into, chunk) // as of a verify, which quarantines nothing
+			scratch.Scratch = true
+			var refusal *store.RefusedError
+			require.ErrorAs(t, scratch.Run(ctx, w.Head(ctx, t)), &refusal)
+			require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
 			rebuild, said := w.Rebuild(t, into, chunk), &testenv.Buffer{}
 			rebuild.Logger = slog.New(slog.NewTextHandler(said, nil))
 			require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
