@@ -119,6 +119,9 @@ if alive; then
 fi
 
 while alive; do sleep 0.5; done
-echo 'run.sh: one of the programs ended; stopping the others' >&2
+names=(ingest projector console)
+for i in "${!programs[@]}"; do
+	kill -0 "${programs[$i]}" 2>/dev/null || echo "run.sh: ${names[$i]} ended; stopping the others" >&2
+done
 stop
 exit 1
