@@ -20,19 +20,25 @@ func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, DataDir: c.DataDir, Stream: c.NATSStream, Logger: logger}
 }
 
-// logTimeout is how long a command waits for the log.
-const logTimeout = 10 * time.Second
+// A command waits logTimeout for the log, and says so after sayAfter.
+const (
+	logTimeout = 10 * time.Second
+	sayAfter   = 3 * time.Second
+)
 
 // readLog connects to the log as its readers do, and waits until it answers. If place is nil, only
 // the log's server is read.
 func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.Writer) (*eventlog.Log, eventlog.Info, error) {
-	config := logConfig(c, c.QuietLogger(stderr))
+	logger := c.QuietLogger(stderr)
+	config := logConfig(c, logger)
 	config.Archive = place
 	log, err := eventlog.Connect(config)
 	if err != nil {
 		return nil, eventlog.Info{}, err
 	}
+	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
 	info, err := log.AwaitInfo(ctx, logTimeout)
+	late.Stop()
 	if err != nil {
 		log.Close()
 		return nil, eventlog.Info{}, err

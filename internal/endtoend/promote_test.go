@@ -3,6 +3,7 @@ package endtoend
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,8 +43,11 @@ func TestACommandWithoutADatabaseSaysSoBeforeItWaitsForTheLog(t *testing.T) {
 
 func TestACommandThatWaitsForTheLogSaysSo(t *testing.T) {
 	t.Parallel()
-	p := testenv.Start(t, "projector", []string{"DATA_DIR=" + t.TempDir(), "DATABASE_URL=" + testenv.Database(t)}, "rebuild")
-	p.WaitFor(t, "the log does not answer yet")
+	dir := t.TempDir()
+	rebuild := testenv.Start(t, "projector", []string{"DATA_DIR=" + dir, "DATABASE_URL=" + testenv.Database(t)}, "rebuild")
+	archive := testenv.Start(t, "ingest", []string{"DATA_DIR=" + dir, "ARCHIVE_URL=" + filepath.Join(dir, "archive")}, "archive")
+	rebuild.WaitFor(t, "the log does not answer yet")
+	archive.WaitFor(t, "the log does not answer yet")
 }
 
 func TestARepeatedPromotionReportsTheFirstOne(t *testing.T) {
