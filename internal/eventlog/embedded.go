@@ -85,7 +85,7 @@ func StartEmbedded(ctx context.Context, config EmbeddedConfig) (*Server, error) 
 	if held, err := lock.TryLock(); err != nil {
 		return nil, fmt.Errorf("lock the log: %w", err)
 	} else if !held {
-		return nil, ErrLocked
+		return nil, fmt.Errorf("DATA_DIR %s: %w", config.DataDir, ErrLocked)
 	}
 	s := &Server{
 		config: config, lock: lock, store: blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream),

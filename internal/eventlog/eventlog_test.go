@@ -258,6 +258,7 @@ func TestOneDataDirectoryHasOneLog(t *testing.T) {
 		DataDir: l.Dir, Stream: testenv.Stream, Logger: testenv.Logger(t),
 	})
 	require.ErrorIs(t, err, eventlog.ErrLocked)
+	require.ErrorContains(t, err, "DATA_DIR "+l.Dir)
 }
 
 // EnsureStream waits for a server that starts or answers late.
