@@ -247,8 +247,7 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			scratch := w.Rebuild(t, into, chunk) // as of a verify, which quarantines nothing
 			scratch.Scratch = true
-			var refusal *store.RefusedError
-			require.ErrorAs(t, scratch.Run(ctx, w.Head(ctx, t)), &refusal)
+			require.ErrorAs(t, scratch.Run(ctx, w.Head(ctx, t)), new(*store.RefusedError))
 			require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
 			rebuild, said := w.Rebuild(t, into, chunk), &testenv.Buffer{}
 			rebuild.Logger = slog.New(slog.NewTextHandler(said, nil))
