@@ -26,7 +26,6 @@ type log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 	Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error
-	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
 // Config configures a Projector. All fields but Tracer are required.
