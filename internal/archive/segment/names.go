@@ -37,5 +37,5 @@ func ParseName(name string) (first, last uint64, isSegment bool) {
 
 func parseSeq(text string) (uint64, bool) {
 	seq, err := strconv.ParseUint(text, 10, 64)
-	return seq, err == nil && len(text) == seqDigits && seq > 0 && text[0] != '+'
+	return seq, err == nil && len(text) == seqDigits && seq > 0
 }
