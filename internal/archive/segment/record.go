@@ -44,8 +44,8 @@ var le = binary.LittleEndian
 
 var errRecord = errors.New("a record is invalid")
 
-// AppendRecord appends the bytes of r.
-func AppendRecord(to []byte, r *Record) ([]byte, error) {
+// appendRecord appends the bytes of r.
+func appendRecord(to []byte, r *Record) ([]byte, error) {
 	if !slices.IsSortedFunc(r.Header, byName) {
 		return nil, fmt.Errorf("the headers of seq %d are not sorted", r.Seq)
 	}
@@ -76,7 +76,7 @@ func AppendRecord(to []byte, r *Record) ([]byte, error) {
 func WithBytes(deliver func(r Record, bytes []byte) error) func(Record) error {
 	var bytes []byte
 	return func(r Record) (err error) {
-		if bytes, err = AppendRecord(bytes[:0], &r); err != nil {
+		if bytes, err = appendRecord(bytes[:0], &r); err != nil {
 			return err
 		}
 		return deliver(r, bytes)

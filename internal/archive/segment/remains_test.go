@@ -37,7 +37,7 @@ func TestFramesAreFoundWithoutHeaderAndFooter(t *testing.T) {
 		r = remainsOf(t, changed)
 		require.True(t, r.Last == info.Last || r.Unclear, "byte %d and the last one: what it holds is not seen", at)
 		for i := range records {
-			record, err := AppendRecord(nil, &records[i])
+			record, err := appendRecord(nil, &records[i])
 			require.NoError(t, err)
 			if hash, ok := r.Records[records[i].Seq]; ok {
 				require.Equal(t, Hash(sha256.Sum256(record)), hash)

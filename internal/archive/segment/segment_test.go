@@ -199,7 +199,7 @@ func TestAnyDecompressorPrintsTheRecords(t *testing.T) {
 	require.NoError(t, err)
 	var want []byte
 	for i := range records {
-		want, err = AppendRecord(want, &records[i])
+		want, err = appendRecord(want, &records[i])
 		require.NoError(t, err)
 	}
 	require.Equal(t, want, got)
@@ -213,7 +213,7 @@ func TestARecordThatCannotBeArchivedIsRefused(t *testing.T) {
 		{Header: []events.Header{{Name: string(make([]byte, 1<<16))}}},
 		{Body: make([]byte, maxRecord)},
 	} {
-		_, err := AppendRecord(nil, &r)
+		_, err := appendRecord(nil, &r)
 		require.Error(t, err)
 	}
 }
@@ -235,7 +235,7 @@ func FuzzSegment(f *testing.F) {
 
 func FuzzRecord(f *testing.F) {
 	records := ordinary(1, 1)
-	data, err := AppendRecord(nil, &records[0])
+	data, err := appendRecord(nil, &records[0])
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -244,7 +244,7 @@ func FuzzRecord(f *testing.F) {
 			require.True(t, errors.Is(err, errRecord))
 			return
 		}
-		again, err := AppendRecord(nil, &r)
+		again, err := appendRecord(nil, &r)
 		if err == nil {
 			require.Equal(t, data[:size], again)
 		}

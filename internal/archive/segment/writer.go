@@ -65,7 +65,7 @@ func (w *Writer) Write(r *Record) error {
 		return fmt.Errorf("archive seq %d after seq %d", r.Seq, w.info.Last)
 	}
 	at := len(w.records)
-	records, err := AppendRecord(w.records, r)
+	records, err := appendRecord(w.records, r)
 	if err != nil {
 		return err
 	}
