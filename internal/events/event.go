@@ -17,7 +17,7 @@ type Event struct {
 	Type string // as CleanID returns it
 
 	// Unreadable: the message contains no event. InvalidText: a field that the rules read
-	// contains text that no table can store (U+0000, a lone surrogate, more than MaxText
+	// contains text that no table can store (U+0000, a lone surrogate, more than maxText
 	// bytes); that field is empty here. InvalidPayment: a reversal needs that field, which is a
 	// name of the payment or the status. If no table can store Product or GitHubUser, no flag
 	// is set. The rules can do without Product, which is empty then. GitHubUser becomes a name

@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		} {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
-			require.LessOrEqual(t, len(text), MaxText)
+			require.LessOrEqual(t, len(text), maxText)
 		}
 		for _, moment := range []int{event.PeriodStart.Year(), event.PeriodEnd.Year(), event.CanceledAt.Year(), event.OccurredAt.Year()} {
 			require.True(t, moment >= 1 && moment <= 9999)

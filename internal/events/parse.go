@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deeply objects and arrays nest in a body.
-const MaxDepth = 100
+// maxDepth bounds how deeply objects and arrays nest in a body.
+const maxDepth = 100
 
 // Parse decodes one body. The body must be exactly one JSON object in valid UTF-8, at most
-// MaxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
+// maxDepth deep. It must have id, eventType and object exactly once; id and eventType must be
 // non-empty strings without lone surrogates, and object an object. The error is a *SyntaxError.
 //
 // Ingest needs only the id, the type and the partition key. It calls the same function as a
@@ -23,7 +23,7 @@ func Parse(body []byte) (Event, error) {
 		return Event{}, &SyntaxError{"the body is not valid UTF-8"}
 	}
 	if tooDeep(body) {
-		return Event{}, &SyntaxError{fmt.Sprintf("the body nests deeper than %d", MaxDepth)}
+		return Event{}, &SyntaxError{fmt.Sprintf("the body nests deeper than %d", maxDepth)}
 	}
 	var e envelope
 	if err := e.read(body); err != nil {
@@ -66,7 +66,7 @@ func plausible(t, receivedAt time.Time) bool {
 // tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder
 // does that later.
 func tooDeep(body []byte) bool {
-	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= MaxDepth {
+	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= maxDepth {
 		return false
 	}
 	depth, inString := 0, false
@@ -78,7 +78,7 @@ func tooDeep(body []byte) bool {
 			inString = !inString
 		case inString:
 		case c == '{' || c == '[':
-			if depth++; depth > MaxDepth {
+			if depth++; depth > maxDepth {
 				return true
 			}
 		case c == '}' || c == ']':

@@ -125,7 +125,7 @@ func TestABodyOfTheProviderIsRead(t *testing.T) {
 
 func TestTextThatNoTableCanStoreSetsAFlagAndIsLeftOut(t *testing.T) {
 	t.Parallel()
-	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", MaxText+1)} {
+	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", maxText+1)} {
 		event, err := Parse([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"user_id":"` + user + `"}}}`))
 		require.NoError(t, err)
 		require.True(t, event.InvalidText)
@@ -199,7 +199,7 @@ func TestTheGitHubUserIsTakenFromAnAddress(t *testing.T) {
 // A buyer writes it, also by pasting the address of some page.
 func TestAGitHubUserThatNoTableCanStoreDoesNotMakeTheEventInvalid(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", MaxText)
+	long := strings.Repeat("x", maxText)
 	for text, want := range map[string]string{
 		`a\u0000b`: noGitHubUser, `\ud800`: noGitHubUser, long + `x`: noGitHubUser, `https://github.com/` + long + `x`: noGitHubUser,
 		`https://github.com/octo?return=` + long: "octo", long: long,
