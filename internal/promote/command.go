@@ -37,7 +37,7 @@ func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err erro
 			return last, false, c.Interrupted(ctx, err)
 		}
 	}
-	last, err = Last(context.WithoutCancel(ctx), c.Store) // the tables are live, even if ctx has just ended
+	last, err = lastPromotion(context.WithoutCancel(ctx), c.Store) // the tables are live, even if ctx has just ended
 	return last, before, err
 }
 

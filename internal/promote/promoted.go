@@ -38,7 +38,7 @@ func promotedBefore(ctx context.Context, s *store.Store) (Promoted, bool, error)
 	if err := s.Migrate(ctx); err != nil {
 		return Promoted{}, false, err
 	}
-	last, err := Last(ctx, s)
+	last, err := lastPromotion(ctx, s)
 	if err != nil || last.from != s.Schema() {
 		return Promoted{}, false, err
 	}
@@ -66,7 +66,7 @@ func Tell(ctx context.Context, s *store.Store) error {
 // becameLive returns nil if the commit that made these tables live took effect, although
 // its connection broke with that cause.
 func becameLive(ctx context.Context, s *store.Store, tables store.TablesID, cause error) error {
-	last, err := Last(context.WithoutCancel(ctx), s)
+	last, err := lastPromotion(context.WithoutCancel(ctx), s)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the connection broke at the commit of the promotion (%w), and its outcome is unknown (%w); run the same command again", cause, err)
@@ -89,9 +89,9 @@ func answered(ctx context.Context, ask func(context.Context) error) error {
 	}
 }
 
-// Last waits for a promotion under way, and returns the last promotion. The error is
+// lastPromotion waits for a promotion under way, and returns the last promotion. The error is
 // store.ErrNoSchema if there are no live tables.
-func Last(ctx context.Context, s *store.Store) (last Promoted, err error) {
+func lastPromotion(ctx context.Context, s *store.Store) (last Promoted, err error) {
 	err = answered(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error { return readPromotion(ctx, tx, &last) })
 	})
