@@ -131,8 +131,8 @@ func (b *Bulk) checkTables(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Requarantine loads the events that were quarantined through other tables since the chunk began.
-func (b *Bulk) Requarantine(ctx context.Context) error {
+// requarantine loads the events that were quarantined through other tables since the chunk began.
+func (b *Bulk) requarantine(ctx context.Context) error {
 	if b.chunk == nil {
 		return nil // begin loads them
 	}

@@ -69,9 +69,9 @@ func NewBulk(ctx context.Context, s *store.Store, rules projections.Rules, until
 	return b, b.known.resume(ctx, b.reads.Conn(), b.least(), until)
 }
 
-// StandAt reports whether these were the positions of the tables, by partition, when the
+// standAt reports whether these were the positions of the tables, by partition, when the
 // Bulk was made.
-func (b *Bulk) StandAt(positions []uint64) bool {
+func (b *Bulk) standAt(positions []uint64) bool {
 	for partition, position := range positions {
 		if b.positions[partition] != position {
 			return false

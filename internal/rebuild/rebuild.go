@@ -124,7 +124,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) (begin uint64, er
 		return 0, err
 	}
 	defer bulk.Close()
-	if !bulk.StandAt(at) {
+	if !bulk.standAt(at) {
 		return 0, store.ErrFenced
 	}
 	begun := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
@@ -151,7 +151,7 @@ func (r *Rebuild) foldMore(ctx context.Context, bulk *Bulk, fold func(until uint
 	if r.UpTo, err = r.More(ctx); err != nil {
 		return err
 	}
-	if err := bulk.Requarantine(ctx); err != nil {
+	if err := bulk.requarantine(ctx); err != nil {
 		return err
 	}
 	return fold(r.UpTo.Highest())
