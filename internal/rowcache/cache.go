@@ -134,9 +134,7 @@ func (s *Cache) listNames(batch []events.Event) {
 // loadNamed adds the rows of this name and all rows linked to them. It may add other rows, too: a
 // row that had this name before, or a row with a name of the same hash.
 func (s *Cache) loadNamed(state *projections.State, name string) {
-	if name != "" {
-		s.loadHashed(state, name, HashOf(name))
-	}
+	s.loadHashed(state, name, HashOf(name))
 }
 
 func (s *Cache) loadHashed(state *projections.State, name string, hash uint64) {

@@ -77,13 +77,8 @@ type Link struct {
 	Name string
 }
 
-// CacheName returns the name that the rows have in the row cache.
-func (l Link) CacheName() string {
-	if l.Name == "" {
-		return ""
-	}
-	return l.kind.InCache(l.Name)
-}
+// CacheName returns the name that the rows have in the row cache. The link's own name must not be empty.
+func (l Link) CacheName() string { return l.kind.InCache(l.Name) }
 
 // Licensed returns the user if the rows are all of the user's claimed pro payments.
 func (l Link) Licensed() (user string) {
