@@ -50,30 +50,30 @@ func wideHash(text string) [2]uint64 { return [2]uint64{HashOf(text), maphash.St
 // New returns an empty cache with room for about the expected number of events. source is nil if
 // the tables have no rows.
 func New(expected int, source *Source) *Cache {
-	s := &Cache{
+	c := &Cache{
 		source: source, events: newEventSet(expected), names: newNameIndex(expected), memory: newMemory(),
 		licensed: tables.Set{},
 	}
 	for _, t := range tables.All {
 		if t.FoundByName() {
-			s.tables = append(s.tables, newCachedTable(s, t))
+			c.tables = append(c.tables, newCachedTable(c, t))
 		}
 	}
-	return s
+	return c
 }
 
 // Saves reports whether Save writes the new rows of a table. Otherwise the caller writes them after each Fold. If the
 // tables have indexes, Save writes all tables that are found by name, because it sorts the rows.
-func (s *Cache) Saves(t tables.AnyTable) bool {
-	return t.FoundByName() && (s.indexed() || !t.About().InsertOnly)
+func (c *Cache) Saves(t tables.AnyTable) bool {
+	return t.FoundByName() && (c.indexed() || !t.About().InsertOnly)
 }
 
 // indexed reports whether the tables have rows that are found by indexes.
-func (s *Cache) indexed() bool { return s.source != nil && !s.source.exact() }
+func (c *Cache) indexed() bool { return c.source != nil && !c.source.exact() }
 
 // Seen sends, for each batch, the ids of its events that came in an earlier batch. It runs
 // concurrently with the fold. Until the channel is closed, only Fold may be called.
-func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
+func (c *Cache) Seen(batches [][]events.Event) <-chan []string {
 	told := make(chan []string, len(batches))
 	go func() {
 		defer close(told)
@@ -85,12 +85,12 @@ func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 				ids = append(ids, EventIDOf(batch[i].ID))
 			}
 			for i, id := range ids {
-				if s.events.has(id) || s.source.hasEvent(id) {
+				if c.events.has(id) || c.source.hasEvent(id) {
 					seen = append(seen, batch[i].ID)
 				}
 			}
 			for _, id := range ids {
-				s.events.add(id)
+				c.events.add(id)
 			}
 			told <- seen
 		}
@@ -100,15 +100,15 @@ func (s *Cache) Seen(batches [][]events.Event) <-chan []string {
 
 // load adds to the state all rows that the events can touch, except events by their ids, and
 // possibly more: see projections.State.
-func (s *Cache) load(state *projections.State, batch []events.Event) {
-	s.batch++
-	for _, one := range s.tables {
+func (c *Cache) load(state *projections.State, batch []events.Event) {
+	c.batch++
+	for _, one := range c.tables {
 		one.loaded = one.loaded[:0]
 	}
-	s.listNames(batch)
-	s.warmer.warm(s, s.loading)
-	for _, one := range s.loading {
-		s.loadHashed(state, one.name, one.hash)
+	c.listNames(batch)
+	c.warmer.warm(c, c.loading)
+	for _, one := range c.loading {
+		c.loadHashed(state, one.name, one.hash)
 	}
 }
 
@@ -119,11 +119,11 @@ type loadedName struct {
 }
 
 // listNames lists the names by which the fold of the events looks for rows.
-func (s *Cache) listNames(batch []events.Event) {
-	s.loading = s.loading[:0]
+func (c *Cache) listNames(batch []events.Event) {
+	c.loading = c.loading[:0]
 	add := func(name string) {
 		if name != "" {
-			s.loading = append(s.loading, loadedName{name, HashOf(name)})
+			c.loading = append(c.loading, loadedName{name, HashOf(name)})
 		}
 	}
 	for i := range batch {
@@ -133,24 +133,24 @@ func (s *Cache) listNames(batch []events.Event) {
 
 // loadNamed adds the rows of this name and all rows linked to them. It may add other rows, too: a
 // row that had this name before, or a row with a name of the same hash.
-func (s *Cache) loadNamed(state *projections.State, name string) {
-	s.loadHashed(state, name, HashOf(name))
+func (c *Cache) loadNamed(state *projections.State, name string) {
+	c.loadHashed(state, name, HashOf(name))
 }
 
-func (s *Cache) loadHashed(state *projections.State, name string, hash uint64) {
-	for at := s.names.newest(hash); at != 0; {
-		e := s.entry(at)
-		s.tables[e.table].load(state, e.row, name)
+func (c *Cache) loadHashed(state *projections.State, name string, hash uint64) {
+	for at := c.names.newest(hash); at != 0; {
+		e := c.entry(at)
+		c.tables[e.table].load(state, e.row, name)
 		at = e.before
 	}
 }
 
 // keep stores what the fold has changed.
-func (s *Cache) keep(state *projections.State) {
-	for _, one := range s.tables {
+func (c *Cache) keep(state *projections.State) {
+	for _, one := range c.tables {
 		one.keep(state)
 	}
-	s.listAll()
+	c.listAll()
 }
 
 // unlisted is a row that listAll adds to the index under a name.
@@ -160,28 +160,28 @@ type unlisted struct {
 }
 
 // list adds a row to the index under a name, at the next listAll.
-func (s *Cache) list(name string, table, row uint32) {
+func (c *Cache) list(name string, table, row uint32) {
 	if name != "" {
-		s.unlisted = append(s.unlisted, unlisted{HashOf(name), table, row})
+		c.unlisted = append(c.unlisted, unlisted{HashOf(name), table, row})
 	}
 }
 
-func (s *Cache) listAll() {
-	for i := range s.unlisted {
-		s.warmer.name(s, s.unlisted[i].hash)
+func (c *Cache) listAll() {
+	for i := range c.unlisted {
+		c.warmer.name(c, c.unlisted[i].hash)
 	}
-	for _, one := range s.unlisted {
-		s.entries.add(entry{one.table, one.row, s.names.replace(one.hash, s.entries.length+1)})
+	for _, one := range c.unlisted {
+		c.entries.add(entry{one.table, one.row, c.names.replace(one.hash, c.entries.length+1)})
 	}
-	s.unlisted = s.unlisted[:0]
+	c.unlisted = c.unlisted[:0]
 }
 
 // entry returns an entry by its number, counted from 1.
-func (s *Cache) entry(number uint32) entry { return *s.entries.at(number - 1) }
+func (c *Cache) entry(number uint32) entry { return *c.entries.at(number - 1) }
 
 // Save writes the rows that are new or changed. If the tables had no rows, the transaction must have emptied them.
-func (s *Cache) Save(ctx context.Context, tx pgx.Tx) error {
-	for _, one := range s.tables {
+func (c *Cache) Save(ctx context.Context, tx pgx.Tx) error {
+	for _, one := range c.tables {
 		if err := one.save(ctx, tx); err != nil {
 			return err
 		}
@@ -190,28 +190,28 @@ func (s *Cache) Save(ctx context.Context, tx pgx.Tx) error {
 }
 
 // Written returns how many rows of each table were written, by Save and before it. Tables without names are left out.
-func (s *Cache) Written() map[tables.AnyTable]int {
+func (c *Cache) Written() map[tables.AnyTable]int {
 	written := map[tables.AnyTable]int{}
-	for _, one := range s.tables {
+	for _, one := range c.tables {
 		written[one.AnyTable] = one.written
 	}
 	return written
 }
 
 // Size returns about the memory of the cache, including the names that its source remembers.
-func (s *Cache) Size() int {
-	size := s.events.size() + s.names.size() + 12*int(s.entries.length)
-	if s.source != nil {
-		size += s.source.size()
+func (c *Cache) Size() int {
+	size := c.events.size() + c.names.size() + 12*int(c.entries.length)
+	if c.source != nil {
+		size += c.source.size()
 	}
-	for _, one := range s.tables {
+	for _, one := range c.tables {
 		size += one.size()
 	}
 	return size
 }
 
 // EachName calls do with the hash of every name.
-func (s *Cache) EachName(do func(hash uint64)) { s.names.each(do) }
+func (c *Cache) EachName(do func(hash uint64)) { c.names.each(do) }
 
 // EventIDs lists the ids of all events in the cache, in no order.
-func (s *Cache) EventIDs() []EventID { return s.events.list() }
+func (c *Cache) EventIDs() []EventID { return c.events.list() }

@@ -12,27 +12,27 @@ import (
 // Read reads from the source the rows that these events can touch, except rows that it has read
 // before. The events must be in the order of the log. The caller must give the result to Take
 // before it folds any of these events. Read may run concurrently with all other methods.
-func (s *Cache) Read(ctx context.Context, some []events.Event) (*projections.State, error) {
-	return s.source.load(ctx, some, false)
+func (c *Cache) Read(ctx context.Context, some []events.Event) (*projections.State, error) {
+	return c.source.load(ctx, some, false)
 }
 
 // ReadAgain is Read for events whose rows may have been read for later events, but are not taken yet.
-func (s *Cache) ReadAgain(ctx context.Context, some []events.Event) (*projections.State, error) {
-	return s.source.load(ctx, some, true)
+func (c *Cache) ReadAgain(ctx context.Context, some []events.Event) (*projections.State, error) {
+	return c.source.load(ctx, some, true)
 }
 
 // Take adds the rows that were read and are not here yet.
-func (s *Cache) Take(read *projections.State) {
+func (c *Cache) Take(read *projections.State) {
 	for _, id := range read.Events.Seen() {
-		s.events.add(EventIDOf(id))
+		c.events.add(EventIDOf(id))
 	}
-	for _, one := range s.tables {
+	for _, one := range c.tables {
 		one.take(read)
-		s.listAll()
+		c.listAll()
 	}
 	for _, payment := range read.Payments.Rows() {
 		if payment.Kind == projections.KindPro {
-			s.source.tookLicenses(payment.UserID) // Read reads all of them together
+			c.source.tookLicenses(payment.UserID) // Read reads all of them together
 		}
 	}
 }
@@ -40,10 +40,10 @@ func (s *Cache) Take(read *projections.State) {
 // Fold folds a batch into the cache, after Take if there is a source. seen lists the ids of its
 // events that came in an earlier batch. Afterwards state has what the batch has changed, until the
 // next Fold. The error may be a store.RefusedError. After any error the cache must not be used.
-func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event, seen []string) error {
+func (c *Cache) Fold(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event, seen []string) error {
 	state.Reset()
-	s.load(state, batch)
-	if err := s.complete(ctx, rules, state, batch); err != nil {
+	c.load(state, batch)
+	if err := c.complete(ctx, rules, state, batch); err != nil {
 		return err
 	}
 	for _, id := range seen {
@@ -54,38 +54,38 @@ func (s *Cache) Fold(ctx context.Context, rules projections.Rules, state *projec
 			return err
 		}
 	}
-	s.keep(state)
+	c.keep(state)
 	return nil
 }
 
 // complete adds the payments that the fold needs because of the loaded rows, also those that the source may have: all
 // payments of a subscription of which an event says something else than its row, and all pro payments of a user. Read
 // has looked up only what rows of the tables need. Rows that a fold has made may need others.
-func (s *Cache) complete(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event) error {
+func (c *Cache) complete(ctx context.Context, rules projections.Rules, state *projections.State, batch []events.Event) error {
 	if resold := rules.Resold(state, batch); len(resold) > 0 {
-		if s.source != nil {
-			read, err := s.source.loadPaymentsOf(ctx, resold)
+		if c.source != nil {
+			read, err := c.source.loadPaymentsOf(ctx, resold)
 			if err != nil {
 				return err
 			}
-			s.Take(read)
+			c.Take(read)
 			state.Reset()
-			s.load(state, batch) // again, because rows that are here already lead to rows that were read only now
+			c.load(state, batch) // again, because rows that are here already lead to rows that were read only now
 		}
 		for _, subscription := range resold {
-			s.loadNamed(state, tables.PaymentsOf(subscription))
+			c.loadNamed(state, tables.PaymentsOf(subscription))
 		}
 	}
-	for len(s.licensed) > 0 {
-		users := s.licensed.List()
-		clear(s.licensed)
-		read, err := s.source.loadLicenses(ctx, users)
+	for len(c.licensed) > 0 {
+		users := c.licensed.List()
+		clear(c.licensed)
+		read, err := c.source.loadLicenses(ctx, users)
 		if err != nil {
 			return err
 		}
-		s.Take(read)
+		c.Take(read)
 		for _, user := range users {
-			s.loadNamed(state, tables.ProPaymentsOf(user))
+			c.loadNamed(state, tables.ProPaymentsOf(user))
 		}
 	}
 	return nil

@@ -16,20 +16,20 @@ const maxWarm = 1 << 14
 
 // warm reads the rows of these names, which load reads first. It does not read the rows linked to
 // them.
-func (w *warmer) warm(s *Cache, names []loadedName) {
+func (w *warmer) warm(c *Cache, names []loadedName) {
 	w.numbers, w.entries, w.spans = w.numbers[:0], w.entries[:0], w.spans[:0]
 	for i := range names {
-		w.name(s, names[i].hash)
+		w.name(c, names[i].hash)
 	}
 	for i := range names {
-		if newest := s.names.newest(names[i].hash); newest != 0 {
+		if newest := c.names.newest(names[i].hash); newest != 0 {
 			w.numbers = append(w.numbers, newest)
 		}
 	}
 	for len(w.numbers) > 0 && len(w.entries) < maxWarm {
 		before := w.numbers[:0]
 		for _, number := range w.numbers {
-			e := s.entry(number)
+			e := c.entry(number)
 			w.entries = append(w.entries, e)
 			if e.before != 0 {
 				before = append(before, e.before)
@@ -38,10 +38,10 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 		w.numbers = before
 	}
 	for _, e := range w.entries {
-		w.spans = append(w.spans, s.tables[e.table].rows.at(e.row).span)
+		w.spans = append(w.spans, c.tables[e.table].rows.at(e.row).span)
 	}
 	for i, e := range w.entries {
-		row := s.tables[e.table].bytes.at(w.spans[i])
+		row := c.tables[e.table].bytes.at(w.spans[i])
 		for at := 0; at < len(row); at += lineSize {
 			w.read += uint64(row[at])
 		}
@@ -49,7 +49,7 @@ func (w *warmer) warm(s *Cache, names []loadedName) {
 }
 
 // name reads the slot of a name in the index.
-func (w *warmer) name(s *Cache, hash uint64) { w.read += s.names.first(hash).hash }
+func (w *warmer) name(c *Cache, hash uint64) { w.read += c.names.first(hash).hash }
 
 // lineSize is how many bytes the processor reads of memory at once.
 const lineSize = 64
