@@ -3,7 +3,7 @@ package projections
 // Table has the rows of one table that a fold can touch. It knows which rows are new and which
 // have changed since they were loaded. It is not safe for concurrent use.
 type Table[K comparable, R any] struct {
-	places  map[K]int
+	index   map[K]int // of a row in rows, by its key
 	rows    []row[R]
 	changed []int // in the order of their first change
 }
@@ -16,7 +16,7 @@ type row[R any] struct {
 // Load adds a row of the database, and reports whether it did. If the row is already here, nothing
 // changes.
 func (t *Table[K, R]) Load(key K, value *R) bool {
-	if _, here := t.places[key]; here {
+	if _, here := t.index[key]; here {
 		return false
 	}
 	added := t.add(key)
@@ -36,7 +36,7 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 // find is Get without a copy; nil if there is no row. The result must not be changed. It is valid until a row
 // is added.
 func (t *Table[K, R]) find(key K) *R {
-	if at, here := t.places[key]; here {
+	if at, here := t.index[key]; here {
 		return &t.rows[at].value
 	}
 	return nil
@@ -47,7 +47,7 @@ func (t *Table[K, R]) Put(key K, value R) { *t.change(key) = value }
 
 // change returns a row that the caller changes in place, until a row is added. A new row is empty.
 func (t *Table[K, R]) change(key K) *R {
-	at, here := t.places[key]
+	at, here := t.index[key]
 	if !here {
 		at = len(t.rows)
 		t.add(key)
@@ -70,10 +70,10 @@ func (t *Table[K, R]) Rows() []R {
 }
 
 // EachChanged calls do with every row that is new or has changed, in the order of their first
-// change. loaded is false for a new row. place is the row's index in Rows.
-func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, place int)) {
-	for _, place := range t.changed {
-		do(&t.rows[place].value, t.rows[place].loaded, place)
+// change. loaded is false for a new row. index is that of the row in Rows.
+func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, index int)) {
+	for _, index := range t.changed {
+		do(&t.rows[index].value, t.rows[index].loaded, index)
 	}
 }
 
@@ -94,18 +94,18 @@ func (t *Table[K, R]) list(loaded bool) []R {
 }
 
 func (t *Table[K, R]) add(key K) *row[R] {
-	if t.places == nil {
-		t.places = map[K]int{}
+	if t.index == nil {
+		t.index = map[K]int{}
 	}
 	at := len(t.rows)
-	t.places[key] = at
+	t.index[key] = at
 	t.rows = append(t.rows, row[R]{})
 	return &t.rows[at]
 }
 
 // clear removes all rows and keeps their memory for the next rows.
 func (t *Table[K, R]) clear() {
-	clear(t.places)
+	clear(t.index)
 	clear(t.rows)
 	t.rows, t.changed = t.rows[:0], t.changed[:0]
 }
