@@ -53,5 +53,5 @@ func TestTheMemoryOfALargeBodyIsReleasedWithItsAnswer(t *testing.T) {
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, r)
 	require.Equal(t, http.StatusUnauthorized, answer.Code)
-	require.EqualValues(t, bodyBytes, h.bodyMemory.free)
+	require.EqualValues(t, maxBodyMemory, h.bodyMemory.free)
 }

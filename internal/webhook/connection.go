@@ -31,7 +31,8 @@ type connection struct {
 
 type connectionKey struct{}
 
-func remember(ctx context.Context, conn net.Conn) context.Context {
+// withConnection returns a context from which connectionOf gets the connection.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if c, ok := conn.(*connection); ok {
 		return context.WithValue(ctx, connectionKey{}, c)
 	}

@@ -50,7 +50,7 @@ func New(config Config, log appender) *Handler {
 	metrics := newMetrics(config.Registerer)
 	return &Handler{
 		Config: config, log: log, slots: make(chan struct{}, config.MaxInFlight),
-		bodyMemory: newBodyMemory(bodyBytes, metrics.evictedBodies), metrics: metrics,
+		bodyMemory: newBodyMemory(maxBodyMemory, metrics.evictedBodies), metrics: metrics,
 	}
 }
 
@@ -180,7 +180,7 @@ func (h *Handler) AcceptedAt(at time.Time) {
 	if now := time.Now(); at.After(now) {
 		at = now
 	}
-	h.metrics.stored.at(at)
+	h.metrics.stored.acceptedAt(at)
 }
 
 // isJSON ignores the parameters of the media type.

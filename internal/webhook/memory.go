@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// bodyBytes bounds the memory of all large bodies that are not answered yet.
-const bodyBytes = 64 << 20
+// maxBodyMemory bounds the memory of all large bodies that are not answered yet.
+const maxBodyMemory = 64 << 20
 
 var errNoMemory = errors.New("too many large bodies at once")
 

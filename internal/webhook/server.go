@@ -18,7 +18,7 @@ const (
 func NewServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:     handler,
-		ConnContext: remember,
+		ConnContext: withConnection,
 		// OPTIONS * is answered like every unknown path.
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            readHeaderTimeout,

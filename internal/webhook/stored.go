@@ -28,8 +28,8 @@ func newStored() *stored {
 	}
 }
 
-// at records a time at which a delivery was answered 200.
-func (s *stored) at(answered time.Time) {
+// acceptedAt records a time at which a delivery was answered 200.
+func (s *stored) acceptedAt(answered time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if answered.After(s.accepted) {
@@ -38,7 +38,7 @@ func (s *stored) at(answered time.Time) {
 }
 
 func (s *stored) confirm(began, answered time.Time) {
-	s.at(answered)
+	s.acceptedAt(answered)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if began.After(s.confirmed) {
