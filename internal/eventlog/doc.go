@@ -19,6 +19,7 @@
 //	append.go           writes an event (package appends: group commit)
 //	settings.go         the settings of a stream, and which of them keep every event
 //	state.go            whether appends can be confirmed now; watch.go asks regularly
+//	health.go           whether the embedded server still stores messages, asked after a timeout
 //	durable.go          readers in other processes ask which messages are durable
 //	read.go             reads what only the archive has, then a backlog from the files, then messages as they come
 //	read_until.go       a read with an end; reads the server's files, or receives the messages

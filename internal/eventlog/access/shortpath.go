@@ -9,7 +9,7 @@ import (
 const maxSocketPath = 103
 
 // shortPath returns a path of the file that is short enough for a socket's address. The
-// path is valid until release is called.
+// path is valid until release is called. Linux does not need it; see socket_linux.go.
 func shortPath(folder, file string) (path string, release func(), err error) {
 	if path = filepath.Join(folder, file); len(path) <= maxSocketPath {
 		return path, func() {}, nil

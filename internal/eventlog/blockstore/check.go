@@ -13,9 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Check reads every record of every block, on all cores, and reports all damage. It changes nothing. It returns an
-// error only if something could not be read. If a server is running, which may write above the durable watermark, the
-// check ignores the records above it. progress is called after each block, by one goroutine at a time. It may be nil.
+// Check reads every record of every block, on all cores, and reports all damage. It changes nothing. Damage is not an
+// error: an error says why the log could not be checked. If a server is running, which may write above the durable
+// watermark, the check ignores the records above it. progress is called after each block, by one goroutine at a time.
+// It may be nil.
 func (s *Store) Check(ctx context.Context, running bool, progress func(done, blocks int)) (*Report, error) {
 	for {
 		expected, err := s.expect(running)

@@ -132,7 +132,8 @@ func plainHeaders(header string) (list []events.Header, isPlain bool) {
 
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
-// plainLines calls each until it returns false. It returns false for a header in another form.
+// plainLines calls each with the name and the value of every line. It ends and returns false if each returns false, or
+// at a line in another form than "Key: value".
 func plainLines(header string, each func(name, value string) bool) bool {
 	if header == "" {
 		return true
