@@ -17,10 +17,10 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// pullBytes bounds the messages that are requested in advance: enough that a reader never
+// maxPullBytes bounds the messages that are requested in advance: enough that a reader never
 // waits, and little enough to hold in memory. There is no bound in messages, because the
 // client would make its queue that small, and the server's status messages would overflow it.
-const pullBytes = 8 << 20
+const maxPullBytes = 8 << 20
 
 // pullTimeout is how long the server keeps a request for messages, also a request of a machine that
 // has gone silent. While the server waits, it sends two heartbeats in this time.
@@ -61,7 +61,7 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Messa
 func (l *Log) receive(ctx context.Context, from uint64, deliver deliverFunc, limits ...jetstream.NextOpt) error {
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from}
 	return l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
-		iterator, err := consumer.Messages(jetstream.PullMaxBytes(pullBytes), jetstream.PullExpiry(pullTimeout))
+		iterator, err := consumer.Messages(jetstream.PullMaxBytes(maxPullBytes), jetstream.PullExpiry(pullTimeout))
 		if err != nil {
 			return cmp.Or(disconnected(ctx), fmt.Errorf("start a reader: %w", err))
 		}

@@ -28,11 +28,9 @@ type Restoration struct {
 	bytes   int                      // sent to the server since the last flush
 }
 
-// restoreWaiting bounds the messages that wait for their answer. restoreFlush bounds the bytes of
-// bodies that one flush has to write.
 const (
-	restoreWaiting = 2048
-	restoreFlush   = 16 << 20
+	maxUnanswered     = 2048     // messages that wait for their answer
+	maxUnflushedBytes = 16 << 20 // of bodies that one flush has to write
 )
 
 // answerTimeout bounds the wait for an answer, also of a busy server.
@@ -47,7 +45,7 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 	if err := l.connected(connecting); err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*restoreWaiting), jetstream.WithPublishAsyncTimeout(answerTimeout))
+	js, err := jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*maxUnanswered), jetstream.WithPublishAsyncTimeout(answerTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
@@ -100,10 +98,10 @@ func (r *Restoration) Append(ctx context.Context, record archive.Record) error {
 	}
 	r.next++
 	r.waiting, r.bytes = append(r.waiting, answer), r.bytes+len(record.Body)
-	if r.bytes >= restoreFlush {
+	if r.bytes >= maxUnflushedBytes {
 		return r.Flush(ctx)
 	}
-	return r.await(ctx, restoreWaiting)
+	return r.await(ctx, maxUnanswered)
 }
 
 // await waits until at most left messages have no answer.
