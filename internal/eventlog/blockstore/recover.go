@@ -40,7 +40,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if len(report.Damage) > 0 {
 		return nil, &DamagedError{report}
 	}
-	if err := s.Of(ProbeStream).Remove(); err != nil {
+	if err := s.Of(ProbeStream).remove(); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
 	indexed, err := s.prepare(report, scans)
@@ -77,7 +77,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 // indexed is false if the server's own index stays.
 func (s *Store) prepare(report *Report, scans []blockScan) (indexed bool, err error) {
 	if report.LogID == "" { // the creation of the stream was interrupted, and it has no message
-		return true, s.Remove()
+		return true, s.remove()
 	}
 	removed, err := s.removeTrimmed(report.firstBlock)
 	if err != nil {

@@ -39,8 +39,8 @@ func (s *Store) Of(stream string) *Store { return New(s.root, s.account, stream)
 // Root returns the server's folder.
 func (s *Store) Root() string { return s.root }
 
-// Remove deletes the stream's files. No server may have the stream open.
-func (s *Store) Remove() error { return os.RemoveAll(s.folder) }
+// remove deletes the stream's files. No server may have the stream open.
+func (s *Store) remove() error { return os.RemoveAll(s.folder) }
 
 func (s *Store) block(number int) string {
 	return filepath.Join(s.dir, strconv.Itoa(number)+blockSuffix)
