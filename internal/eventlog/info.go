@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/connection"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
@@ -72,18 +73,18 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		return Info{}, fmt.Errorf("read stream info of %s: %w", l.name, err)
 	}
 	have := stream.CachedInfo()
-	partitions, err := strconv.Atoi(have.Config.Metadata[metaPartitions])
-	if err != nil || partitions < 1 || have.Config.Metadata[metaLogID] == "" {
-		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, metaLogID, metaPartitions)
+	partitions, err := strconv.Atoi(have.Config.Metadata[blockstore.MetaPartitions])
+	if err != nil || partitions < 1 || have.Config.Metadata[blockstore.MetaLogID] == "" {
+		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, blockstore.MetaLogID, blockstore.MetaPartitions)
 	}
-	if have.Config.Metadata[metaRestoring] != "" && !l.restoring {
+	if have.Config.Metadata[blockstore.MetaRestoring] != "" && !l.restoring {
 		return Info{}, ErrRestoring
 	}
 	if have.Config.Metadata[metaFormat] != formatVersion {
 		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
 	}
 	info := Info{
-		LogID:      have.Config.Metadata[metaLogID],
+		LogID:      have.Config.Metadata[blockstore.MetaLogID],
 		Partitions: partitions,
 		First:      max(have.Config.FirstSeq, 1), // 0 means 1
 		Last:       have.State.LastSeq,
@@ -92,7 +93,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		ServerFirst: max(have.State.FirstSeq, 1), // the server reports 0 for a new stream
 		Messages:    have.State.Msgs,
 		Bytes:       have.State.Bytes,
-		Trimmable:   have.Config.Metadata[metaTrimmable] != "",
+		Trimmable:   have.Config.Metadata[blockstore.MetaTrimmable] != "",
 		Replicas:    have.Config.Replicas,
 		Current:     current(have.Cluster),
 		Durability:  l.durability(have.Config.Replicas),

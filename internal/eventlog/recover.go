@@ -44,10 +44,10 @@ func (l *Log) verifyOpened(want *blockstore.Report) error {
 		return fmt.Errorf("ask the server what it has opened: %w", err)
 	}
 	have := stream.CachedInfo()
-	if have.State.Msgs != want.Events || have.State.LastSeq != want.Last || have.Config.Metadata[metaLogID] != want.LogID ||
+	if have.State.Msgs != want.Events || have.State.LastSeq != want.Last || have.Config.Metadata[blockstore.MetaLogID] != want.LogID ||
 		want.Events > 0 && have.State.FirstSeq != want.First {
 		return fmt.Errorf("the server has opened %d messages, seq %d to %d, of log %s, but the files hold %d, seq %d to %d, of log %s; "+
-			"stop ingest and compare with: ingest check", have.State.Msgs, have.State.FirstSeq, have.State.LastSeq, have.Config.Metadata[metaLogID],
+			"stop ingest and compare with: ingest check", have.State.Msgs, have.State.FirstSeq, have.State.LastSeq, have.Config.Metadata[blockstore.MetaLogID],
 			want.Events, want.First, want.Last, want.LogID)
 	}
 	return nil

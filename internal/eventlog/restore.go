@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
@@ -58,11 +59,11 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 	}
 	have := stream.CachedInfo()
 	switch begun := have.Config.Metadata; {
-	case begun[metaRestoring] == "":
-		return nil, fmt.Errorf("%w: stream %s, log %s; to restore one here, stop ingest and move this one away first", ErrNotEmpty, config.Name, begun[metaLogID])
-	case begun[metaLogID] != config.LogID:
-		return nil, fmt.Errorf("%w: stream %s, into which log %s is being restored", ErrNotEmpty, config.Name, begun[metaLogID])
-	case (begun[metaTrimmable] != "") != config.Trimmable:
+	case begun[blockstore.MetaRestoring] == "":
+		return nil, fmt.Errorf("%w: stream %s, log %s; to restore one here, stop ingest and move this one away first", ErrNotEmpty, config.Name, begun[blockstore.MetaLogID])
+	case begun[blockstore.MetaLogID] != config.LogID:
+		return nil, fmt.Errorf("%w: stream %s, into which log %s is being restored", ErrNotEmpty, config.Name, begun[blockstore.MetaLogID])
+	case (begun[blockstore.MetaTrimmable] != "") != config.Trimmable:
 		return nil, errors.New("this restore was begun with LOG_KEEP set, or without it: go on in the same way, or remove what it has restored")
 	}
 	l.restoring = true

@@ -16,17 +16,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
+// metaFormat is a key of the stream's metadata, as those of package blockstore are. Its value is formatVersion.
 const (
+	metaFormat    = "format"
 	formatVersion = "1"
-
-	metaLogID      = "log_id"
-	metaPartitions = "partitions"
-	metaFormat     = "format"
-	metaRestoring  = "restoring" // while a restore has not ended
-	metaTrimmable  = "trimmable" // the oldest messages may be removed: see Log.Trim
 )
 
 // StreamConfig describes a new stream. An existing stream is never changed.
@@ -62,13 +59,13 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 
 		MaxConsumers: -1, MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
 		Metadata: map[string]string{
-			metaLogID:      cmp.Or(c.LogID, newLogID()),
-			metaPartitions: strconv.Itoa(c.Partitions),
-			metaFormat:     formatVersion,
+			blockstore.MetaLogID:      cmp.Or(c.LogID, newLogID()),
+			blockstore.MetaPartitions: strconv.Itoa(c.Partitions),
+			metaFormat:                formatVersion,
 		},
 	}
 	if c.Trimmable {
-		config.Metadata[metaTrimmable] = "true"
+		config.Metadata[blockstore.MetaTrimmable] = "true"
 	}
 	return config
 }
@@ -91,7 +88,7 @@ const restoringPrefix = wire.SubjectPrefix + "restoring."
 // restoring returns the settings of the stream until its restore has ended.
 func (c StreamConfig) restoring() jetstream.StreamConfig {
 	config := c.jetstream()
-	config.Metadata[metaRestoring] = "true"
+	config.Metadata[blockstore.MetaRestoring] = "true"
 	for i, subject := range config.Subjects {
 		config.Subjects[i] = restoringPrefix + strings.TrimPrefix(subject, wire.SubjectPrefix)
 	}
@@ -102,11 +99,11 @@ func (c StreamConfig) restoring() jetstream.StreamConfig {
 // restored returns the settings that a stream has after its restore. It returns the settings of
 // other streams unchanged.
 func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
-	if config.Metadata[metaRestoring] == "" {
+	if config.Metadata[blockstore.MetaRestoring] == "" {
 		return config
 	}
 	config.Metadata, config.Subjects = maps.Clone(config.Metadata), slices.Clone(config.Subjects)
-	delete(config.Metadata, metaRestoring)
+	delete(config.Metadata, blockstore.MetaRestoring)
 	for i, subject := range config.Subjects {
 		if partition, is := strings.CutPrefix(subject, restoringPrefix); is {
 			config.Subjects[i] = wire.SubjectPrefix + partition
@@ -143,7 +140,7 @@ var optionalSettings = []string{
 // partitions, which can be trimmed if this stream can. It returns nil if all settings except the
 // optional ones are equal.
 func checkSettings(have jetstream.StreamConfig, partitions int) error {
-	want := StreamConfig{Partitions: partitions, Trimmable: have.Metadata[metaTrimmable] != ""}.jetstream()
+	want := StreamConfig{Partitions: partitions, Trimmable: have.Metadata[blockstore.MetaTrimmable] != ""}.jetstream()
 	h, w := reflect.ValueOf(have), reflect.ValueOf(want)
 	var wrong []string
 	for i := range h.NumField() {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
 // EnsureStream waits for the connection and creates the stream if it is missing. It never
@@ -18,7 +20,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 		return err
 	}
 	existing, err := l.js.Stream(ctx, config.Name)
-	if err == nil && existing.CachedInfo().Config.Metadata[metaRestoring] != "" {
+	if err == nil && existing.CachedInfo().Config.Metadata[blockstore.MetaRestoring] != "" {
 		return ErrRestoring
 	}
 	if err == nil {
@@ -71,9 +73,9 @@ const replicasNotSupported = 10074
 func reportDifferences(ctx context.Context, logger *slog.Logger, want StreamConfig, have jetstream.StreamConfig) {
 	for _, d := range []struct{ setting, want, have string }{
 		{"replicas", strconv.Itoa(want.Replicas), strconv.Itoa(have.Replicas)},
-		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[metaPartitions]},
+		{"partitions", strconv.Itoa(want.Partitions), have.Metadata[blockstore.MetaPartitions]},
 		{"duplicate_window", want.DuplicateWindow.String(), have.Duplicates.String()},
-		{"log_keep_is_set", strconv.FormatBool(want.Trimmable), strconv.FormatBool(have.Metadata[metaTrimmable] != "")},
+		{"log_keep_is_set", strconv.FormatBool(want.Trimmable), strconv.FormatBool(have.Metadata[blockstore.MetaTrimmable] != "")},
 	} {
 		if d.want != d.have {
 			logger.WarnContext(ctx, "the stream differs from the configuration and stays as it is",

@@ -80,7 +80,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if fault := m.fault(s.stream); fault != "" {
 		return refuse(filepath.Join(s.folder, metaFile), adviceRestore, "the stream's settings: %s", fault)
 	}
-	logID := m.Metadata[metaLogID]
+	logID := m.Metadata[MetaLogID]
 	if w != nil && w.LogID != "" && w.LogID != logID {
 		return refuse(s.watermarkPath(), s.adviceAccept(), "it belongs to log %s, and the log here is %s", w.LogID, logID)
 	}
@@ -96,8 +96,8 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return nil, err
 	}
 	e.report.First, e.report.firstBlock = first, firstBlock
-	e.report.Partitions, _ = strconv.Atoi(m.Metadata[metaPartitions])
-	e.report.Restoring = m.Metadata[metaRestoring] != ""
+	e.report.Partitions, _ = strconv.Atoi(m.Metadata[MetaPartitions])
+	e.report.Restoring = m.Metadata[MetaRestoring] != ""
 	return e, nil
 }
 
@@ -109,7 +109,7 @@ func (s *Store) kept(m meta, w *Watermark) (first uint64, block int, err error) 
 	switch {
 	case w != nil && w.First > m.first():
 		return w.First, w.FirstBlock, nil
-	case w == nil && m.Metadata[metaTrimmable] != "":
+	case w == nil && m.Metadata[MetaTrimmable] != "":
 		blocks, err := s.blocks()
 		if err != nil || len(blocks) == 0 {
 			return m.first(), 0, err

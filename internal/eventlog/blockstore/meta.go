@@ -28,12 +28,14 @@ type meta struct {
 const (
 	metaFile = "meta.inf"
 	metaSum  = "meta.sum"
+)
 
-	// keys of Metadata
-	metaLogID      = "log_id"
-	metaPartitions = "partitions"
-	metaRestoring  = "restoring"
-	metaTrimmable  = "trimmable"
+// The keys of Metadata that are read here. Package eventlog writes them when it creates the stream.
+const (
+	MetaLogID      = "log_id"
+	MetaPartitions = "partitions"
+	MetaRestoring  = "restoring" // there until a restore has ended
+	MetaTrimmable  = "trimmable" // there if the oldest messages may be removed
 )
 
 var errMeta = errors.New("the stream's settings cannot be read")
@@ -67,8 +69,8 @@ func (m meta) fault(stream string) string {
 	switch {
 	case m.Name != stream:
 		return fmt.Sprintf("they belong to stream %q", m.Name)
-	case m.Metadata[metaLogID] == "":
-		return "they have no " + metaLogID + ": payfold did not create the stream"
+	case m.Metadata[MetaLogID] == "":
+		return "they have no " + MetaLogID + ": payfold did not create the stream"
 	case m.Storage != "file" || m.Retention != "limits" || m.Compression != "none":
 		return fmt.Sprintf("storage %s, retention %s, compression %s; they must be file, limits and none", m.Storage, m.Retention, m.Compression)
 	case m.MaxMsgs > 0 || m.MaxBytes > 0 || m.MaxAge > 0 || m.MaxMsgsPerSubject > 0:

@@ -66,7 +66,7 @@ func (s *Syncer) beginLocked() error {
 		return err
 	}
 	w := s.watermark.now
-	w.LogID, w.Seq = m.Metadata[metaLogID], max(w.Seq, m.first()-1)
+	w.LogID, w.Seq = m.Metadata[MetaLogID], max(w.Seq, m.first()-1)
 	return s.watermark.set(w)
 }
 
