@@ -62,7 +62,7 @@ func (c *restoreCommand) Check(faults *cli.Faults) {
 // Run restores a lost log. The exit status is 3 if the archive does not give a whole log.
 func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
 	result, err := c.restore(ctx, streams.Err)
-	if unusable := new(restore.UnusableError); errors.As(err, &unusable) {
+	if errors.As(err, new(*restore.UnusableError)) {
 		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)
 	}

@@ -27,7 +27,7 @@ func Drill(ctx context.Context, config Config, scratch string, logger *slog.Logg
 // Embedded is Run into the embedded log of a data directory. No ingest may run there.
 func Embedded(ctx context.Context, config Config, dataDir string, logger *slog.Logger) (result Result, err error) {
 	server, err := eventlog.StartEmbedded(ctx, eventlog.EmbeddedConfig{DataDir: dataDir, Stream: config.Stream.Name, Logger: logger})
-	if damaged := new(blockstore.DamagedError); errors.As(err, &damaged) {
+	if errors.As(err, new(*blockstore.DamagedError)) {
 		return Result{}, fmt.Errorf("%w\nIf an earlier restore was interrupted here, remove %s and restore again", err, filepath.Join(dataDir, "log"))
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) 
 		return nil, err
 	}
 	conn, err := nats.Connect(url, options...)
-	if unreadable := new(neturl.Error); errors.As(err, &unreadable) {
+	if errors.As(err, new(*neturl.Error)) {
 		return nil, errNotURL // the error has the URL, and in it the password
 	}
 	if err != nil {
