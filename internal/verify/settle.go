@@ -135,7 +135,7 @@ func (s *Settle) fetch(ctx context.Context, seqs []uint64) error {
 		group.Go(func() error {
 			m, err := s.Log.Message(reading, seq)
 			if err != nil {
-				return fmt.Errorf("read the message at seq %d: %w", seq, err)
+				return err
 			}
 			event := events.Decode(m)
 			mu.Lock()
