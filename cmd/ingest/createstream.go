@@ -38,12 +38,10 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 		return err
 	}
 	defer log.Close()
-	if _, err := log.AwaitInfo(ctx, logTimeout); errors.Is(err, eventlog.ErrDisconnected) {
-		return err
-	}
+	_, err = log.AwaitInfo(ctx, logTimeout)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if _, err = log.Info(ctx); errors.Is(err, eventlog.ErrNoStream) {
+	if errors.Is(err, eventlog.ErrNoStream) {
 		err = requireNoArchived(ctx, &c.ArchiveFlags)
 	}
 	if errors.Is(err, errArchiveUnreadable) {
