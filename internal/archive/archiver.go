@@ -37,7 +37,7 @@ type Source interface {
 	ReadRecords(ctx context.Context, from, until uint64, deliver func(Record) error) error
 }
 
-// Config describes an Archiver. Only its first five fields are required.
+// Config describes an Archiver, for which its first five fields are required, or a Heal.
 type Config struct {
 	Place      storage.Place
 	Source     Source

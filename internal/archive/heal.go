@@ -32,7 +32,8 @@ type HealResult struct {
 // no longer has come from other segments that hold them, such as the parts of a merged one. Heal removes a damaged
 // segment after it has read its replacement back, unless the damaged one may hold more. A gap that neither can fill
 // stays as it is. Heal fails with a ContradictionError if log and archive differ. Then nothing of that gap is changed.
-// After any error, also a kill, Heal can be run again. An archiver of the log may be running.
+// After any error, also a kill, Heal can be run again. An archiver of the log may be running. Of config, only Place,
+// Source and Logger are required.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
 	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames

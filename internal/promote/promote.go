@@ -19,7 +19,7 @@ type Promotion struct {
 	rebuild.Rebuild              // of the tables to be promoted
 	Live            *store.Store // on the same database
 	AcceptLogLoss   bool
-	Now             func() time.Time // measures rounds; nil: time.Now
+	Now             func() time.Time // measures rounds; nil: time.Now. Only tests set it
 }
 
 // quickRound is how long a round of folding may take. Then the next round, for which live

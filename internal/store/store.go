@@ -47,7 +47,7 @@ type Config struct {
 
 	// ConnectTimeout bounds the look-up of the name, then one attempt to connect, and then the first answer of the session.
 	// 0: two seconds with a FrozenAfter or LeaseTime, because a projector soon tries again and a reader must not wait.
-	// Otherwise 30 seconds.
+	// Otherwise 30 seconds. Only tests set it.
 	ConnectTimeout time.Duration
 }
 

@@ -65,7 +65,7 @@ func newBucket(name, prefix, endpoint string) (*bucket, error) {
 // String implements Place.
 func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
 
-// CloseIdleConnections closes the connections that no request uses.
+// CloseIdleConnections closes the connections that no request uses. Only tests call it.
 func (b *bucket) CloseIdleConnections() { b.transport.CloseIdleConnections() }
 
 // Folders implements Place.
