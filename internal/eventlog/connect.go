@@ -85,7 +85,7 @@ func Connect(config Config) (*Log, error) {
 	switch {
 	case config.URL == "":
 		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
-		l.confirm = l.ask
+		l.confirm = l.askDurable
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)

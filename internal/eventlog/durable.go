@@ -56,9 +56,9 @@ func (s *Server) answerReaders() (err error) {
 	return nil
 }
 
-// ask asks the writing process whether seq is durable; the result is that of
+// askDurable asks the writing process whether seq is durable; the result is that of
 // committer.Confirm.
-func (l *Log) ask(ctx context.Context, seq uint64) (durable uint64, err error) {
+func (l *Log) askDurable(ctx context.Context, seq uint64) (durable uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
 	answer, err := l.conn.RequestWithContext(ctx, accounts.DurableQuestion, strconv.AppendUint(nil, seq, 10))

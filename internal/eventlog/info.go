@@ -134,7 +134,7 @@ func (l *Log) AwaitInfo(ctx context.Context, timeout time.Duration) (Info, error
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		if err := l.connected(waiting); err != nil {
+		if err := l.awaitConnection(waiting); err != nil {
 			return Info{}, cmp.Or(ctx.Err(), err)
 		}
 		info, err := l.Info(ctx)

@@ -75,8 +75,8 @@ func (l *Log) Close() {
 	l.conn.Close()
 }
 
-// connected waits for the connection. On a busy machine the first attempt can time out.
-func (l *Log) connected(ctx context.Context) error {
+// awaitConnection waits until there is a connection, or ctx ends. On a busy machine the first attempt can time out.
+func (l *Log) awaitConnection(ctx context.Context) error {
 	made := l.conn.StatusChanged(nats.CONNECTED)
 	defer l.conn.RemoveStatusListener(made)
 	if l.conn.IsConnected() {

@@ -43,7 +43,7 @@ const answerTimeout = time.Minute
 func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, error) {
 	connecting, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
-	if err := l.connected(connecting); err != nil {
+	if err := l.awaitConnection(connecting); err != nil {
 		return nil, err
 	}
 	js, err := jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(2*maxUnanswered), jetstream.WithPublishAsyncTimeout(answerTimeout))
@@ -80,7 +80,7 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 	}
 	last := max(have.State.LastSeq, max(config.FirstSeq, 1)-1)
 	l.committer.Begin(last)
-	return &Restoration{log: l, js: js, next: last + 1}, l.streamExists()
+	return &Restoration{log: l, js: js, next: last + 1}, l.beginStream()
 }
 
 // Next is the sequence of the next message to append.

@@ -16,7 +16,7 @@ import (
 // EnsureStream waits for the connection and creates the stream if it is missing. It never
 // changes an existing stream, and logs how its settings differ from config.
 func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slog.Logger) error {
-	if err := l.connected(ctx); err != nil {
+	if err := l.awaitConnection(ctx); err != nil {
 		return err
 	}
 	existing, err := l.js.Stream(ctx, config.Name)
@@ -26,7 +26,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
 		l.committer.Begin(existing.CachedInfo().State.LastSeq)
-		return l.streamExists()
+		return l.beginStream()
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("look up stream %s: %w", config.Name, err)
@@ -39,7 +39,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	if err != nil {
 		return fmt.Errorf("create stream %s: %w", config.Name, err)
 	}
-	return l.streamExists()
+	return l.beginStream()
 }
 
 // CreateStream is EnsureStream for an operator: it fails if the settings of an existing stream do
@@ -59,8 +59,8 @@ func (l *Log) CreateStream(ctx context.Context, config StreamConfig, logger *slo
 	return nil
 }
 
-// streamExists is called once the stream exists, before anything is confirmed.
-func (l *Log) streamExists() error {
+// beginStream makes the stream itself durable, before anything in it is confirmed. In a cluster the servers do that.
+func (l *Log) beginStream() error {
 	if l.server == nil {
 		return nil
 	}

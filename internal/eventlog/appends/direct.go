@@ -28,7 +28,7 @@ type Direct struct {
 	ended  chan struct{}
 	once   sync.Once
 
-	connections atomic.Uint64 // number of the current connection
+	connections atomic.Uint64 // that were made so far
 
 	mu      sync.Mutex
 	conn    *directConn // nil while there is no connection
