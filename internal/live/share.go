@@ -24,25 +24,25 @@ type leaseChanges struct {
 // leaseChangesOf compares the leases of a member with its quota. It is a pure function of
 // the heartbeat's result. The members may have any order that is the same for all of them.
 func leaseChangesOf(self string, partitions int, now Membership) leaseChanges {
-	var s leaseChanges
+	var changes leaseChanges
 	var free []int
 	for partition := range partitions {
 		switch now.Leases[partition] {
 		case self:
-			s.held = append(s.held, partition)
+			changes.held = append(changes.held, partition)
 		case "":
 			free = append(free, partition)
 		}
 	}
 	place := slices.Index(now.Members, self)
 	if place < 0 {
-		s.surplus = s.held
-		return s
+		changes.surplus = changes.held
+		return changes
 	}
-	if want := quota(partitions, len(now.Members), place); len(s.held) > want {
-		s.surplus = s.held[want:]
+	if want := quota(partitions, len(now.Members), place); len(changes.held) > want {
+		changes.surplus = changes.held[want:]
 	} else {
-		s.free = free[:min(len(free), want-len(s.held))]
+		changes.free = free[:min(len(free), want-len(changes.held))]
 	}
-	return s
+	return changes
 }
