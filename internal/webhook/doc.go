@@ -1,6 +1,6 @@
 // Package webhook is the HTTP side of ingest: it answers the provider.
 //
-//	path → method → content type → size → signature → syntax → Append → 200
+//	path → method → content type, encoding → size → signature → syntax → number in flight → Append → 200
 //
 // A 200 means that the event is durable in the log. Every other answer is a problem document
 // (RFC 9457) and not a 2xx. Before the signature is verified, nothing of the body is parsed,

@@ -54,8 +54,8 @@ func New(config Config, log appender) *Handler {
 	}
 }
 
-// ServeHTTP compares paths itself, because a ServeMux would redirect paths such as //x, and
-// a provider treats a redirect as a failure.
+// ServeHTTP answers one delivery. The path is compared here (checkRequest), because a ServeMux would
+// redirect paths such as //x, and a provider treats a redirect as a failure.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	a := h.serve(w, r, began)
