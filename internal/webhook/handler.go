@@ -77,7 +77,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 	conn := connectionOf(r.Context())
 	conn.beginRequest(r.ContentLength >= 0)
 	defer conn.endRequest()
-	large := h.reservation(conn)
+	large := h.newReservation(conn)
 	defer large.release()
 	body, problem := h.readBody(w, r, &large)
 	if problem != nil {
@@ -164,9 +164,9 @@ func checkRequest(r *http.Request) *answer {
 	return nil
 }
 
-// reservation returns an empty reservation, for a body that is larger than its first buffer. conn is
+// newReservation returns an empty reservation, for a body that is larger than its first buffer. conn is
 // nil if no Listener accepted the connection.
-func (h *Handler) reservation(conn *connection) reservation {
+func (h *Handler) newReservation(conn *connection) reservation {
 	large := reservation{memory: h.bodyMemory, progress: progress{timeout: h.StallTimeout}}
 	if conn != nil {
 		large.sender, large.verified = conn, conn.trusted.Load()
