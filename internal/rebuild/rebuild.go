@@ -34,7 +34,7 @@ type Rebuild struct {
 	Rules    projections.Rules
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // called now and then with the position; not nil
-	Chunk    uint64                       // messages of one transaction, if memory allows; 0: about as many as memory allows. Only tests set it
+	Chunk    uint64                       // maximum of messages of one transaction; 0: as memory allows. Only tests set it
 	Grace    time.Duration                // how long Run may continue after its context ends, to save what it has folded
 
 	UpTo  identity.Positions                 // later messages are left out; nil: no message is left out

@@ -19,7 +19,7 @@ const (
 // connection is a connection that a Listener has accepted.
 type connection struct {
 	net.Conn
-	progress  // the listener guards it, like closed and lingering. Its verified stays false: only unverified connections wait
+	progress  // the listener guards it, like closed and lingering; verified stays false: only unverified connections wait
 	listener  *Listener
 	closed    bool
 	lingering bool
