@@ -285,6 +285,35 @@ func TestADamagedHalfRestoredLogSaysWhatToRemove(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// An operator follows what a start of ingest and the restore say.
+func TestARestoreOverADamagedLogSaysToMoveItAway(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(t *testing.T, stream string){
+		"a damaged block": func(t *testing.T, stream string) {
+			damage(t, filepath.Join(stream, "msgs", "1.blk"), func(size int) int { return size / 2 })
+		},
+		"the stream is gone": func(t *testing.T, stream string) { require.NoError(t, os.RemoveAll(stream)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lost, place := setup(t, 20)
+			before := records(t, lost.Log)
+			lost.Stop(t)
+			streams, err := filepath.Glob(filepath.Join(lost.Dir, "log", "jetstream", "*", "streams", testenv.Stream))
+			require.NoError(t, err)
+			require.Len(t, streams, 1)
+			spoil(t, streams[0])
+			_, err = restore.Embedded(t.Context(), config(place), lost.Dir, testenv.Logger(t))
+			require.ErrorContains(t, err, "move DATA_DIR/log away, and restore the log from its archive")
+			require.NoError(t, os.Rename(filepath.Join(lost.Dir, "log"), filepath.Join(lost.Dir, "log.damaged")))
+			_, err = restore.Embedded(t.Context(), config(place), lost.Dir, testenv.Logger(t))
+			require.NoError(t, err)
+			lost.Start(t, partitions)
+			require.Len(t, records(t, lost.Log), len(before))
+		})
+	}
+}
+
 // altered is a log with another message.
 type altered struct{ *eventlog.Log }
 

@@ -46,9 +46,11 @@ type Tail struct {
 	newer  []int
 }
 
-const adviceRestore = "restore the log from its archive (ingest restore) or from a backup; ingest check lists all damage, and with --salvage it saves the undamaged events"
+// adviceRestore names the steps in their order: ingest check finds the log only where it is, and
+// ingest restore refuses a folder with a log.
+const adviceRestore = "ingest check lists all damage, and with --salvage it saves the undamaged events; then move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup"
 
-const adviceLost = "restore the log from a backup; if there is none, docs/operations.md says under \"When the log is lost\" how to begin another"
+const adviceLost = "move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup; if there is neither, docs/operations.md says under \"When the log is lost\" how to begin another"
 
 // adviceAccept is the advice for a log that does not match its watermark.
 func (s *Store) adviceAccept() string {
