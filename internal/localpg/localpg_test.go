@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/sqlstate"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -27,8 +28,11 @@ func TestRowsOutliveARestart(t *testing.T) {
 	execute(t, dsn, "create schema portal", "create table note (body text)", "insert into note values ('kept')")
 	require.NoError(t, first.stop())
 
-	second := start(t, dir)
-	require.Equal(t, dsn, second.dsn(t), "the connection string is stable")
+	link := dir + "-link"
+	require.NoError(t, os.Symlink(dir, link))
+	require.NoError(t, os.Remove(dsnPath(dir))) // so that the one of the first start is not read
+	second := start(t, link)
+	require.Equal(t, dsn, second.dsn(t), "the connection string is stable, whatever path leads to the folder")
 	require.Equal(t, "kept", query[string](t, dsn, "select body from portal.note"))
 }
 
@@ -179,6 +183,7 @@ func TestTheReaderChangesNothing(t *testing.T) {
 	reader, err := ReaderDSN(dir)
 	require.NoError(t, err)
 	require.Equal(t, "payfold_console kept", query[string](t, reader, "select current_user || ' ' || body from portal.note"))
+	require.Equal(t, "25006", sqlstate.Of(attempt(t, reader, "create temporary table mine ()")), "its transactions only read")
 	for _, change := range []string{"insert into portal.note values ('x')", "delete from portal.note", "create schema mine", "create role other"} {
 		require.ErrorContains(t, attempt(t, reader, "set transaction read write; "+change), "permission denied", change)
 	}
@@ -187,6 +192,7 @@ func TestTheReaderChangesNothing(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o600), info.Mode())
 
 	require.NoError(t, first.stop())
+	require.NoError(t, os.Remove(dsnPath(dir))) // a start writes it after the reader's
 	start(t, dir).dsn(t)
 	again, err := ReaderDSN(dir)
 	require.NoError(t, err)
