@@ -305,7 +305,7 @@ func TestAChunkIsNotWrittenIntoOtherTablesOfTheSameName(t *testing.T) {
 	require.NoError(t, err)
 	defer bulk.Close()
 	require.NoError(t, s.Drop(ctx))
-	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, projections.Rules{Mode: projections.ModeLive}))
+	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
 	require.ErrorIs(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), store.ErrFenced)
 }
 
