@@ -12,7 +12,7 @@ type span struct{ segment, from, length uint32 }
 func (a *arena) put(b []byte) span {
 	last := len(a.segments) - 1
 	if last < 0 || cap(a.segments[last])-len(a.segments[last]) < len(b) {
-		a.segments = append(a.segments, a.from.segment(len(b)))
+		a.segments = append(a.segments, a.from.segment())
 		last++
 	}
 	at := span{uint32(last), uint32(len(a.segments[last])), uint32(len(b))}
@@ -46,11 +46,8 @@ func newMemory() *memory {
 	return m
 }
 
-// segment returns a segment with room for at least this many bytes.
-func (m *memory) segment(least int) []byte {
-	if least > segmentSize {
-		return make([]byte, 0, least)
-	}
+// segment returns an empty segment. It grows if a row needs more than its room.
+func (m *memory) segment() []byte {
 	segment := <-m.ready
 	go m.prepare()
 	return segment
