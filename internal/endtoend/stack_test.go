@@ -240,10 +240,11 @@ func (s *stack) kill(t *testing.T, service string) {
 }
 
 // takeStoreAway stops the object store while deliveries go on. An ingest must be able to start
-// without it. Events accepted meanwhile are archived when the store is back.
+// without it, here with less memory. Events accepted meanwhile are archived when the store is back.
 func (s *stack) takeStoreAway(t *testing.T) {
 	t.Helper()
 	s.compose(t, "stop", "store", "store-reader")
+	s.run(t, s.folder(), "docker", "update", "--memory", "320m", "--memory-swap", "320m", s.container(t, "ingest-2"))
 	s.compose(t, "restart", "ingest-2")
 	s.awaitHealthy(t, "ingest-2")
 	s.requireProgress(t, s.primary(t))
@@ -404,6 +405,7 @@ func (s *stack) requireMonitored(t *testing.T) {
 	for path, want := range map[string]string{
 		"query?query=sum(up)":                   `,"4"]`,
 		"query?query=payfold_log_durability==1": `"durability":"quorum"`,
+		"query?query=go_gc_gomemlimit_bytes":    `,"301989888"]`, // nine tenths of the memory of ingest-2
 		"rules":                                 "PayfoldProgramDown",
 		"alertmanagers":                         "http://alertmanager:9093/api/v2/alerts",
 	} {
