@@ -13,7 +13,6 @@ import (
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/tables"
 )
 
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
@@ -169,32 +168,33 @@ func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay 
 	return days[key]
 }
 
-// addReversals adds to Refunded of each day what its reversals have taken back.
+//go:embed revenue_reversals.sql
+var revenueReversalsSQL string
+
+// addReversals adds to Refunded of each day what its reversals have taken back. It holds those of one payment in memory.
 func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx) error {
-	reversals, err := tables.Reversals.Rows(ctx, tx, "where status is null or status = 'succeeded' order by stream_seq")
-	if err != nil {
-		return err
-	}
-	byName := map[string][]projections.Reversal{}
-	for _, r := range reversals {
-		byName[r.ProviderPaymentID] = append(byName[r.ProviderPaymentID], r)
-	}
-	payments, err := tables.Payments.Rows(ctx, tx, "where refunded_amount is not null")
-	if err != nil {
-		return err
-	}
-	for _, p := range payments {
-		own := byName[p.ProviderPaymentID]
-		if p.MergedID != "" {
-			own = append(slices.Clone(own), byName[p.MergedID]...)
-			slices.SortFunc(own, func(a, b projections.Reversal) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
-		}
-		for i, amount := range projections.TakenBack(own, p) {
-			day := days.at(own[i].OccurredAt, p.Currency, p.Kind)
+	var of projections.Payment
+	var own []projections.Reversal
+	addOwn := func() {
+		for i, amount := range projections.TakenBack(own, of) {
+			day := days.at(own[i].OccurredAt, of.Currency, of.Kind)
 			day.Refunded = day.Refunded.Add(SumOf(amount))
 		}
+		own = own[:0]
 	}
-	return nil
+	rows, _ := tx.Query(ctx, revenueReversalsSQL) // ForEachRow returns its error
+	var p projections.Payment
+	var r projections.Reversal
+	_, err := pgx.ForEachRow(rows, []any{&p.ProviderPaymentID, &p.Amount, &p.Currency, &p.Kind, &r.Amount, &r.Paid, &r.Cumulative, &r.OccurredAt}, func() error {
+		if p.ProviderPaymentID != of.ProviderPaymentID {
+			addOwn()
+			of = p
+		}
+		own = append(own, r)
+		return nil
+	})
+	addOwn()
+	return err
 }
 
 // list returns the days, the newest first.

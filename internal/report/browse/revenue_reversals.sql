@@ -1,0 +1,16 @@
+-- every reversal that counts, with the payment that it takes back; those of one payment are together, in the
+-- order of the log
+with named as (
+  select provider_payment_id, provider_payment_id as name, amount, currency, kind
+  from payment
+  where refunded_amount is not null
+  union all
+  select provider_payment_id, merged_id, amount, currency, kind
+  from payment
+  where refunded_amount is not null and merged_id is not null
+)
+select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.amount, r.paid, r.cumulative, r.occurred_at
+from named p
+join reversal r on r.provider_payment_id = p.name
+where r.status is null or r.status = 'succeeded'
+order by p.provider_payment_id, r.stream_seq
