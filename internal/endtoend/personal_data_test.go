@@ -19,7 +19,7 @@ import (
 // has nothing of the person, the tables are as before, and nobody is invited again.
 func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
+	w, place, url := setupArchive(t)
 	github := testenv.NewGitHub(t, time.Now)
 	projector := w.startProjector(t, inviting(github)...)
 	ada := func(event, payment, email, metadata string) string {
@@ -52,15 +52,20 @@ func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	copied, err := os.ReadFile(filepath.Join(dir, "ada.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, 2, bytes.Count(copied, []byte("\n")))
+	w.awaitArchived(t, url)
+	run("rm copy.jsonl\n" + strings.Replace(blocks[1], "URL\n", place+"\n", 1))
+	ofArchive, err := os.ReadFile(filepath.Join(dir, "copy.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, 5, bytes.Count(ofArchive, []byte("\n")))
 
 	stop(t, projector)
 	stop(t, w.ingest)
-	run(blocks[1] + blocks[2] + blocks[3])
+	run(blocks[2] + blocks[3] + blocks[4])
 	here := strings.NewReplacer("127.0.0.1:8099", ports.Free(t), "\nbin/ingest\n", "\nexec bin/ingest\n")
-	command := w.script(t, dir, here.Replace(blocks[4]))
+	command := w.script(t, dir, here.Replace(blocks[5]))
 	sending := testenv.StartCommand(t, command, command.Env)
 	sending.WaitFor(t, `msg="receiving deliveries"`)
-	w.repeat(t, dir, here.Replace(blocks[5]))
+	w.repeat(t, dir, here.Replace(blocks[6]))
 	stop(t, sending)
 	w.dir = filepath.Join(dir, "new")
 	w.startIngest(t)
@@ -68,7 +73,7 @@ func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 
 	before := w.database
 	w.database = testenv.Database(t)
-	output := run(blocks[6], "OLD_DATABASE_URL="+before, "NEW_DATABASE_URL="+w.database, "PATH="+os.Getenv("PG_BIN")+":"+os.Getenv("PATH"))
+	output := run(blocks[7], "OLD_DATABASE_URL="+before, "NEW_DATABASE_URL="+w.database, "PATH="+os.Getenv("PG_BIN")+":"+os.Getenv("PATH"))
 	require.Contains(t, output, "2 messages were signed with a secret that was not given")
 	require.Equal(t, rows, w.rowsOfUsers(t))
 
