@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/payfold/payfold/internal/cli"
@@ -18,10 +17,6 @@ import (
 // gcPercent: the live heap is small compared to the garbage of deliveries. Collecting half as
 // often as usual makes each delivery cheaper, and takes about 20 MB more.
 const gcPercent = 200
-
-// memoryShare is the share of a container's memory limit that Go may use. The embedded server remembers the ids
-// of the duplicate window. They can be so many that gcPercent alone would let the garbage exceed the limit.
-const memoryShare = 0.9
 
 // spareThreads: one thread is almost always inside a write or an fsync of the log, and Go
 // gives its core to another thread only after a while. With a fixed GOMAXPROCS, Go does not
@@ -37,9 +32,10 @@ func main() {
 	os.Exit(cli.Main(ctx, &grammar{}, "ingest", "payfold ingest: signed payment events in, an append-only log out.", os.Args[1:], streams))
 }
 
-// tune sets the Go runtime's parameters that the environment does not set.
+// tune sets the Go runtime's parameters that the environment does not set. The embedded server remembers the ids of the
+// duplicate window: they can be so many that gcPercent alone would exceed the memory limit.
 func tune() {
-	_, _ = memlimit.SetGoMemLimit(memoryShare) // an error means that there are no control groups
+	cli.LimitMemory()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -54,6 +54,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(liveGCPercent)
 	}
+	cli.LimitMemory()
 	logger := c.Logger(streams.Err)
 	registry, readiness := telemetry.NewRegistry(cli.Build()), telemetry.NewReadiness()
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, readiness.Ready, logger)
