@@ -47,6 +47,7 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s.requireReadersCannotWrite(t)
 	s.commands(t, "docker compose exec -T ingest-1 ingest send")
 	load := startLoad(t, &world{provider: s.provider(t)}, slowPace)
+	s.limitMemory(t, "projector-1", "352m")
 	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "store", "store-reader", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
 		s.underLoad(t, load, service+" is killed", func() { s.kill(t, service) })
 	}
@@ -239,12 +240,18 @@ func (s *stack) kill(t *testing.T, service string) {
 	wait.Until(t, func() bool { _, now := state(); return now != started }, "%s is not started again", service)
 }
 
+// limitMemory gives a container less memory. Its program sees that when it starts again.
+func (s *stack) limitMemory(t *testing.T, service, memory string) {
+	t.Helper()
+	s.run(t, s.folder(), "docker", "update", "--memory", memory, "--memory-swap", memory, s.container(t, service))
+}
+
 // takeStoreAway stops the object store while deliveries go on. An ingest must be able to start
 // without it, here with less memory. Events accepted meanwhile are archived when the store is back.
 func (s *stack) takeStoreAway(t *testing.T) {
 	t.Helper()
 	s.compose(t, "stop", "store", "store-reader")
-	s.run(t, s.folder(), "docker", "update", "--memory", "320m", "--memory-swap", "320m", s.container(t, "ingest-2"))
+	s.limitMemory(t, "ingest-2", "320m")
 	s.compose(t, "restart", "ingest-2")
 	s.awaitHealthy(t, "ingest-2")
 	s.requireProgress(t, s.primary(t))
@@ -405,9 +412,11 @@ func (s *stack) requireMonitored(t *testing.T) {
 	for path, want := range map[string]string{
 		"query?query=sum(up)":                   `,"4"]`,
 		"query?query=payfold_log_durability==1": `"durability":"quorum"`,
-		"query?query=go_gc_gomemlimit_bytes":    `,"301989888"]`, // nine tenths of the memory of ingest-2
-		"rules":                                 "PayfoldProgramDown",
-		"alertmanagers":                         "http://alertmanager:9093/api/v2/alerts",
+		// nine tenths of the memory of ingest-2 and projector-1
+		"query?query=go_gc_gomemlimit_bytes==301989888": "ingest-2",
+		"query?query=go_gc_gomemlimit_bytes==332188876": "projector-1",
+		"rules":         "PayfoldProgramDown",
+		"alertmanagers": "http://alertmanager:9093/api/v2/alerts",
 	} {
 		wait.Until(t, func() bool { return strings.Contains(s.get(prometheus+path), want) }, "the answer to %s has no %s", path, want)
 	}
