@@ -1,5 +1,6 @@
 -- every reversal that counts, with the payment that it takes back; those of one payment are together, in the
--- order of the log
+-- order of the log. A union, because with both names in one condition Postgres would look up each reversal
+-- in the index
 with named as (
   select provider_payment_id, provider_payment_id as name, amount, currency, kind
   from payment
