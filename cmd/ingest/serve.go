@@ -33,6 +33,9 @@ const (
 	endTimeout        = 25 * time.Second
 )
 
+// UntilStopped implements cli.Service.
+func (c *serveCommand) UntilStopped() bool { return true }
+
 // Run serves operators from the beginning, and receives deliveries once the log is open.
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
@@ -62,13 +65,10 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	}
 	defer tracer.Stop()
 	log, closeLog, err := c.openLog(ctx, state.readiness, logger)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // stopped while the log was being read
-	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeLog()) }()
+	defer func() { err = errors.Join(cli.Stopped(ctx, err), closeLog()) }() // a stop does not hide that closing failed
 
 	listener, err := listen(c.ListenAddr, registry)
 	if err != nil {
@@ -87,23 +87,25 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	state.readiness.From(log.Ready)
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String())
 
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return telemetry.Serve(ctx, webhook.NewServer(handler, logger), listener, drainTimeout) })
-	group.Go(func() error { return watch.Run(ctx) })
+	group, serving := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if info, err := log.AwaitInfo(ctx, logTimeout); err == nil {
+		return telemetry.Serve(serving, webhook.NewServer(handler, logger), listener, drainTimeout)
+	})
+	group.Go(func() error { return watch.Run(serving) })
+	group.Go(func() error {
+		if info, err := log.AwaitInfo(serving, logTimeout); err == nil {
 			handler.AcceptedAt(info.StoredAt)
 		}
 		return nil
 	})
 	if archiver != nil {
 		group.Go(func() error {
-			return endWithin(ctx, archiveEndTimeout, "the archive "+archiver.Place.String(), archiver.Run)
+			return endWithin(serving, archiveEndTimeout, "the archive "+archiver.Place.String(), archiver.Run)
 		})
 	}
 	if trimmer != nil {
 		group.Go(func() error {
-			return endWithin(ctx, archiveEndTimeout, "the archive "+trimmer.Place.String(), trimmer.Run)
+			return endWithin(serving, archiveEndTimeout, "the archive "+trimmer.Place.String(), trimmer.Run)
 		})
 	}
 	return group.Wait()

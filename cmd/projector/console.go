@@ -48,6 +48,9 @@ const (
 // rightsInterval is how soon the console ends after its role was given the right to write.
 const rightsInterval = time.Minute
 
+// UntilStopped implements cli.Service.
+func (c *consoleCommand) UntilStopped() bool { return true }
+
 // Run serves the console until ctx ends.
 func (c *consoleCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
@@ -61,13 +64,9 @@ func (c *consoleCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	defer log.Close()
-	err = c.withReader(ctx, logger, func(ctx context.Context, tables *store.Store) error {
+	return c.withReader(ctx, logger, func(ctx context.Context, tables *store.Store) error {
 		return c.serve(ctx, listener, log, tables, streams, logger)
 	})
-	if ctx.Err() != nil {
-		return nil // a normal stop
-	}
-	return err
 }
 
 func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *eventlog.Log, tables *store.Store, streams cli.Streams, logger *slog.Logger) error {

@@ -49,6 +49,9 @@ func (c *runCommand) Check(faults *cli.Faults) {
 // projector's CPU time, and takes about 30 MB.
 const liveGCPercent = 200
 
+// UntilStopped implements cli.Service.
+func (c *runCommand) UntilStopped() bool { return true }
+
 // Run serves operators from the beginning, and follows the log until ctx ends.
 func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if os.Getenv("GOGC") == "" {
@@ -68,11 +71,7 @@ func (c *runCommand) Run(ctx context.Context, streams cli.Streams) error {
 	group.Go(func() error { return admin.Run(working) })
 	group.Go(func() error { return c.project(working, readiness, logger, registry) })
 	group.Go(func() error { sdnotify.Run(working, readiness.Ready, logger); return nil })
-	err = group.Wait()
-	if ctx.Err() != nil {
-		return nil // a normal stop
-	}
-	return err
+	return group.Wait()
 }
 
 func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger, registry prometheus.Registerer) error {

@@ -18,6 +18,9 @@ type statusCommand struct {
 // watchPause is the pause after a page, so that slow answers do not load the database more.
 const watchPause = 2 * time.Second
 
+// UntilStopped implements cli.Service.
+func (c *statusCommand) UntilStopped() bool { return c.Watch }
+
 // Run prints the status. Without the database it prints the rest and fails, unless it watches.
 func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)

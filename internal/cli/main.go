@@ -27,10 +27,25 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
+// Service is a command that can work until it is stopped: a stop is its normal end if UntilStopped is true.
+type Service interface{ UntilStopped() bool }
+
+// Stopped returns nil in place of an error that wraps context.Canceled, if ctx was cancelled: the work was stopped at
+// that moment, and nothing failed. It returns every other error.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
 // Main parses args, runs the chosen command and returns the exit status. Standard error
 // and systemd get the error. A command is a struct of flags with a method
 //
 //	Run(ctx context.Context, streams cli.Streams) error
+//
+// After ctx was cancelled, a Service that returns the error of ctx ends with 0. Another command has not done its
+// work then and ends with ExitFailed.
 func Main(ctx context.Context, grammar any, name, description string, args []string, streams Streams) int {
 	parsed, err := Parse(grammar, name, description, args, streams.Out, streams.Err)
 	switch {
@@ -43,6 +58,9 @@ func Main(ctx context.Context, grammar any, name, description string, args []str
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err = parsed.Run(streams)
+	if service, is := parsed.Selected().Target.Addr().Interface().(Service); is && service.UntilStopped() {
+		err = Stopped(ctx, err)
+	}
 	var status Status
 	switch {
 	case err == nil:
