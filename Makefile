@@ -3,21 +3,23 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
+
 .PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: ## bin/ingest and bin/projector
-	go build -trimpath -o bin/ ./cmd/...
+	go build -o bin/ ./cmd/...
 
 run: build ## both programs with their own log and Postgres, until Ctrl-C
 	@exec deploy/run.sh
 
-# make lint runs go vet.
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -trimpath -race -vet=off -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
+	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
 
@@ -42,7 +44,7 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 
 PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
 test-monitoring: ## the alert rules with promtool, and all expressions of rules and dashboard on metrics of a real run
-	cd deploy/monitoring/tools && export GOFLAGS=-tags=remove_all_sd && go vet ./... && \
+	cd deploy/monitoring/tools && export GOFLAGS="$$GOFLAGS -tags=remove_all_sd" && go vet ./... && \
 	$(PROMTOOL) check rules ../rules.yaml && \
 	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
 	go test -count 1 ./...
@@ -75,9 +77,10 @@ test-helm: ## the chart for Kubernetes: every combination of four of its values,
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
-test-stack: ## deploy/compose.yaml with images built here, while its parts are killed and cut off; as root, on Debian
+STACK_KILLS ?= 11
+test-stack: ## deploy/compose.yaml with images built here, while STACK_KILLS (11: one of each kind) of its containers are killed, and parts cut off; as root, on Debian
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	deploy/stack/test/with-docker.sh deploy/stack/test/run.sh
+	STACK_KILLS=$(STACK_KILLS) deploy/stack/test/with-docker.sh deploy/stack/test/run.sh
 
 test-upgrade: ## docs/upgrading.md from the commits in internal/endtoend/upgrade-from, and back; needs the history of git
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,6 +41,8 @@ type stack struct {
 // of each kind, takes the object store away, cuts the leader of the log off the network, and
 // promotes the standby. Acknowledged events are in the tables at the end, once, and in the archive. Then it removes the
 // log's disks and restores the log.
+//
+// STACK_KILLS is the number of containers that are killed; by default one of each kind.
 func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
 	s.awaitHealthy(t)
@@ -48,7 +51,9 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s.commands(t, "docker compose exec -T ingest-1 ingest send")
 	load := startLoad(t, &world{provider: s.provider(t)}, slowPace)
 	s.limitMemory(t, "projector-1", "352m")
-	for _, service := range []string{"proxy", "ingest-1", "projector-1", "console", "store", "store-reader", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"} {
+	services := []string{"proxy", "ingest-1", "projector-1", "console", "store", "store-reader", "nats-1", "postgres-1", "postgres-2", "prometheus", "alertmanager"}
+	rand.Shuffle(len(services), func(i, j int) { services[i], services[j] = services[j], services[i] })
+	for _, service := range services[:testenv.Number(t, "STACK_KILLS", len(services))] {
 		s.underLoad(t, load, service+" is killed", func() { s.kill(t, service) })
 	}
 	s.awaitHealthy(t)
