@@ -38,8 +38,8 @@ test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables 
 	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
 	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS)
 
-ARRIVAL_ROUNDS ?= 30
-test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (30) rounds
+ARRIVAL_ROUNDS ?= 100
+test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool

@@ -67,7 +67,7 @@ func listens(address string) func(*testenv.Program) bool {
 // stopEverywhere stops the program right after main has run, then when it is ready, and then at moments between. A
 // moment is a number of reads and writes: it does not depend on how quick the machine is.
 func (b beginning) stopEverywhere(t *testing.T) {
-	const moments = 6
+	const moments = 4
 	b.stopAt(t, 0)
 	from, to := b.stopAt(t, 1<<62)
 	for i := range moments {
