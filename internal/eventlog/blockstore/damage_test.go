@@ -237,28 +237,6 @@ func TestABackupRestoredOverALogLosesNothingSilently(t *testing.T) {
 	w.starts(2, "on purpose")
 }
 
-func TestTheMarkOfAnOlderBuildIsTakenOver(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"all", "2", "1", "0", "synced"} { // 0: the mark of another stream
-		w := build(t, 3, 2)
-		w.write(w.legacyPath(), []byte(text+"\n"))
-		w.starts(5, text)
-		require.NoFileExists(t, w.legacyPath())
-
-		w = build(t, 3, 2)
-		w.write(w.legacyPath(), []byte(text+"\n"))
-		w.edit(2, func(b []byte) []byte { return b[:len(b)-1] })
-		if text == legacyWhole {
-			w.refused(text)
-		} else {
-			w.starts(4, text)
-		}
-	}
-	w := build(t)
-	w.write(w.legacyPath(), []byte("2\n"))
-	w.refused()
-}
-
 func TestAStreamThatIsNotTheLogsIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, marked := range []bool{true, false} {

@@ -163,8 +163,6 @@ func (s *Store) mismatches(e *expectation, newest int, faults []fault) (out []fa
 		out = append(out, fault{Damage: Damage{File: file, Reason: fmt.Sprintf(format, values...), Advice: advice}})
 	}
 	switch {
-	case w == nil && newest == 0 && s.legacyBlocks() > 0:
-		mismatch(s.dir, adviceLost, "the log's blocks are gone: there were %d", s.legacyBlocks())
 	case w == nil || len(faults) > 0:
 	case report.Last < w.Seq:
 		mismatch(s.dir, s.adviceAccept(), "missing: it was confirmed, and the log ends before it")

@@ -38,7 +38,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return nil, err
 	}
 	if w == nil && running {
-		return nil, errors.New("the running ingest has no durable watermark: it is an older build")
+		return nil, fmt.Errorf("the durable watermark %s of the running ingest is gone", s.watermarkPath())
 	}
 	if e.watermark = w; w != nil {
 		e.report.Durable, e.report.Closed, e.closed = &w.Seq, w.Closed, w.Closed
@@ -46,8 +46,6 @@ func (s *Store) expect(running bool) (*expectation, error) {
 			return refuse(s.watermarkPath(), fmt.Sprintf("set NATS_STREAM to %s, or DATA_DIR to another folder", w.Stream),
 				"the log here is stream %s, and NATS_STREAM is %s", w.Stream, s.stream)
 		}
-	} else {
-		e.closed = s.legacyText() == legacyWhole
 	}
 	if _, err := os.Stat(s.folder); errors.Is(err, fs.ErrNotExist) {
 		others, err := s.others()
@@ -59,8 +57,6 @@ func (s *Store) expect(running bool) (*expectation, error) {
 				"the log here is stream %s, and NATS_STREAM is %s", strings.Join(others, ", "), s.stream)
 		case w != nil && w.LogID != "":
 			return refuse(s.folder, adviceLost, "the log is gone: it had events up to seq %d", w.Seq)
-		case w == nil && s.legacyBlocks() > 0:
-			return refuse(s.folder, adviceLost, "the log is gone: it had %d blocks", s.legacyBlocks())
 		}
 		return e, nil
 	} else if err != nil {

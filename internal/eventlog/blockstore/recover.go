@@ -67,9 +67,6 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 			return nil, errors.Join(fmt.Errorf("remove an empty block: %w", err), watermark.file.Close())
 		}
 	}
-	if err := ignoreMissing(os.Remove(s.legacyPath())); err != nil {
-		return nil, errors.Join(fmt.Errorf("remove the file of an older build: %w", err), watermark.file.Close())
-	}
 	return &Syncer{Store: s, SyncBlock: SyncData, Recovered: report, watermark: watermark}, nil
 }
 
