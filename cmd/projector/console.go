@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"time"
@@ -100,10 +98,8 @@ func (c *consoleCommand) withReader(ctx context.Context, logger *slog.Logger, wo
 	}
 	return c.withPostgres(ctx, logger, func(ctx context.Context, dsn string) (err error) {
 		if c.DatabaseURL == "" {
-			if dsn, err = localpg.ReaderDSN(c.DataDir); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("the private postgres was started by an older payfold: restart its projector: %w", err)
-			} else if err != nil {
-				return err
+			if dsn, err = localpg.ReaderDSN(c.DataDir); err != nil {
+				return fmt.Errorf("read the reader of the private postgres: %w", err)
 			}
 		}
 		tables, err := store.Open(ctx, store.Config{

@@ -78,7 +78,7 @@ func TestADamagedSegmentThatReachesBeyondTheLogStays(t *testing.T) {
 	}
 }
 
-// An earlier build could make a part of a segment again and leave the damaged one.
+// A copy of the archive can bring back a shorter segment, with the same beginning as the damaged one.
 func TestADamagedSegmentThatReachesBeyondTheOthersStays(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -115,7 +115,7 @@ func TestAnIndexMadeConcurrentlyIsWaitedForWithoutADeadlock(t *testing.T) {
 	}
 }
 
-// Live tables that an older build promoted without their keys get them.
+// Somebody may have dropped them.
 func TestLiveTablesGetTheKeysTheyLack(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// The tables of an older build are made again only if RulesVersion has changed.
+// The tables of an older release are made again only if RulesVersion has changed.
 func TestChangedTablesNeedAnotherRulesVersion(t *testing.T) {
 	t.Parallel()
 	definitions := fmt.Sprint(Indexes)
