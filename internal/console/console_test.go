@@ -418,7 +418,7 @@ func TestWhatTheDatabaseSaidOfABodyIsMasked(t *testing.T) {
 	t.Parallel()
 	const said = "invalid value for Petra Personal"
 	servers, w := serveBoth(t)
-	_, err := w.DB.Exec(t.Context(), "insert into payfold.poison (log_id, stream_seq, error) select log_id, 1, $1 from payfold.schema_state where schema_name = 'portal'", said)
+	_, err := w.DB.Exec(t.Context(), "insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 1, $1 from payfold.schema_state where schema_name = 'portal'", said)
 	require.NoError(t, err)
 	var event string
 	require.NoError(t, w.DB.QueryRow(t.Context(), "select event_id from portal.processed_event where stream_seq = 1").Scan(&event))

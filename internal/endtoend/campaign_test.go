@@ -66,8 +66,8 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 	c.load.finish(t, c.world)
 	c.requireOneFold(t)
 	c.requireArchived(t)
-	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.poison"))
-	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.disorder"))
+	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.quarantined_event"))
+	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.out_of_order_event"))
 }
 
 func startCampaign(t *testing.T, random *rand.Rand, pace time.Duration) *campaign {

@@ -125,7 +125,7 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	}
 	load.finish(t, w)
 	w.requireOneFold(t)
-	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from payfold.poison"))
+	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from payfold.quarantined_event"))
 }
 
 func TestARebuildThatIsKilledCanBeRunAgain(t *testing.T) {

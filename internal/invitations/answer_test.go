@@ -194,7 +194,7 @@ func TestRateLimitsPauseAllInvitationsForTheTimeThatGitHubNames(t *testing.T) {
 			w.clock.Advance(test.waits - time.Second)
 			reconcile(t, w.inviter(t)) // another process waits as well
 			require.Len(t, w.github.Requests(""), asked)
-			require.Zero(t, w.invitation(t, "u1", "pay1").Faults, "a limit is not a fault of the invitation")
+			require.Zero(t, w.invitation(t, "u1", "pay1").ConsecutiveFailures, "a limit is not a failure of the invitation")
 			_, used, err := r.records.counts(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, used, "a limit does not use the quota")
@@ -321,7 +321,7 @@ func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 				reconcile(t, r)
 				one := w.invitation(t, "u1", "pay1")
 				require.Equal(t, Pending, one.Status)
-				require.Equal(t, 1, one.Faults)
+				require.Equal(t, 1, one.ConsecutiveFailures)
 				require.WithinRange(t, one.DueAt, w.clock.Now().Add(time.Second), w.clock.Now().Add(1500*time.Millisecond))
 				_, used, err := r.records.counts(t.Context())
 				require.NoError(t, err)

@@ -65,7 +65,7 @@ func (r records) reserve(ctx context.Context, perDay int) (reserved *Attempt, er
 		return err
 	})
 	if err != nil {
-		return nil, orOlderTables(fmt.Errorf("reserve an attempt: %w", err))
+		return nil, fmt.Errorf("reserve an attempt: %w", err)
 	}
 	return reserved, nil
 }
@@ -126,11 +126,11 @@ func recordNext(ctx context.Context, tx pgx.Tx, answer Answer, now time.Time) er
 	next := answer.Next
 	_, err := tx.Exec(ctx, `update payfold.invitation
 		set status = case when $12 and not revoked then 'pending' else $4 end, -- kept after all: what was withdrawn is given again
-			reason = $5, invitation_id = $6, invited_at = $7, repeats = $8, faults = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
+			reason = $5, invitation_id = $6, invited_at = $7, repeats = $8, consecutive_failures = $9, not_ours = coalesce($13, not_ours), changed_at = $11::timestamptz,
 			due_at = case when revoked = $12 then $10::timestamptz else $11::timestamptz end -- a purchase that changed meanwhile is due at once
 		where user_id = $1 and repository = $2 and provider_payment_id = $3`,
 		next.UserID, next.Repository, next.PaymentID, next.Status, next.Reason, next.InvitationID, next.InvitedAt,
-		next.Repeats, next.Faults, next.DueAt, now, next.Revoked, answer.NotOurs)
+		next.Repeats, next.ConsecutiveFailures, next.DueAt, now, next.Revoked, answer.NotOurs)
 	if err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}

@@ -135,7 +135,7 @@ func TestAStopCancelsTheRequestAndTheNextAttemptFindsTheOutcome(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 	one := w.invitation(t, "u1", "pay1")
-	require.Zero(t, one.Faults, "GitHub did not fail")
+	require.Zero(t, one.ConsecutiveFailures, "GitHub did not fail")
 	reconcile(t, w.inviter(t)) // at once, because the attempt has ended
 	w.requireStatus(t, "u1", "pay1", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))

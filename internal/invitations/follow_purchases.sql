@@ -6,7 +6,7 @@
 update payfold.invitation i
 set github_username = n.github_username, revoked = n.revoked,
     status = case when i.revoked and not n.revoked then 'pending' else i.status end,
-    repeats = case when i.revoked and not n.revoked then 0 else i.repeats end, due_at = $2, faults = 0, changed_at = $2
+    repeats = case when i.revoked and not n.revoked then 0 else i.repeats end, due_at = $2, consecutive_failures = 0, changed_at = $2
 from (
   select i.user_id, i.provider_payment_id, p.reversed_at is not null or p.kind is distinct from 'pro' as revoked,
          case when i.status = 'pending' and i.invited_at is null and not exists (

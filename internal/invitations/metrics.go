@@ -120,7 +120,7 @@ func (r *Reconciler) observe(ctx context.Context, attempt *Attempt, done result)
 	if pause := done.pause; pause != nil {
 		r.metrics.problems.WithLabelValues(pause.Cause).Inc()
 		log = log.With("paused_until", pause.Until.UTC().Truncate(time.Second))
-		if pause.Cause == PauseDenied && next.Faults > attempt.Faults { // see refused
+		if pause.Cause == PauseDenied && next.ConsecutiveFailures > attempt.ConsecutiveFailures { // see refused
 			log.ErrorContext(ctx, "GitHub refuses to invite or to withdraw; after the pause it is asked about the others first")
 			return
 		}

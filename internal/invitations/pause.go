@@ -49,9 +49,9 @@ func (r records) endPause(ctx context.Context, cause string) error {
 // endWaits makes the invitations due that wait after a fault of GitHub.
 func (r records) endWaits(ctx context.Context) error {
 	_, err := r.tables.Pool().Exec(ctx, `update payfold.invitation set due_at = $2
-		where repository = $1 and status <> 'withdrawn' and faults > 0 and due_at > $2`, r.repository, r.now())
+		where repository = $1 and status <> 'withdrawn' and consecutive_failures > 0 and due_at > $2`, r.repository, r.now())
 	if err != nil {
-		return fmt.Errorf("end the waits after faults: %w", err)
+		return fmt.Errorf("end the waits after failures: %w", err)
 	}
 	return nil
 }

@@ -156,6 +156,6 @@ func (r *Reconciler) invited(attempt *Attempt, one *invitation, outcome, message
 // concluded is the result of an attempt that need not be repeated.
 func (r *Reconciler) concluded(attempt *Attempt, status, reason string) result {
 	next := attempt.Invitation
-	next.Status, next.Reason, next.Faults, next.DueAt = status, &reason, 0, r.Now()
+	next.Status, next.Reason, next.ConsecutiveFailures, next.DueAt = status, &reason, 0, r.Now()
 	return result{answer: Answer{Outcome: OutcomeNotSent, Message: reason, Next: next}}
 }

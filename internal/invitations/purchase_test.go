@@ -1,16 +1,13 @@
 package invitations
 
 import (
-	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestOfThreePurchasesUnderThreeNamesOnlyTheKeptOneGivesAccess(t *testing.T) {
@@ -132,15 +129,15 @@ func TestANameOfAPurchaseCanChangeUntilGitHubWasAsked(t *testing.T) {
 	require.Zero(t, w.github.Sent("late")+w.github.Sent("other"))
 }
 
-// olderInvitation writes an invitation as older builds did, which invited for each licence.
-func (w *world) olderInvitation(t *testing.T, payment, gitHubUser, status, invitedAt string) {
+// recordInvitation records an invitation without an attempt, as if the records of attempts were lost.
+func (w *world) recordInvitation(t *testing.T, payment, gitHubUser, status, invitedAt string) {
 	t.Helper()
 	w.exec(t, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, invited_at, activated_at, due_at, changed_at)
 		select user_id, $2, provider_payment_id, $3, $4, nullif($5, '')::timestamptz, occurred_at, $6, $6 from portal.payment where provider_payment_id = $1`,
 		payment, testenv.GitHubRepository, gitHubUser, status, invitedAt, w.clock.Now())
 }
 
-func TestAnUpgradeInvitesNobodyAgainAndWithdrawsRefundedPurchases(t *testing.T) {
+func TestWithoutRecordsOfAttemptsNobodyIsInvitedAgainAndRefundedPurchasesAreWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.remove = true
@@ -160,7 +157,7 @@ func TestAnUpgradeInvitesNobodyAgainAndWithdrawsRefundedPurchases(t *testing.T) 
 		{"nameless", "ada", "invited", day},
 		{"borrows", "ada", "pending", ""},
 	} {
-		w.olderInvitation(t, one[0], one[1], one[2], one[3])
+		w.recordInvitation(t, one[0], one[1], one[2], one[3])
 	}
 	r := w.inviter(t)
 	w.github.AddCollaborator("bob")
@@ -369,22 +366,4 @@ func TestAPurchaseThatLacksSomethingForItsNewKindEndsItsInvitation(t *testing.T)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "t1", Withdrawn)
 	require.False(t, w.github.HasAccess("octo"))
-}
-
-func TestWithTablesOfOlderRulesTheInviterWaitsAndLogsOnce(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	w.buy(t, "u1", "pay1", "octo")
-	w.exec(t, "alter table portal.payment rename github_username to older")
-	var log testenv.Buffer
-	r := w.inviter(t)
-	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	_, err := Retry(t.Context(), r.Store, "u1", w.clock.Now())
-	require.ErrorIs(t, err, errOlderTables)
-	running(t, r)
-	wait.Until(t, func() bool { return strings.Contains(log.String(), "projector rebuild --promote") })
-	require.Empty(t, w.github.Requests(""))
-	w.exec(t, "alter table portal.payment rename older to github_username")
-	w.awaitStatus(t, "u1", Invited)
-	require.Equal(t, 1, strings.Count(log.String(), "projector rebuild --promote"))
 }

@@ -103,8 +103,8 @@ func TestManyPurchasesOfOneGitHubNameDoNotSlowTheNextAttemptDown(t *testing.T) {
 		select 'u' || i, $1, 'pay' || i, case when i % 4 = 0 then 'octo' else 'octo-' || i end, case when i % 4 < 2 then 'pending' else 'failed' end, $2, $2, $2
 		from generate_series(1, 8000) as i`, testenv.GitHubRepository, w.clock.Now())
 	require.NoError(t, err)
-	_, err = w.db.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, outcome, answered_at)
-		select user_id, repository, provider_payment_id, github_username, 'invite', due_at,
+	_, err = w.db.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked, outcome, answered_at)
+		select user_id, repository, provider_payment_id, github_username, 'invite', due_at, false,
 			case when i % 4 = 0 then 'not_sent' when i % 40 = 1 then 'unknown' else 'sent' end, due_at
 		from payfold.invitation, lateral (select substr(user_id, 2)::int as i) n`)
 	require.NoError(t, err)

@@ -24,5 +24,5 @@ where p.kind = 'pro' and p.user_id is not null and ($3::text[] is null or p.user
   )
 on conflict (user_id, repository, provider_payment_id) do update
 set github_username = case when invitation.invited_at is null then excluded.github_username else invitation.github_username end,
-    status = excluded.status, reason = excluded.reason, revoked = false, repeats = 0, faults = 0, due_at = $2, changed_at = $2
+    status = excluded.status, reason = excluded.reason, revoked = false, repeats = 0, consecutive_failures = 0, due_at = $2, changed_at = $2
 where invitation.status = 'withdrawn' and not excluded.revoked

@@ -3,7 +3,6 @@ package invitations
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,20 +27,20 @@ var Statuses = []string{Pending, Invited, Collaborator, Failed, Expired, Decline
 
 // Invitation is the state of one purchase's invitation to one repository.
 type Invitation struct {
-	UserID       string     `json:"user_id" db:"user_id"`
-	Repository   string     `json:"repository" db:"repository"`
-	PaymentID    string     `json:"provider_payment_id" db:"provider_payment_id"`
-	GitHubUser   *string    `json:"github_username" db:"github_username"`
-	Status       string     `json:"status" db:"status"`
-	Reason       *string    `json:"reason" db:"reason"`
-	InvitationID *int64     `json:"invitation_id" db:"invitation_id"`
-	InvitedAt    *time.Time `json:"invited_at" db:"invited_at"`
-	ActivatedAt  time.Time  `json:"activated_at" db:"activated_at"`
-	Revoked      bool       `json:"revoked" db:"revoked"`
-	Repeats      int        `json:"repeats" db:"repeats"`
-	Faults       int        `json:"faults" db:"faults"`
-	DueAt        time.Time  `json:"due_at" db:"due_at"`
-	ChangedAt    time.Time  `json:"changed_at" db:"changed_at"`
+	UserID              string     `json:"user_id" db:"user_id"`
+	Repository          string     `json:"repository" db:"repository"`
+	PaymentID           string     `json:"provider_payment_id" db:"provider_payment_id"`
+	GitHubUser          *string    `json:"github_username" db:"github_username"`
+	Status              string     `json:"status" db:"status"`
+	Reason              *string    `json:"reason" db:"reason"`
+	InvitationID        *int64     `json:"invitation_id" db:"invitation_id"`
+	InvitedAt           *time.Time `json:"invited_at" db:"invited_at"`
+	ActivatedAt         time.Time  `json:"activated_at" db:"activated_at"`
+	Revoked             bool       `json:"revoked" db:"revoked"`
+	Repeats             int        `json:"repeats" db:"repeats"`
+	ConsecutiveFailures int        `json:"consecutive_failures" db:"consecutive_failures"`
+	DueAt               time.Time  `json:"due_at" db:"due_at"`
+	ChangedAt           time.Time  `json:"changed_at" db:"changed_at"`
 }
 
 // Key identifies an invitation. Page sorts the invitations by these columns.
@@ -92,9 +91,6 @@ var endFutureWaits string
 // wrong, and does not count.
 const maxAhead = 25 * time.Hour
 
-// errOlderTables means that the live tables have no column for the GitHub user of a purchase.
-var errOlderTables = errors.New("invitations wait: older rules made the live tables, without the GitHub user of each purchase; run: projector rebuild --promote")
-
 // records reads and writes the invitations, attempts and pauses of one repository. Safe for concurrent use.
 type records struct {
 	tables     *store.Store
@@ -113,7 +109,7 @@ const defaultTimeout = 5 * time.Minute
 // nothing. Once a repository is configured, scan deletes the invitations that were recorded without
 // a repository, and records them again for it.
 func (r records) scan(ctx context.Context, users []string) error {
-	err := r.serialized(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return r.serialized(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		steps, now := &pgx.Batch{}, r.now()
 		if r.repository != "" {
 			steps.Queue("delete from payfold.invitation where repository = ''")
@@ -129,16 +125,6 @@ func (r records) scan(ctx context.Context, users []string) error {
 		}
 		return nil
 	})
-	return orOlderTables(err)
-}
-
-// orOlderTables returns errOlderTables if a column is missing: the live tables have the
-// columns of the build that folded them.
-func orOlderTables(err error) error {
-	if store.UndefinedColumn(err) {
-		return errOlderTables
-	}
-	return err
 }
 
 // serialized runs one short transaction. The transactions of one repository run one after
@@ -192,6 +178,6 @@ const oldestFirst = "activated_at, user_id, repository, provider_payment_id"
 
 func list(ctx context.Context, from store.Querier, where, order string, args ...any) ([]Invitation, error) {
 	return store.Collect(ctx, from, "list the invitations", pgx.RowToStructByName[Invitation], `select user_id, repository, provider_payment_id, github_username, status, reason, invitation_id,
-		invited_at, activated_at, revoked, repeats, faults, due_at, changed_at
+		invited_at, activated_at, revoked, repeats, consecutive_failures, due_at, changed_at
 		from payfold.invitation where `+where+` order by `+order, args...)
 }

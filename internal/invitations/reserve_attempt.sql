@@ -1,4 +1,4 @@
--- chooses and reserves the next attempt, one with the fewest faults: first new invitations within
+-- chooses and reserves the next attempt, one with the fewest consecutive failures: first new invitations within
 -- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
 -- invitation needs a kept purchase. A withdrawal needs one that was refunded at the last scan and
 -- is not kept now. A time further ahead than $5 (maxAhead) does not count.
@@ -23,7 +23,7 @@ with quota as (
    from free f
    join kept using (user_id, provider_payment_id)
    where f.status = 'pending' and not f.revoked and (select used from quota) < $3
-   order by f.faults, f.activated_at, f.user_id
+   order by f.consecutive_failures, f.activated_at, f.user_id
    limit 1)
   union all
   -- the quota already has an attempt of unknown outcome
@@ -37,7 +37,7 @@ with quota as (
          and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
          and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
      ))
-   order by f.faults, f.activated_at, f.user_id
+   order by f.consecutive_failures, f.activated_at, f.user_id
    limit 1)
   union all
   (select 3, 'withdraw', f.*
@@ -60,14 +60,14 @@ with quota as (
    order by f.due_at, f.user_id
    limit 1)
 ), next as (
-  select * from candidate order by faults, turn limit 1
+  select * from candidate order by consecutive_failures, turn limit 1
 ), reserved as (
   insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked)
   select user_id, repository, provider_payment_id, github_username, purpose, $2, true from next
   returning attempt_id
 )
 select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payment_id, n.github_username, n.status, n.reason,
-       n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.faults, n.due_at, n.changed_at, n.not_ours,
+       n.invitation_id, n.invited_at, n.activated_at, n.revoked, n.repeats, n.consecutive_failures, n.due_at, n.changed_at, n.not_ours,
        u.since is not null as unknown,
        -- payfold may have invited from this time on: for this purchase, one with a lost record, or in an attempt of unknown outcome
        least(n.activated_at, u.since, (select min(o.activated_at) from payfold.invitation o

@@ -32,7 +32,7 @@ func Retry(ctx context.Context, tables *store.Store, user string, now time.Time)
 		return err
 	})
 	if err != nil {
-		return nil, orNotPrepared(orOlderTables(fmt.Errorf("retry the invitations of %s: %w", user, err)))
+		return nil, orNotPrepared(fmt.Errorf("retry the invitations of %s: %w", user, err))
 	}
 	return repositories, nil
 }

@@ -29,8 +29,8 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 		pause.Cause = PauseDenied
 		pause.Until = now.Add(r.wait(afterDenial, r.consecutiveFailures))
 	default:
-		next.Faults++ // invitations with fewer faults go first
-		next.DueAt = now.Add(r.wait(afterFault, next.Faults))
+		next.ConsecutiveFailures++ // invitations with fewer failures go first
+		next.DueAt = now.Add(r.wait(afterFault, next.ConsecutiveFailures))
 		next.Reason = &failure.message
 		pause.Cause = PauseFault
 		pause.Until = now.Add(r.wait(afterFault, r.consecutiveFailures))
@@ -42,7 +42,7 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 }
 
 // refused is the result if GitHub does not make a change after it has answered the look. A denial may concern only this
-// user, so it counts as a fault of this invitation, which waits longer each time. Or the credentials may lack the right
+// user, so it counts as a failure of this invitation, which waits longer each time. Or the credentials may lack the right
 // to change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
 // invitations go first.
 func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
@@ -51,8 +51,8 @@ func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
 		return done
 	}
 	next := &done.answer.Next
-	next.Faults++
-	next.DueAt = r.Now().Add(r.wait(afterDenial, next.Faults))
+	next.ConsecutiveFailures++
+	next.DueAt = r.Now().Add(r.wait(afterDenial, next.ConsecutiveFailures))
 	next.Reason = &failure.message
 	done.pause.Until = r.Now().Add(r.wait(afterForbidden, r.consecutiveFailures))
 	return done

@@ -26,8 +26,8 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 	}
 	ended := make(chan retried, 1)
 	require.NoError(t, r.records.serialized(t.Context(), func(_ context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at)
-			values ('u1', $1, 'pay1', 'octo', 'invite', now())`, r.Repository)
+		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked)
+			values ('u1', $1, 'pay1', 'octo', 'invite', now(), true)`, r.Repository)
 		require.NoError(t, err)
 		go func() {
 			repositories, err := Retry(t.Context(), w.tables, "u1", w.clock.Now())

@@ -182,24 +182,6 @@ func TestARefundTakesNothingThatSomebodyElseGaveAfterPayfoldsInvitationEnded(t *
 	}
 }
 
-func TestAnUpgradeTellsInvitationsOfSomebodyElseApart(t *testing.T) {
-	t.Parallel()
-	w, r := boughtAfterAnInvitationByHand(t)
-	w.buy(t, "u2", "pay2", "octo")
-	reconcile(t, r)
-	w.clock.Advance(time.Hour)
-	w.buy(t, "u3", "pay3", "octo")
-	reconcile(t, r)
-	w.exec(t, "alter table payfold.invitation drop column not_ours; alter table payfold.invitation_attempt drop column unasked; update payfold.schema_version set version = 6")
-	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
-	for _, payment := range []string{"pay1", "pay2", "pay3"} {
-		w.refund(t, payment)
-	}
-	reconcile(t, w.inviter(t))
-	require.NotNil(t, w.github.Invitation("bob"))
-	require.Nil(t, w.github.Invitation("octo"))
-}
-
 func TestTheCancellationOfAnInvitationLeavesItInTheQuota(t *testing.T) {
 	t.Parallel()
 	w := setup(t)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/payfold/payfold/internal/testenv"
 )
 
 // A process that died before it asked GitHub to invite has given nothing.
@@ -61,26 +59,6 @@ func TestAProcessWhoseAttemptHasExpiredDoesNotAsk(t *testing.T) {
 	reconcile(t, r)
 	require.Zero(t, w.github.Sent("octo"))
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
-}
-
-// Older builds do not say whether an attempt has asked.
-func TestAfterAnUpgradeAnOlderAttemptMayHaveInvited(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	w.remove = true
-	w.buy(t, "u1", "pay1", "octo")
-	w.github.Script("octo", testenv.Reply{Acts: true, Drops: true})
-	reconcile(t, w.inviter(t))
-	w.exec(t, "update payfold.invitation_attempt set outcome = null")
-	w.exec(t, "alter table payfold.invitation_attempt drop column unasked; update payfold.schema_version set version = 7")
-	require.NoError(t, w.tables.Prepare(t.Context(), "log-1", 1, anyMode))
-	w.github.Accept(t, "octo")
-	w.refund(t, "pay1")
-	for _, wait := range []time.Duration{attemptExpiry, lateAction} {
-		w.clock.Advance(wait)
-		reconcile(t, w.inviter(t))
-	}
-	require.False(t, w.github.HasAccess("octo"))
 }
 
 // afterLook calls a function after each look.

@@ -100,15 +100,15 @@ func TestWhoWorksOnThePartitionsIsMeasured(t *testing.T) {
 	stop := w.Start(ctx, t, 10)
 	second := w.Start(ctx, t, 10)
 	m := measure(ctx, t, w)
-	const members, unleased, poison = "payfold_projector_members", "payfold_projector_unleased_partitions", "payfold_projector_poison_events"
+	const members, unleased, quarantined = "payfold_projector_members", "payfold_projector_unleased_partitions", "payfold_projector_quarantined_events"
 	wait.Until(t, func() bool { return m.is(t, members, 2) && m.is(t, unleased, 0) })
 	require.NoError(t, second())
 	wait.Until(t, func() bool { return m.is(t, members, 1) && m.is(t, unleased, 0) })
-	require.True(t, m.is(t, poison, 0))
-	_, err := w.DB.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, 'refused' from payfold.schema_state;
-		insert into payfold.poison (log_id, stream_seq, error) values ('another log', 3, 'refused')`)
+	require.True(t, m.is(t, quarantined, 0))
+	_, err := w.DB.Exec(ctx, `insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 3, 'refused' from payfold.schema_state;
+		insert into payfold.quarantined_event (log_id, stream_seq, error) values ('another log', 3, 'refused')`)
 	require.NoError(t, err)
-	wait.Until(t, func() bool { return m.is(t, poison, 1) })
+	wait.Until(t, func() bool { return m.is(t, quarantined, 1) })
 
 	require.NoError(t, stop())
 	wait.Until(t, func() bool { return m.is(t, members, 0) && m.is(t, unleased, 8) })

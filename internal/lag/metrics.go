@@ -8,7 +8,7 @@ import (
 type collector struct {
 	meter *Meter
 
-	messages, seconds, members, unleased, poison, position, head *prometheus.Desc
+	messages, seconds, members, unleased, quarantined, position, head *prometheus.Desc
 }
 
 const everyProjector = " Every projector measures it for all: aggregate with max."
@@ -28,7 +28,7 @@ func newCollector(m *Meter) *collector {
 			"Projectors with a recent heartbeat."+everyProjector, nil, nil),
 		unleased: prometheus.NewDesc("payfold_projector_unleased_partitions",
 			"Partitions that no projector works on."+everyProjector, nil, nil),
-		poison: prometheus.NewDesc("payfold_projector_poison_events",
+		quarantined: prometheus.NewDesc("payfold_projector_quarantined_events",
 			"Events of the log that are rejected because the database refused their rows: somebody has to look."+everyProjector, nil, nil),
 		position: prometheus.NewDesc("payfold_rebuild_position",
 			"Sequence up to which a rebuild has folded the log into the tables of that schema."+everyProjector, []string{"schema"}, nil),
@@ -39,7 +39,7 @@ func newCollector(m *Meter) *collector {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.messages, c.seconds, c.members, c.unleased, c.poison, c.position, c.head} {
+	for _, desc := range []*prometheus.Desc{c.messages, c.seconds, c.members, c.unleased, c.quarantined, c.position, c.head} {
 		descs <- desc
 	}
 }
@@ -62,7 +62,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	gauge(c.members, float64(tables.members))
 	gauge(c.unleased, float64(tables.unleased))
-	gauge(c.poison, float64(tables.poison))
+	gauge(c.quarantined, float64(tables.quarantined))
 	for _, schema := range tables.candidates {
 		gauge(c.position, float64(schema.Position), schema.Name)
 		switch {

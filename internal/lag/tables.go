@@ -14,11 +14,11 @@ var tablesSQL string
 
 // tables has the positions of the live tables, and who works on them.
 type tables struct {
-	logID     string
-	positions map[int]uint64
-	unleased  int64 // partitions
-	members   int64
-	poison    int64
+	logID       string
+	positions   map[int]uint64
+	unleased    int64 // partitions
+	members     int64
+	quarantined int64
 
 	candidates []store.Schema // of rebuilds, running or complete
 }
@@ -27,7 +27,7 @@ func readTables(ctx context.Context, s *store.Store) (out tables, err error) {
 	var partitions []int
 	var positions []int64
 	err = s.Pool().QueryRow(ctx, tablesSQL, s.Schema(), s.LeaseTime()).
-		Scan(&out.logID, &partitions, &positions, &out.unleased, &out.members, &out.poison)
+		Scan(&out.logID, &partitions, &positions, &out.unleased, &out.members, &out.quarantined)
 	if err != nil {
 		return out, fmt.Errorf("read the positions of the tables: %w", err)
 	}

@@ -5,6 +5,6 @@ select s.log_id,
        (select count(*) from checkpoint c
         where not exists (select from payfold.lease l where l.partition = c.partition and l.expires_at > clock_timestamp())),
        (select count(*) from payfold.member m where m.last_seen > clock_timestamp() - $2::interval),
-       (select count(*) from payfold.poison p where p.log_id = s.log_id)
+       (select count(*) from payfold.quarantined_event q where q.log_id = s.log_id)
 from payfold.schema_state s
 where s.schema_name = $1

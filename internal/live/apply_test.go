@@ -299,11 +299,11 @@ func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	refused := store.QuarantinedEvents{2: errors.New("refused"), 9: errors.New("refused")}
 	_, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-2", From: fixture.From(0, 0), To: 2, Quarantined: refused})
 	require.ErrorIs(t, err, store.ErrFenced)
-	require.Zero(t, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"))
+	require.Zero(t, fixture.Number(ctx, t, s, "select count(*) from payfold.quarantined_event"))
 	_, err = live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2, Quarantined: refused})
 	require.NoError(t, err)
 	require.EqualValues(t, 5, fixture.Number(ctx, t, s, "select balance from credits"))
-	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.poison where log_id = 'log-1'"))
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.quarantined_event where log_id = 'log-1'"))
 
 	next, err := s.OpenSchema(ctx, "portal_next")
 	require.NoError(t, err)
@@ -313,8 +313,8 @@ func TestARefusedEventIsRejectedAndRecordedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer bulk.Close()
 	require.NoError(t, fixture.Fold(ctx, bulk, batch))
-	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"), "not before it is saved")
+	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.quarantined_event"), "not before it is saved")
 	require.NoError(t, bulk.Save(ctx, 2, nil))
 	require.Zero(t, fixture.Number(ctx, t, next, "select count(*) from credits"))
-	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select count(*) from payfold.poison"))
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select count(*) from payfold.quarantined_event"))
 }

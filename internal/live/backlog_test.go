@@ -152,7 +152,7 @@ func TestABacklogGoesOnAfterARefusedEvent(t *testing.T) {
 	require.NoError(t, f.ApplyBacklog(ctx, message(3, fixture.Pack("e3", "p3", "u1", 5))))
 	require.NoError(t, f.End(ctx))
 	require.EqualValues(t, 15, fixture.Number(ctx, t, s, "select balance from credits where user_id = 'u1'"))
-	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.poison"))
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select stream_seq from payfold.quarantined_event"))
 	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from processed_event where outcome = 'rejected'"))
 }
 

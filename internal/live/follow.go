@@ -316,7 +316,7 @@ func decoded(messages []message) []events.Event {
 func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
 	p.metrics.observe(result, began, position)
 	if result.OutOfOrder > 0 {
-		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.disorder",
+		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.out_of_order_event",
 			"events", result.OutOfOrder)
 	}
 }

@@ -50,7 +50,7 @@ func TestProjectorsShareThePartitions(t *testing.T) {
 	w.Log.Deliver(t, fixture.Pack("last", "last", "u0", 1))
 	w.WaitApplied(ctx, t)
 	require.EqualValues(t, 41, w.Number(ctx, t, "select sum(balance)::bigint from credits"))
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.disorder"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.out_of_order_event"))
 }
 
 // The database could execute a canceled heartbeat later, after the projector has left.
@@ -174,7 +174,7 @@ func TestAQuarantinedEventIsRejectedAndTheOthersAreApplied(t *testing.T) {
 	require.EqualValues(t, 40*41/2-13-14, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
 	require.EqualValues(t, 2, w.Number(ctx, t,
 		"select count(*) from portal.processed_event where outcome = 'rejected' and reason = 'internal' and event_id in ('e13', 'e14')"))
-	require.EqualValues(t, 2, w.Number(ctx, t, "select count(*) from payfold.poison where stream_seq in (14, 15) and error like '%unforeseen%'"))
+	require.EqualValues(t, 2, w.Number(ctx, t, "select count(*) from payfold.quarantined_event where stream_seq in (14, 15) and error like '%unforeseen%'"))
 
 	// A fold from the start rejects the same events, also without the constraint.
 	_, err = w.DB.Exec(ctx, "drop schema portal cascade; delete from payfold.schema_state")
@@ -183,7 +183,7 @@ func TestAQuarantinedEventIsRejectedAndTheOthersAreApplied(t *testing.T) {
 	w.WaitApplied(ctx, t)
 	require.EqualValues(t, 40*41/2-13-14, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
 
-	_, err = w.DB.Exec(ctx, "delete from payfold.poison")
+	_, err = w.DB.Exec(ctx, "delete from payfold.quarantined_event")
 	require.NoError(t, err)
 	pardoned := w.Rebuild(t, w.Open(ctx, t, "pardoned"), 0)
 	require.NoError(t, pardoned.Run(ctx, w.Head(ctx, t)))
@@ -201,7 +201,7 @@ func TestAnEventWhoseRejectionWasNotCommittedIsTriedAgain(t *testing.T) {
 	world.Run(ctx, t, p, database)
 	w.WaitApplied(ctx, t)
 	require.EqualValues(t, 1, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 }
 
 func TestADatabaseThatRefusesEverythingIsTheCauseAndNotTheEvents(t *testing.T) {

@@ -50,10 +50,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_partitions", Help: "Partitions this projector holds.",
 		}),
 		quarantined: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_projector_poison_total", Help: "Events found whose rows the database refuses.",
+			Name: "payfold_projector_quarantined_total", Help: "Events found whose rows the database refuses.",
 		}),
 		outOfOrder: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_projector_disorder_total",
+			Name: "payfold_projector_out_of_order_events_total",
 			Help: "Events applied after a later one that shares a name with them.",
 		}),
 		waiting: with.NewGauge(prometheus.GaugeOpts{

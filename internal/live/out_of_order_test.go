@@ -42,7 +42,7 @@ func TestAnOutOfOrderEventIsRecorded(t *testing.T) {
 			}
 			require.Equal(t, 1, result.OutOfOrder)
 			require.EqualValues(t, 1, fixture.Number(ctx, t, s,
-				"select count(*) from payfold.disorder where log_id = 'log-1' and stream_seq = 5 and later_seq = 9 and shared = '"+test.shared+"'"))
+				"select count(*) from payfold.out_of_order_event where log_id = 'log-1' and stream_seq = 5 and later_seq = 9 and shared = '"+test.shared+"'"))
 		})
 	}
 }

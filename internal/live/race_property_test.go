@@ -43,7 +43,7 @@ func TestTwoProjectorsAtOnceGiveTheTablesOfOneFold(t *testing.T) {
 			return
 		}
 		writeTogether(ctx, t, s, rules, last[1], last[0])
-		if fixture.Number(ctx, t, s, "with gone as (delete from payfold.disorder returning 1) select count(*) from gone") == 0 {
+		if fixture.Number(ctx, t, s, "with gone as (delete from payfold.out_of_order_event returning 1) select count(*) from gone") == 0 {
 			fixture.RequireRows(ctx, r, s, tables.Credits, whole.Credits.Inserted())
 		} // otherwise settle folds the two again
 	})

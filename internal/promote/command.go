@@ -46,7 +46,7 @@ func (c *Command) Run(ctx context.Context) (last Promoted, before bool, err erro
 func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
 	last, done, err := promotedBefore(ctx, c.Store)
 	switch {
-	case err != nil || !done || c.Build && last.Told || last.Live.LogID != info.LogID:
+	case err != nil || !done || c.Build && last.Reported || last.Live.LogID != info.LogID:
 		return false, err
 	case last.Live.FoldID == c.Rules.FoldID():
 		return true, nil

@@ -172,7 +172,7 @@ func TestAnEventThatIsQuarantinedDuringThePromotionStopsIt(t *testing.T) {
 	next := fixture.Candidate(ctx, t, s, 3)
 	p := promotion(t, next)
 	p.CatchUp = func(ctx context.Context, _ uint64) error {
-		_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 3, 'refused')")
+		_, err := s.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) values ('log-1', 3, 'refused')")
 		return err
 	}
 	err := makeLive(ctx, next, p)

@@ -200,7 +200,7 @@ func TestEventsArriveThroughPromotions(t *testing.T) {
 	rebuild := w.Rebuild(t, whole, 0)
 	require.NoError(t, rebuild.Run(ctx, info.Last))
 	w.RequireSame(ctx, t, "portal", "whole")
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 }
 
 // The next rebuild would take back what such a promotion gives, or give what it leaves out.
@@ -209,7 +209,7 @@ func TestACandidateThatDecidedOtherwiseOfAQuarantinedEventIsNotPromoted(t *testi
 	ctx, w := world.New(t)
 	stop := w.Project(ctx, t, 20)
 	require.NoError(t, stop())
-	const quarantine = "insert into payfold.poison (log_id, stream_seq, error) select log_id, 7, 'refused' from payfold.schema_state where schema_name = 'portal'"
+	const quarantine = "insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 7, 'refused' from payfold.schema_state where schema_name = 'portal'"
 	promotion := promote.Promotion{Rebuild: w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0), Live: w.Open(ctx, t, store.LiveSchema)}
 	rebuild := promotion.Rebuild
 	require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
@@ -223,7 +223,7 @@ func TestACandidateThatDecidedOtherwiseOfAQuarantinedEventIsNotPromoted(t *testi
 	promotion.Rebuild = w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0)
 	rebuild = promotion.Rebuild
 	require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
-	_, err = w.DB.Exec(ctx, "delete from payfold.poison") // as the runbook says, but the candidate is an old one
+	_, err = w.DB.Exec(ctx, "delete from payfold.quarantined_event") // as the runbook says, but the candidate is an old one
 	require.NoError(t, err)
 	require.ErrorContains(t, promotion.Run(ctx), "the first of 1 at seq 7")
 	_, err = w.DB.Exec(ctx, quarantine)

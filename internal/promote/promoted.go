@@ -14,9 +14,9 @@ import (
 
 // Promoted is the promotion that made the current live tables live.
 type Promoted struct {
-	Live store.Schema
-	At   time.Time // by the database's clock
-	Told bool      // its command has reported it; otherwise the command may have been killed
+	Live     store.Schema
+	At       time.Time // by the database's clock
+	Reported bool      // its command has reported it; otherwise the command may have been killed
 
 	from   string // the former name of the schema; empty: it was live from the beginning
 	tables store.TablesID
@@ -43,7 +43,7 @@ func promotedBefore(ctx context.Context, s *store.Store) (Promoted, bool, error)
 		return Promoted{}, false, err
 	}
 	if s.Schema() == store.PreviousSchema {
-		return last, !last.Told, nil
+		return last, !last.Reported, nil
 	}
 	_, err = s.SchemaNamed(ctx, s.Schema())
 	if errors.Is(err, store.ErrNoSchema) {
@@ -55,7 +55,7 @@ func promotedBefore(ctx context.Context, s *store.Store) (Promoted, bool, error)
 // Tell records that a command has reported the last promotion.
 func Tell(ctx context.Context, s *store.Store) error {
 	return answered(ctx, func(ctx context.Context) error {
-		_, err := s.Pool().Exec(ctx, "update payfold.schema_state set told_at = now() where schema_name = $1 and told_at is null", store.LiveSchema)
+		_, err := s.Pool().Exec(ctx, "update payfold.schema_state set reported_at = now() where schema_name = $1 and reported_at is null", store.LiveSchema)
 		if err != nil {
 			return fmt.Errorf("record that the promotion was reported: %w", err)
 		}
@@ -115,7 +115,7 @@ func readPromotion(ctx context.Context, tx pgx.Tx, into *Promoted) error {
 	if into.Live, err = store.SchemaIn(all, store.LiveSchema); err != nil {
 		return err
 	}
-	return tx.QueryRow(ctx, `select coalesce(promoted_from, ''), coalesce(promoted_at, created_at), told_at is not null, to_regclass($2)::oid
+	return tx.QueryRow(ctx, `select coalesce(promoted_from, ''), coalesce(promoted_at, created_at), reported_at is not null, to_regclass($2)::oid
 		from payfold.schema_state where schema_name = $1`, store.LiveSchema, store.Qualified(store.LiveSchema, "processed_event")).
-		Scan(&into.from, &into.At, &into.Told, &into.tables)
+		Scan(&into.from, &into.At, &into.Reported, &into.tables)
 }

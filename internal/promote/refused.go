@@ -79,13 +79,13 @@ func checkPositions(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 
 // foldedBefore selects the events that the candidate $1 has folded and that were quarantined later. The index of
 // stream_seq finds them.
-const foldedBefore = `select e.stream_seq from payfold.poison join payfold.schema_state using (log_id) join %[1]s e using (stream_seq)
+const foldedBefore = `select e.stream_seq from payfold.quarantined_event join payfold.schema_state using (log_id) join %[1]s e using (stream_seq)
 	where schema_name = $1 and e.reason is distinct from 'internal'`
 
 // releasedSince selects the events that the candidate has rejected and that are not quarantined any more. It reads the
 // whole table.
-const releasedSince = `select e.stream_seq from %[1]s e left join payfold.poison using (stream_seq)
-	where e.outcome = 'rejected' and e.reason = 'internal' and payfold.poison.stream_seq is null`
+const releasedSince = `select e.stream_seq from %[1]s e left join payfold.quarantined_event using (stream_seq)
+	where e.outcome = 'rejected' and e.reason = 'internal' and payfold.quarantined_event.stream_seq is null`
 
 // checkQuarantined refuses a candidate if a fold of the log now would have other quarantined events. Its promotion
 // would give or take money without an event. The previous tables may be promoted as they are.
@@ -113,7 +113,7 @@ func count(ctx context.Context, q store.Querier, selected string, argument any) 
 // rejectedOnly selects the events that the candidate $1 rejects because they are quarantined, and that the live tables
 // do not. The index of stream_seq finds them.
 const rejectedOnly = `select stream_seq
-	from payfold.poison join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
+	from payfold.quarantined_event join payfold.schema_state using (log_id) join %s candidate using (stream_seq) join %s live using (stream_seq)
 	where schema_name = $1 and candidate.reason = 'internal' and live.reason is distinct from 'internal'`
 
 // checkApplied refuses a candidate that rejects quarantined events that the live tables have applied: the promotion
@@ -128,7 +128,7 @@ func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
 	if rejected > 0 {
-		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, delete their rows from payfold.poison, and run: projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
+		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, delete their rows from payfold.quarantined_event, and run: projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
 			ErrNotPromoted, s.Schema(), rejected, first)
 	}
 	return nil

@@ -24,7 +24,7 @@ func swap(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 			return fmt.Errorf("rename schema %s: %w", step[0], err)
 		}
 	}
-	_, err := tx.Exec(ctx, "update payfold.schema_state set promoted_from = $2, promoted_at = now(), told_at = null where schema_name = $1", store.LiveSchema, s.Schema())
+	_, err := tx.Exec(ctx, "update payfold.schema_state set promoted_from = $2, promoted_at = now(), reported_at = null where schema_name = $1", store.LiveSchema, s.Schema())
 	if err != nil {
 		return fmt.Errorf("record the promotion: %w", err)
 	}

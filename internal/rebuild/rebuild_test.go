@@ -53,7 +53,7 @@ func TestTwoRebuildsOfOneSchemaAtOnceAreOneFold(t *testing.T) {
 	}
 	require.NoError(t, both.Wait())
 	w.RequireSame(ctx, t, "alone", "portal_next")
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 }
 
 // overtakenLog lets another rebuild go on while the messages at the positions are compared.
@@ -103,7 +103,7 @@ func TestAnEventThatOnlyAnExtraRefusesIsNotQuarantined(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, database.Prepare(ctx, info.LogID, info.Partitions, rebuild.Rules))
 	require.ErrorContains(t, rebuild.Run(ctx, 3), "the event at seq 3 cannot be folded with revenue_daily")
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 	plain := w.Rebuild(t, w.Open(ctx, t, "portal_next"), 0)
 	require.NoError(t, plain.Run(ctx, 3))
 	require.EqualValues(t, 3, w.Number(ctx, t, "select count(*) from portal_next.processed_event where outcome = 'applied'"))
@@ -248,13 +248,13 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 			scratch := w.Rebuild(t, into, chunk) // as of a verify, which quarantines nothing
 			scratch.Scratch = true
 			require.ErrorAs(t, scratch.Run(ctx, w.Head(ctx, t)), new(*store.RefusedError))
-			require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+			require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 			rebuild, said := w.Rebuild(t, into, chunk), &testenv.Buffer{}
 			rebuild.Logger = slog.New(slog.NewTextHandler(said, nil))
 			require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
 			require.Contains(t, said.String(), "level=ERROR msg=\"an event is quarantined")
 			require.EqualValues(t, w.Head(ctx, t), w.Number(ctx, t, "select (select count(*) from portal_next.processed_event) + (select count(*) from portal_next.duplicate_event)"))
-			refused := w.Number(ctx, t, "select count(*) from payfold.poison")
+			refused := w.Number(ctx, t, "select count(*) from payfold.quarantined_event")
 			require.Positive(t, refused)
 			require.LessOrEqual(t, refused, int64(3))
 			require.Equal(t, refused, w.Number(ctx, t, "select count(*) from portal_next.processed_event where reason = 'internal'"))
@@ -318,7 +318,7 @@ func TestAMarkOfAMessageThatTheTablesHaveIsPassedOver(t *testing.T) {
 	then := w.Rebuild(t, half, 0)
 	then.Log = log
 	require.NoError(t, then.Run(ctx, head))
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 	w.RequireSame(ctx, t, "portal", "half")
 }
 

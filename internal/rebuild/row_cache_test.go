@@ -28,7 +28,7 @@ func TestACandidateBecomesTheTablesOfOneFold(t *testing.T) {
 	want := fixture.KeysAndIndexes(ctx, t, live)
 	rapid.Check(t, func(r *rapid.T) {
 		rules := rapid.SampledFrom([]projections.Rules{fixture.AnyMode, fixture.WithRevenue, fixture.Sold}).Draw(r, "rules")
-		_, err := live.Pool().Exec(ctx, "drop schema if exists candidate cascade; delete from payfold.schema_state where schema_name = 'candidate'; delete from payfold.poison")
+		_, err := live.Pool().Exec(ctx, "drop schema if exists candidate cascade; delete from payfold.schema_state where schema_name = 'candidate'; delete from payfold.quarantined_event")
 		require.NoError(r, err)
 		require.NoError(r, s.Prepare(ctx, "log-1", fixture.Partitions, rules))
 		bodies := fixture.Bodies(r)

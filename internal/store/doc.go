@@ -4,7 +4,4 @@
 //
 // A checkpoint here is the position of a partition in the log. A signed checkpoint of the log is in
 // package proof.
-//
-// Quarantined events are called poison in SQL, JSON and metrics, and out-of-order events disorder.
-// Operators and dashboards rely on these names, so they stay.
 package store

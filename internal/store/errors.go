@@ -35,10 +35,6 @@ func AsRefused(err error) error {
 	return err
 }
 
-// UndefinedColumn reports whether the tables lack a column, because another build made
-// them.
-func UndefinedColumn(err error) bool { return sqlstate.Of(err) == "42703" }
-
 // NotPrepared reports whether a table or its schema does not exist. It may have been
 // renamed or dropped during a read.
 func NotPrepared(err error) bool {

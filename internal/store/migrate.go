@@ -40,16 +40,20 @@ func (s *Store) migrateThen(ctx context.Context, then func(pgx.Tx) error) error 
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
 			return fmt.Errorf("wait for the schema lock: %w", err)
 		}
-		if err := s.migrateSchema(ctx); err != nil {
+		steps, err := fs.Sub(migrations, "migrations")
+		if err != nil {
+			return err
+		}
+		if err := s.migrateSchema(ctx, steps); err != nil {
 			return err
 		}
 		return then(tx)
 	})
 }
 
-// migrateSchema brings schema payfold to this build's version. It uses its own connection, because
-// tern commits each step.
-func (s *Store) migrateSchema(ctx context.Context) error {
+// migrateSchema brings schema payfold to the newest version that the steps have. It uses its own
+// connection, because tern commits each step.
+func (s *Store) migrateSchema(ctx context.Context, steps fs.FS) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
@@ -61,10 +65,6 @@ func (s *Store) migrateSchema(ctx context.Context) error {
 	migrator, err := migrate.NewMigrator(ctx, connection.Conn(), "payfold.schema_version")
 	if err != nil {
 		return fmt.Errorf("read the version of schema payfold: %w", err)
-	}
-	steps, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
 	}
 	if err := migrator.LoadMigrations(steps); err != nil {
 		return fmt.Errorf("load the migrations: %w", err)

@@ -54,7 +54,7 @@ func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uin
 
 // QuarantinedEvents are the causes for which the database has refused events, by the
 // events' sequences. The batch that has them rejects the events and records them in
-// payfold.poison, in the same transaction. From then on every fold of the log rejects them.
+// payfold.quarantined_event, in the same transaction. From then on every fold of the log rejects them.
 type QuarantinedEvents map[uint64]error
 
 // Record records the events for which inBatch returns true.
@@ -69,7 +69,7 @@ func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, 
 	if len(seqs) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error)
+	_, err := tx.Exec(ctx, `insert into payfold.quarantined_event (log_id, stream_seq, error)
 		select $1, * from unnest($2::bigint[], $3::text[]) on conflict do nothing`, logID, seqs, causes)
 	if err != nil {
 		return fmt.Errorf("record the quarantined events: %w", err)

@@ -1,6 +1,6 @@
 -- records the out-of-order events of this batch: a later event of the log that shares a
 -- name with them was applied before, by a projector that was ahead in another partition
-insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at)
+insert into payfold.out_of_order_event (log_id, stream_seq, later_seq, shared, schema_created_at)
 select state.log_id, n.seq, later.stream_seq, later.shared, state.created_at
 from payfold.schema_state state
 cross join unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
@@ -26,4 +26,4 @@ on conflict (log_id, stream_seq) do update -- a record of tables that are gone
 set later_seq = excluded.later_seq, shared = excluded.shared, noticed_at = excluded.noticed_at, schema_created_at = excluded.schema_created_at
 where not exists (
   select from payfold.schema_state s
-  where s.log_id = payfold.disorder.log_id and s.created_at = payfold.disorder.schema_created_at)
+  where s.log_id = payfold.out_of_order_event.log_id and s.created_at = payfold.out_of_order_event.schema_created_at)

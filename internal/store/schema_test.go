@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,30 +82,33 @@ func TestTheSessionThatPreparesMayBeIdleForFiveMinutes(t *testing.T) {
 func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := s.Pool().Exec(ctx, "alter table payfold.invitation_attempt drop column unasked; update payfold.schema_version set version = 7", pgx.QueryExecModeSimpleProtocol)
-	require.NoError(t, err)
+	steps := fstest.MapFS{
+		"001_payfold.sql": {Data: []byte("select 1")},
+		"002_later.sql":   {Data: []byte("alter table payfold.invitation_attempt add column later int")},
+	}
 	reader, batch := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "lock_timeout", "5s")
-	_, err = reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")
+	_, err := reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")
 	require.NoError(t, err)
 	waiting := func() bool {
 		return fixture.Number(ctx, t, s, "select count(*) from pg_locks where not granted and relation = 'payfold.invitation_attempt'::regclass") == 1
 	}
 	migrated := make(chan error, 1)
 	limited, cancel := context.WithCancel(ctx)
-	go func() { migrated <- s.Migrate(limited) }()
+	go func() { migrated <- s.MigrateSchema(limited, steps) }()
 	wait.Until(t, waiting)
 	wait.Until(t, func() bool { return !waiting() }) // the first try has ended
 	cancel()
 	err = <-migrated
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "lock timeout", "docs/runbook.md says what to do")
-	go func() { migrated <- s.Migrate(ctx) }()
+	go func() { migrated <- s.MigrateSchema(ctx, steps) }()
 	wait.Until(t, waiting)
 	_, err = batch.Exec(ctx, "select count(*) from payfold.invitation_attempt")
 	require.NoError(t, err)
 	_, err = reader.Exec(ctx, "commit")
 	require.NoError(t, err)
 	require.NoError(t, <-migrated)
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select version from payfold.schema_version"))
 }
 
 // docs/reference.md has a section for every table, and in it every column.

@@ -62,14 +62,13 @@ type TablesID uint32
 // FindTables returns the tables that have the schema's name now, also in a transaction that
 // sees an earlier moment. It returns ErrNotPrepared if there are none.
 func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err error) {
-	var ready bool
-	err = q.QueryRow(ctx, `select coalesce(to_regclass($1)::oid, 0),
-		exists (select from pg_attribute where attrelid = to_regclass('payfold.disorder') and attname = 'schema_created_at')`,
-		Qualified(s.schema, "processed_event")).Scan(&oid, &ready)
+	var durable bool
+	err = q.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.schema_state') is not null",
+		Qualified(s.schema, "processed_event")).Scan(&oid, &durable)
 	if err != nil {
 		return 0, fmt.Errorf("find the tables: %w", err)
 	}
-	if oid == 0 || !ready {
+	if oid == 0 || !durable {
 		return 0, ErrNotPrepared
 	}
 	return oid, nil

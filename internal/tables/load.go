@@ -152,7 +152,7 @@ func (l *Loader) queueSeenEvents(batch *pgx.Batch, ids []string) {
 // QueueQuarantined queues a query for the quarantined events of the schema's log, from sequence
 // from to sequence until. It adds their sequences to the state.
 func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State, from, until uint64) {
-	batch.Queue("select stream_seq from payfold.poison join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
+	batch.Queue("select stream_seq from payfold.quarantined_event join payfold.schema_state using (log_id) where schema_name = $1 and stream_seq between $2 and $3",
 		schema, int64(from), int64(until)).Query(func(rows pgx.Rows) error {
 		quarantined, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		for _, seq := range quarantined {

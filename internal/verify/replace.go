@@ -155,6 +155,6 @@ func (c *customers) remove(batch *pgx.Batch, schema string, records *int64) {
 			removal.Exec(count)
 		}
 	}
-	batch.Queue(`delete from payfold.disorder d using payfold.schema_state s
-		where s.schema_name = $1 and s.log_id = d.log_id and s.created_at = d.schema_created_at and d.stream_seq = any($2)`, schema, seqs)
+	batch.Queue(`delete from payfold.out_of_order_event o using payfold.schema_state s
+		where s.schema_name = $1 and s.log_id = o.log_id and s.created_at = o.schema_created_at and o.stream_seq = any($2)`, schema, seqs)
 }

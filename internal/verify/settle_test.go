@@ -135,7 +135,7 @@ func TestSettleKeepsToWhatTheTablesShouldHave(t *testing.T) {
 	t.Parallel()
 	ctx, v := setupVerifiedOf(t, 20)
 	v.World.Log.Deliver(t, packIn(t, "first", 7), packIn(t, "second", 0), packIn(t, "third", 7))
-	v.execute(ctx, t, fmt.Sprintf("insert into payfold.poison (log_id, stream_seq, error) select log_id, %d, 'refused' from payfold.schema_state", v.Head(ctx, t)-2))
+	v.execute(ctx, t, fmt.Sprintf("insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, %d, 'refused' from payfold.schema_state", v.Head(ctx, t)-2))
 	v.applyOutOfOrder(ctx, t)
 	const balance = "select balance from portal.credits where user_id = 'u1'"
 	require.EqualValues(t, 20, v.Number(ctx, t, balance))
@@ -181,7 +181,7 @@ func TestCustomersOfALostMessageAreNotSettled(t *testing.T) {
 	ctx, v := setupVerifiedOf(t, 20)
 	v.World.Log.Deliver(t, packIn(t, "first", 7), packIn(t, "second", 0), packIn(t, "third", 7))
 	v.applyOutOfOrder(ctx, t)
-	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.disorder"))
+	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.out_of_order_event"))
 	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
 
 	lossy := world.LossyLog{Log: v.log, Lost: v.Head(ctx, t) - 2}

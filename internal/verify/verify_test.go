@@ -269,7 +269,7 @@ func TestAnEventThatIsRefusedWhileTheLogIsFoldedIsNoDifference(t *testing.T) {
 		v.execute(ctx, t, "alter table portal.credit_ledger drop constraint unforeseen")
 	})
 	require.NoError(t, err)
-	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.poison"))
+	require.EqualValues(t, 1, v.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 	require.Empty(t, v.differences)
 }
 

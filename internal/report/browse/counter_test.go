@@ -185,7 +185,7 @@ func TestASessionThatSaysNothingDoesNotHoldUpTheBackground(t *testing.T) {
 func TestRejectedEventsAreGroupedWithWhatToDo(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, shop...)
-	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ('log-1', 7, 'no such text')")
+	_, err := s.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) values ('log-1', 7, 'no such text')")
 	require.NoError(t, err)
 	apply(ctx, t, s, uint64(len(shop)), `{"id":"e13","eventType":"checkout.completed","object":{"order":"o13","metadata":{"kind":"one_time"}}}`,
 		`{"id":"e14","eventType":"subscription.paid","object":{"id":"s14","last_transaction_id":"t14"}}`)

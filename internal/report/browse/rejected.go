@@ -19,7 +19,7 @@ type RejectedAnswer struct {
 	Moment
 	Groups      []RejectedGroup                    `json:"groups"`     // the one with the newest event first; nil: they are still being counted
 	CountedTo   int64                              `json:"counted_to"` // the sequence up to which they are counted
-	Quarantined status.Counted[status.Quarantined] `json:"poison"`
+	Quarantined status.Counted[status.Quarantined] `json:"quarantined_events"`
 	Waiting     status.Waiting                     `json:"waiting_for_user"`
 }
 

@@ -88,8 +88,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return page.Marshal(struct {
 		Event       row                              `json:"event"`
 		Why         string                           `json:"why"`
-		Copies      []Duplicate                      `json:"copies"`
-		More        int64                            `json:"earlier_copies"`
+		Duplicates  []Duplicate                      `json:"duplicate_events"`
+		Earlier     int64                            `json:"earlier_duplicate_events"`
 		Payment     row                              `json:"payment"`
 		Others      Part[projections.ProcessedEvent] `json:"other_events_of_payment"`
 		Ledger      Lines                            `json:"credit_ledger"`
@@ -99,8 +99,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		State       row                              `json:"subscription_state"`
 		Shown       row                              `json:"subscription"`
 		License     row                              `json:"pro_license"`
-		OutOfOrder  []status.OutOfOrder              `json:"disorder"`
-		Quarantined *status.Quarantined              `json:"poison"`
+		OutOfOrder  []status.OutOfOrder              `json:"out_of_order_events"`
+		Quarantined *status.Quarantined              `json:"quarantined_event"`
 	}{
 		row{e.Event.ProcessedEvent},
 		e.Event.Why, e.Duplicates.Items, e.Duplicates.Earlier,

@@ -42,7 +42,7 @@ func TestAnEventSaysWhetherItWasOutOfOrderOrQuarantined(t *testing.T) {
 	ctx, shop := fixture.NewFolded(t, 0)
 	shop.Apply(ctx, t, fixture.Messages(7, fixture.Pack("e7", "p1", "u1", 5)), 1)
 	shop.Apply(ctx, t, fixture.Messages(1, fixture.Pack("e1", "p1", "u1", 5), fixture.Pack("e1", "p1", "u1", 5), fixture.Pack("e3", "p3", "u2", 1)), 0)
-	_, err := shop.Tables.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 3, $2)", shop.LogID, "no such text")
+	_, err := shop.Tables.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) values ($1, 3, $2)", shop.LogID, "no such text")
 	require.NoError(t, err)
 	for id, in := range map[string]int{"e1": 1, "e7": 1, "e3": 0} {
 		rows, err := ReadEvent(ctx, shop.Log, shop.Tables, id, 10)

@@ -20,8 +20,8 @@ type Database struct {
 	Members      []Member             `json:"members"`
 	*EventCounts                      // nil: they were not counted
 	Waiting      Waiting              `json:"waiting_for_user"`
-	OutOfOrder   Counted[OutOfOrder]  `json:"disorder"`
-	Quarantined  Counted[Quarantined] `json:"poison"`
+	OutOfOrder   Counted[OutOfOrder]  `json:"out_of_order_events"`
+	Quarantined  Counted[Quarantined] `json:"quarantined_events"`
 	Schemas      []store.Schema       `json:"schemas"`
 }
 
@@ -137,7 +137,7 @@ func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, 
 			return err
 		}},
 		{"the quarantined events", func() error {
-			err := tx.QueryRow(ctx, "select count(*) from payfold.poison where log_id = $1", out.Live.LogID).Scan(&out.Quarantined.Count)
+			err := tx.QueryRow(ctx, "select count(*) from payfold.quarantined_event where log_id = $1", out.Live.LogID).Scan(&out.Quarantined.Count)
 			if err != nil {
 				return err
 			}

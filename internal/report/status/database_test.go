@@ -20,11 +20,11 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 		`{"id":"e3","eventType":"customer.created","object":{}}`,
 		`{"id":"e4","eventType":"checkout.completed","object":{"metadata":{"kind":"one_time"}}}`,
 		fixture.Pack("e5", "p5", "u2", 1)), 0)
-	_, err := s.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) values ($1, 5, $2)", shop.LogID, "no such text")
+	_, err := s.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) values ($1, 5, $2)", shop.LogID, "no such text")
 	require.NoError(t, err)
 	// Of a log that was lost, and of tables that were replaced.
-	_, err = s.Pool().Exec(ctx, `insert into payfold.poison (log_id, stream_seq, error) values ('lost', 5, 'other');
-		insert into payfold.disorder (log_id, stream_seq, later_seq, shared, schema_created_at) select log_id, 2, 7, 'user', '2020-01-01' from payfold.schema_state`)
+	_, err = s.Pool().Exec(ctx, `insert into payfold.quarantined_event (log_id, stream_seq, error) values ('lost', 5, 'other');
+		insert into payfold.out_of_order_event (log_id, stream_seq, later_seq, shared, schema_created_at) select log_id, 2, 7, 'user', '2020-01-01' from payfold.schema_state`)
 	require.NoError(t, err)
 	_, err = live.Heartbeat(ctx, s)
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func TestStatusShowsLagOwnersOutcomesAndFaults(t *testing.T) {
 	require.NoError(t, err)
 	_, err = live.TakeLeases(ctx, shop.Tables, []int{0, 1, 2})
 	require.NoError(t, err)
-	_, err = shop.Tables.Pool().Exec(ctx, "insert into payfold.poison (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
+	_, err = shop.Tables.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 3, $1 from payfold.schema_state", "a value \x1b[2J is refused")
 	require.NoError(t, err)
 
 	database := readWithFixedTimes(ctx, t, shop)

@@ -174,7 +174,7 @@ var gauges = map[string]string{
 	"payfold_projector_partitions":                      "`sum`",
 	"payfold_projector_payments_waiting":                "`max`",
 	"payfold_projector_payments_waiting_oldest_seconds": "`max`",
-	"payfold_projector_poison_events":                   "`max`",
+	"payfold_projector_quarantined_events":              "`max`",
 	"payfold_projector_position":                        "`max`",
 	"payfold_projector_unleased_partitions":             "`max`",
 	"payfold_rebuild_head":                              "`max by (schema)`",
