@@ -22,8 +22,9 @@ type upgrade struct {
 	commit string // or a tag
 }
 
-// upgradesFrom reads upgrade-from: a release or commit with other rules for each kind of log, and one with the rules of
-// this build. A release puts its own tag there.
+// upgradesFrom reads upgrade-from: lines like "embedded v0.1.0". They name a release or commit with other rules for each
+// kind of log, and one with the rules of this build. A release puts its own tag there. Before the first release the file
+// is empty, and make test-upgrade does not run the test.
 func upgradesFrom(t *testing.T) (all []upgrade) {
 	t.Helper()
 	text, err := os.ReadFile("upgrade-from")
@@ -33,7 +34,7 @@ func upgradesFrom(t *testing.T) (all []upgrade) {
 		require.True(t, found, line)
 		all = append(all, upgrade{log, commit})
 	}
-	require.NotEmpty(t, all)
+	require.NotEmpty(t, all, "upgrade-from names no earlier version")
 	return all
 }
 

@@ -83,7 +83,7 @@ func TestWhatABatchDidIsCounted(t *testing.T) {
 		"payfold_projector_events_total applied ":          1,
 		"payfold_projector_events_total duplicate_event ":  1,
 		"payfold_projector_events_total rejected internal": 1,
-		"payfold_projector_out_of_order_events_total":             1,
+		"payfold_projector_out_of_order_events_total":      1,
 		"payfold_projector_quarantined_total":              1,
 		"payfold_projector_visible_seconds":                2,
 		"payfold_projector_position":                       3,
