@@ -50,7 +50,7 @@ func (s *Database) IsWorkedOn() bool {
 // EventCounts counts all messages that the tables have.
 type EventCounts struct {
 	Outcomes   []OutcomeCount `json:"outcomes"`
-	Duplicates int64          `json:"duplicates"` // messages with the id of an earlier event
+	Duplicates int64          `json:"duplicate_events"` // messages with the id of an earlier event
 }
 
 // OutcomeCount counts the events with one outcome; rejected events are counted by reason.
