@@ -44,9 +44,10 @@ func ReadRemains(name string, object storage.Object) (*Remains, error) {
 		}
 		e := parseEntry(data[at:])
 		end := at + entryLength + int(e.compressed)
-		whole := e.first >= next && end <= len(data) && r.add(e, data[at+entryLength:end])
+		intact := end <= len(data) && crc32.Checksum(data[at+entryLength:end], castagnoli) == e.checksum
+		whole := intact && e.first >= next && r.add(e, data[at+entryLength:end])
 		const least = recordLength + recordFixed // of a record
-		if !whole && (e.first != next || e.records == 0 || e.size > maxFrame || uint64(e.records)*least > uint64(e.size)) {
+		if !whole && (intact || e.first != next || e.records == 0 || e.size > maxFrame || uint64(e.records)*least > uint64(e.size)) {
 			continue // the head is damaged, too
 		}
 		r.skip(data, accounted, begin)
@@ -77,9 +78,9 @@ func (r *Remains) skip(data []byte, from, to int) {
 	}
 }
 
-// add takes the records of a frame if it is whole.
+// add takes the records of a frame whose checksum matches, if its head says the same of them.
 func (r *Remains) add(e entry, compressed []byte) bool {
-	if e.records == 0 || e.size > maxFrame || crc32.Checksum(compressed, castagnoli) != e.checksum {
+	if e.records == 0 || e.size > maxFrame {
 		return false
 	}
 	d, err := newDecoder()
