@@ -102,7 +102,7 @@ func TestIngestConfirmsNothingWithAStreamThatDeletesEvents(t *testing.T) {
 	nats := testenv.NewNATS(t)
 	_, err := nats.JetStream.CreateStream(t.Context(), jetstream.StreamConfig{
 		Name: testenv.Stream, Subjects: []string{"payments.0"}, Storage: jetstream.MemoryStorage, MaxMsgs: 1, Discard: jetstream.DiscardOld,
-		Metadata: map[string]string{"log_id": "a", "partitions": "1", "format": "1"},
+		Metadata: map[string]string{"log_id": "a", "partitions": "1", "format": "2"},
 	})
 	require.NoError(t, err)
 	env := []string{"NATS_URL=" + nats.URL, "ADMIN_ADDR=127.0.0.1:0", "DATA_DIR=" + t.TempDir()}

@@ -34,7 +34,7 @@ func newForgetful(t *testing.T) *forgetful {
 	}
 	var err error
 	f.stream, err = f.JetStream.CreateStream(t.Context(), jetstream.StreamConfig{
-		Name: testenv.Stream, Subjects: subjects, Metadata: map[string]string{"log_id": "a", "partitions": "8", "format": "1"},
+		Name: testenv.Stream, Subjects: subjects, Metadata: map[string]string{"log_id": "a", "partitions": "8", "format": "2"},
 	})
 	require.NoError(t, err)
 	f.env = []string{"NATS_URL=" + f.URL, "DATA_DIR=" + t.TempDir(), "DATABASE_URL=" + testenv.Database(t), "PROVIDER_WEBHOOK_SECRET=" + secret}
@@ -48,7 +48,7 @@ func (f *forgetful) append(t *testing.T, body string, again bool) (seq uint64) {
 	require.NoError(t, err)
 	signer := webhook.NewSecret(secret)
 	m := wire.New(events.Delivery{
-		Event: event, Body: []byte(body), Signature: signer.Sign([]byte(body)), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+		Event: event, Body: []byte(body), Provider: events.DefaultProvider, Signature: signer.Sign([]byte(body)), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 	}, testenv.Stream, 8).ForClient("")
 	if again {
 		m.Header.Set("Payfold-Event-Id", event.ID)

@@ -39,7 +39,7 @@ func delivery(t *testing.T, raw string) events.Delivery {
 	event, err := events.Parse([]byte(raw))
 	require.NoError(t, err)
 	return events.Delivery{
-		Event: event, Body: []byte(raw), Signature: "ab12", KeyFingerprint: "cd34",
+		Event: event, Body: []byte(raw), Provider: "polar", Signed: "msg_1.1767323045", Signature: "ab12", KeyFingerprint: "cd34",
 		ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), TraceParent: "00-x-y-01",
 	}
 }
@@ -86,7 +86,7 @@ func TestAMessageIsTheBodyByteForByte(t *testing.T) {
 	message := collect(ctx, t, l.Reader(t), 1, 1)[0]
 	require.Equal(t, events.Message{
 		Seq: 1, Partition: 2, ID: "e1", Body: []byte(raw), ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC),
-		StoredAt: message.StoredAt, Signature: "ab12", KeyFingerprint: "cd34",
+		StoredAt: message.StoredAt, Provider: "polar", Signed: "msg_1.1767323045", Signature: "ab12", KeyFingerprint: "cd34",
 	}, message)
 	require.WithinDuration(t, time.Now(), message.StoredAt, time.Minute)
 	again, err := l.Reader(t).Message(ctx, 1)
@@ -104,7 +104,7 @@ func TestTheHeadersLetTheLogBeVerifiedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "payments.2", raw.Subject)
 	require.Equal(t, nats.Header{
-		"Nats-Msg-Id": {"e1"}, "Payfold-Signature": {"ab12"}, "Payfold-Key": {"cd34"},
+		"Nats-Msg-Id": {"e1"}, "Payfold-Provider": {"polar"}, "Payfold-Signed": {"msg_1.1767323045"}, "Payfold-Signature": {"ab12"}, "Payfold-Key": {"cd34"},
 		"Payfold-Received-At": {"2026-01-02T03:04:05.678901Z"}, "Payfold-Kind": {"pro"},
 		"Payfold-Event-Type": {"checkout.completed"}, "traceparent": {"00-x-y-01"},
 		"Nats-Expected-Stream": {"PAYMENTS"},

@@ -80,8 +80,8 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	if have.Config.Metadata[blockstore.MetaRestoring] != "" && !l.restoring {
 		return Info{}, ErrRestoring
 	}
-	if have.Config.Metadata[metaFormat] != formatVersion {
-		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, have.Config.Metadata[metaFormat], formatVersion)
+	if format := have.Config.Metadata[blockstore.MetaFormat]; format != blockstore.Format {
+		return Info{}, fmt.Errorf("stream %s has format %q, this build reads format %s", l.name, format, blockstore.Format)
 	}
 	info := Info{
 		LogID:      have.Config.Metadata[blockstore.MetaLogID],

@@ -20,12 +20,6 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
-// metaFormat is a key of the stream's metadata, as those of package blockstore are. Its value is formatVersion.
-const (
-	metaFormat    = "format"
-	formatVersion = "1"
-)
-
 // StreamConfig describes a new stream. An existing stream is never changed.
 type StreamConfig struct {
 	Name            string
@@ -61,7 +55,7 @@ func (c StreamConfig) jetstream() jetstream.StreamConfig {
 		Metadata: map[string]string{
 			blockstore.MetaLogID:      cmp.Or(c.LogID, newLogID()),
 			blockstore.MetaPartitions: strconv.Itoa(c.Partitions),
-			metaFormat:                formatVersion,
+			blockstore.MetaFormat:     blockstore.Format,
 		},
 	}
 	if c.Trimmable {

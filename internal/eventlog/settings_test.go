@@ -30,7 +30,7 @@ func setupStream(t *testing.T, change func(*jetstream.StreamConfig)) (context.Co
 	const partitions = 4
 	config := jetstream.StreamConfig{
 		Name: testenv.Stream, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew, DenyDelete: true, DenyPurge: true,
-		Metadata: map[string]string{"log_id": "a", "partitions": strconv.Itoa(partitions), "format": "1"},
+		Metadata: map[string]string{"log_id": "a", "partitions": strconv.Itoa(partitions), "format": "2"},
 	}
 	for p := range partitions {
 		config.Subjects = append(config.Subjects, "payments."+strconv.Itoa(p))
@@ -342,7 +342,7 @@ func TestAStreamThatComesBackIsCheckedFirst(t *testing.T) {
 func TestAStreamThatThisBuildDidNotMakeIsNotUsed(t *testing.T) {
 	t.Parallel()
 	for key, row := range map[string]struct{ value, says string }{
-		"format":     {"2", `has format "2", this build reads format 1`},
+		"format":     {"1", `has format "1", this build reads format 2`},
 		"partitions": {"0", "was not made by payfold"},
 		"log_id":     {"", "was not made by payfold"},
 	} {

@@ -59,10 +59,14 @@ type Message struct {
 	Seq            uint64
 	Partition      int
 	ID             string // its dedupe id
+	Form           Form   // of Body
 	Body           []byte // must not be changed; the function that delivers the Message says how long it is valid
 	ReceivedAt     time.Time
 	StoredAt       time.Time // by the stream's clock
-	Signature      string    // lower-case hex
+	Provider       string    // its name; empty if payfold did not write the message
+	Source         string    // empty for a delivery, or SourcePulled
+	Signed         string    // what was signed before the body, without the separator; empty if nothing was
+	Signature      string    // hex or base64, as the provider's scheme has it
 	KeyFingerprint string    // of the secret that made Signature
 }
 
@@ -79,8 +83,11 @@ func (m Message) Digest() []byte {
 // Delivery is one verified delivery, as the log stores it.
 type Delivery struct {
 	Event          Event
-	Body           []byte // the bytes that were signed, unchanged
-	Signature      string // lower-case hex
+	Body           []byte // as it was received, unchanged
+	Provider       string // its name
+	Source         string // empty for a delivery, or SourcePulled
+	Signed         string // what was signed before the body, without the separator; empty if nothing was
+	Signature      string // the one that matched: hex or base64, at most 128 bytes
 	KeyFingerprint string // of the secret that made Signature
 	ReceivedAt     time.Time
 	TraceParent    string

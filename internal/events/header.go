@@ -1,32 +1,77 @@
 package events
 
-import "time"
-
-// Names of a message's headers that payfold reads.
-const (
-	HeaderID         = "Nats-Msg-Id" // the broker's dedupe id
-	HeaderSignature  = "Payfold-Signature"
-	HeaderKey        = "Payfold-Key"
-	HeaderReceivedAt = "Payfold-Received-At"
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"time"
 )
+
+// Names of a message's headers that payfold reads. Anybody who may write to the stream can give them any value.
+const (
+	HeaderID         = "Nats-Msg-Id"       // the broker's dedupe id
+	HeaderProvider   = "Payfold-Provider"  // the provider's name
+	HeaderSource     = "Payfold-Source"    // absent for a delivery, or SourcePulled
+	HeaderSigned     = "Payfold-Signed"    // what was signed before the body, without the separator; absent where nothing was
+	HeaderSignature  = "Payfold-Signature" // the signature that matched: hex or base64, at most 128 bytes
+	HeaderKey        = "Payfold-Key"       // the fingerprint of its secret
+	HeaderReceivedAt = "Payfold-Received-At"
+	HeaderForm       = "Payfold-Body" // a Form other than AsReceived, as a decimal number
+)
+
+// DefaultProvider is the name of the provider whose deliveries ingest takes.
+const DefaultProvider = "provider"
+
+// SourcePulled is the source of an event that ingest asked the provider's API for.
+const SourcePulled = "pulled"
+
+// Form says how a body is stored.
+type Form byte
+
+const (
+	// AsReceived means byte for byte. No other form is written, or can be read.
+	AsReceived Form = 0
+	// unknownForm stands for every header that is not a number of one byte.
+	unknownForm Form = 255
+)
+
+// ErrForm means that a body is not stored as it was received.
+var ErrForm = errors.New("the body is stored in a form that this build cannot read")
+
+// NewForm reads the value of HeaderForm; it is empty if the message has no such header.
+func NewForm(text string) Form {
+	n, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 8)
+	if err != nil {
+		return unknownForm
+	}
+	return Form(n)
+}
 
 // Header is one header of a message.
 type Header struct{ Name, Value string }
 
 // Attributes are the values of the headers that payfold reads.
-type Attributes struct{ ID, Signature, Key, ReceivedAt string }
+type Attributes struct{ ID, Provider, Source, Signed, Signature, Key, ReceivedAt, Form string }
 
 // Field returns the field for the value of that header; nil for any other header.
 func (a *Attributes) Field(name string) *string {
 	switch name {
 	case HeaderID:
 		return &a.ID
+	case HeaderProvider:
+		return &a.Provider
+	case HeaderSource:
+		return &a.Source
+	case HeaderSigned:
+		return &a.Signed
 	case HeaderSignature:
 		return &a.Signature
 	case HeaderKey:
 		return &a.Key
 	case HeaderReceivedAt:
 		return &a.ReceivedAt
+	case HeaderForm:
+		return &a.Form
 	}
 	return nil
 }
@@ -50,8 +95,16 @@ func NewMessage(seq uint64, partition int, a Attributes, body []byte, stored tim
 		received = stored // ingest did not write this message
 	}
 	return Message{
-		Seq: seq, Partition: partition, ID: a.ID,
+		Seq: seq, Partition: partition, ID: a.ID, Form: NewForm(a.Form),
 		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
-		Signature: a.Signature, KeyFingerprint: a.Key,
+		Provider: a.Provider, Source: a.Source, Signed: a.Signed, Signature: a.Signature, KeyFingerprint: a.Key,
 	}
+}
+
+// Parse decodes the message's body. The error is ErrForm or that of the function Parse.
+func (m Message) Parse() (Event, error) {
+	if m.Form != AsReceived {
+		return Event{}, ErrForm
+	}
+	return Parse(m.Body)
 }

@@ -34,7 +34,7 @@ func Parse(body []byte) (Event, error) {
 
 // Decode reads a message of the log. It never fails.
 func Decode(m Message) Event {
-	event, err := Parse(m.Body)
+	event, err := m.Parse()
 	if err != nil {
 		event = Event{ID: idWithoutBody(m), Unreadable: true}
 	}

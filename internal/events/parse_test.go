@@ -229,6 +229,21 @@ func TestAMessageWithoutAnEventIsUnreadableAndHasAnID(t *testing.T) {
 	require.Regexp(t, `^sha256:[0-9a-f]{64}$`, Decode(Message{Body: []byte("garbage")}).ID)
 }
 
+func TestABodyThatIsStoredInAnotherFormIsNotRead(t *testing.T) {
+	t.Parallel()
+	m := Message{Seq: 3, ID: "evt_x", Body: []byte(`{"id":"evt_1","eventType":"order.paid","object":{}}`)}
+	require.False(t, Decode(m).Unreadable)
+	for _, text := range []string{"1", "255", "256", "sealed", "\x00", " "} {
+		m.Form = NewForm(text)
+		event := Decode(m)
+		require.True(t, event.Unreadable, text)
+		require.Equal(t, "evt_x", event.ID, "what looks like the body is not believed")
+		require.Empty(t, event.Type)
+		_, err := m.Parse()
+		require.ErrorIs(t, err, ErrForm)
+	}
+}
+
 func at(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

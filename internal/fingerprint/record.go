@@ -16,7 +16,7 @@ import (
 type Hash = tlog.Hash
 
 // recordVersion is the first byte of every record. Another encoding must have another version.
-const recordVersion = 1
+const recordVersion = 2
 
 // leafPrefix separates leaves from inner nodes (RFC 6962, section 2.1).
 const leafPrefix = 0
@@ -36,12 +36,16 @@ func Leaf(m events.Message) Hash {
 // Two messages that differ in any field have different records. So a restored message has its old
 // leaf only if its event id and both times were restored, too. Numbers are big-endian.
 //
-//	version       1 byte: 1
+//	version       1 byte: 2
+//	form          1 byte, how the body is stored: 0, as it was received
 //	sequence      8 bytes
 //	partition     8 bytes
 //	stored at     8 bytes of seconds since 1970, signed, and 4 of nanoseconds
 //	received at   the same
 //	event id      4 bytes of length, then the text
+//	provider      the same: its name
+//	source        the same: empty for a delivery
+//	signed        the same: what was signed before the body
 //	signature     the same: as the header has it
 //	key           the same: the fingerprint of the signature's secret
 //	body          the same
@@ -51,7 +55,7 @@ func AppendRecord(to []byte, m events.Message) []byte {
 
 // appendHead appends everything before the bytes of the body.
 func appendHead(to []byte, m events.Message) []byte {
-	to = append(to, recordVersion)
+	to = append(to, recordVersion, byte(m.Form))
 	to = binary.BigEndian.AppendUint64(to, m.Seq)
 	to = binary.BigEndian.AppendUint64(to, uint64(m.Partition))
 	for _, moment := range []time.Time{m.StoredAt, m.ReceivedAt} {
@@ -59,7 +63,7 @@ func appendHead(to []byte, m events.Message) []byte {
 		to = binary.BigEndian.AppendUint64(to, uint64(moment.Unix()))
 		to = binary.BigEndian.AppendUint32(to, uint32(moment.Nanosecond()))
 	}
-	for _, text := range []string{m.ID, m.Signature, m.KeyFingerprint} {
+	for _, text := range []string{m.ID, m.Provider, m.Source, m.Signed, m.Signature, m.KeyFingerprint} {
 		to = binary.BigEndian.AppendUint32(to, uint32(len(text)))
 		to = append(to, text...)
 	}
@@ -69,16 +73,21 @@ func appendHead(to []byte, m events.Message) []byte {
 // errNotARecord means that the bytes were not made by AppendRecord.
 var errNotARecord = errors.New("not a record of a message")
 
-// ParseRecord is the inverse of AppendRecord. It accepts exactly what AppendRecord returns.
-// The message shares its body with record.
+// ParseRecord is the inverse of AppendRecord. It accepts exactly what AppendRecord returns for bodies that are stored as
+// they were received. The message shares its body with record.
 func ParseRecord(record []byte) (events.Message, error) {
 	r := reader{rest: record}
 	if version := r.take(1); len(version) == 1 && version[0] != recordVersion {
 		return events.Message{}, fmt.Errorf("%w: it has version %d, this build reads version %d", errNotARecord, version[0], recordVersion)
 	}
+	if form := r.take(1); len(form) == 1 && events.Form(form[0]) != events.AsReceived {
+		return events.Message{}, fmt.Errorf("%w: %w (%d)", errNotARecord, events.ErrForm, form[0])
+	}
 	m := events.Message{Seq: r.uint64(), Partition: int(r.uint64())}
 	m.StoredAt, m.ReceivedAt = r.time(), r.time()
-	m.ID, m.Signature, m.KeyFingerprint = string(r.field()), string(r.field()), string(r.field())
+	for _, text := range []*string{&m.ID, &m.Provider, &m.Source, &m.Signed, &m.Signature, &m.KeyFingerprint} {
+		*text = string(r.field())
+	}
 	m.Body = r.field()
 	if r.failed || len(r.rest) > 0 {
 		return events.Message{}, errNotARecord

@@ -3,6 +3,7 @@ package fingerprint
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -21,12 +22,14 @@ var known = struct {
 	record, leaf string
 }{
 	message: events.Message{
-		Seq: 42, Partition: 17, ID: "evt_1", Signature: "00ff", KeyFingerprint: "k1", Body: []byte(`{"id":"evt_1"}`),
+		Seq: 42, Partition: 17, ID: "evt_1", Body: []byte(`{"id":"evt_1"}`),
+		Provider: "polar", Source: events.SourcePulled, Signed: "msg_1.1763856000", Signature: "AP8=", KeyFingerprint: "k1",
 		StoredAt: time.Unix(1763856000, 123456789).UTC(), ReceivedAt: time.Unix(1763855999, 5000).UTC(),
 	},
-	record: "01000000000000002a00000000000000110000000069224e80075bcd150000000069224e7f00001388" +
-		"000000056576745f310000000430306666000000026b310000000e7b226964223a226576745f31227d",
-	leaf: "5dfd5917c7835289a94e5c7cdfa673a78273f85f4b8536d5df5f088765ba7f1b",
+	record: "0200000000000000002a00000000000000110000000069224e80075bcd150000000069224e7f00001388000000056576" +
+		"745f3100000005706f6c61720000000670756c6c6564000000106d73675f312e31373633383536303030000000044150" +
+		"383d000000026b310000000e7b226964223a226576745f31227d",
+	leaf: "2a9f69a558960bfb5179e3d705fbb76781481412e4cd44c658f9616b495ecf4a",
 }
 
 func TestTheRecordOfAMessageIsTheDocumentedOne(t *testing.T) {
@@ -47,7 +50,8 @@ func anyMessage(r *rapid.T, name string) events.Message {
 	})
 	return events.Message{
 		Seq: rapid.Uint64().Draw(r, name+" seq"), Partition: rapid.Int().Draw(r, name+" partition"),
-		ID: text.Draw(r, name+" id"), Signature: text.Draw(r, name+" signature"), KeyFingerprint: text.Draw(r, name+" key"),
+		ID: text.Draw(r, name+" id"), Provider: text.Draw(r, name+" provider"), Source: text.Draw(r, name+" source"),
+		Signed: text.Draw(r, name+" signed"), Signature: text.Draw(r, name+" signature"), KeyFingerprint: text.Draw(r, name+" key"),
 		StoredAt: moment.Draw(r, name+" stored"), ReceivedAt: moment.Draw(r, name+" received"),
 		Body: rapid.SliceOfN(rapid.Byte(), 0, 700).Draw(r, name+" body"),
 	}
@@ -70,6 +74,7 @@ func TestEveryFieldOfAMessageChangesItsLeaf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := anyMessage(r, "one"), anyMessage(r, "other")
+		a.Form, b.Form = events.Form(rapid.Byte().Draw(r, "one form")), events.Form(rapid.Byte().Draw(r, "other form"))
 		for i := range reflect.TypeFor[events.Message]().NumField() {
 			mixed := a
 			field, from := reflect.ValueOf(&mixed).Elem().Field(i), reflect.ValueOf(b).Field(i)
@@ -83,6 +88,8 @@ func TestEveryFieldOfAMessageChangesItsLeaf(t *testing.T) {
 func TestNoFieldTakesBytesFromItsNeighbour(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, Leaf(events.Message{ID: "ab", Signature: "c"}), Leaf(events.Message{ID: "a", Signature: "bc"}))
+	require.NotEqual(t, Leaf(events.Message{Provider: "pulled"}), Leaf(events.Message{Source: "pulled"}))
+	require.NotEqual(t, Leaf(events.Message{Signed: "1", Signature: "2"}), Leaf(events.Message{Signed: "12"}))
 	require.NotEqual(t, Leaf(events.Message{KeyFingerprint: "k", Body: []byte("b")}), Leaf(events.Message{KeyFingerprint: "kb"}))
 }
 
@@ -95,15 +102,30 @@ func TestOnlyRecordsAreParsed(t *testing.T) {
 	}
 	_, err := ParseRecord(append(bytes.Clone(record), 0))
 	require.ErrorIs(t, err, errNotARecord)
-	newer := bytes.Clone(record)
-	newer[0] = 2
-	_, err = ParseRecord(newer)
-	require.ErrorContains(t, err, "version 2")
+	for _, version := range []byte{1, 3} {
+		other := bytes.Clone(record)
+		other[0] = version
+		_, err = ParseRecord(other)
+		require.ErrorContains(t, err, fmt.Sprintf("it has version %d, this build reads version 2", version))
+	}
+}
+
+func TestARecordWhoseBodyIsStoredInAnotherFormIsRefused(t *testing.T) {
+	t.Parallel()
+	for form := 1; form < 256; form++ {
+		m := known.message
+		m.Form = events.Form(form)
+		_, err := ParseRecord(AppendRecord(nil, m))
+		require.ErrorIs(t, err, errNotARecord)
+		require.ErrorIs(t, err, events.ErrForm)
+		require.ErrorContains(t, err, fmt.Sprintf("stored in a form that this build cannot read (%d)", form))
+	}
 }
 
 func FuzzParseRecord(f *testing.F) {
 	f.Add(AppendRecord(nil, known.message))
-	f.Add([]byte{1})
+	f.Add([]byte{2})
+	f.Add([]byte{2, 1})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		m, err := ParseRecord(record)
 		if err != nil {

@@ -150,7 +150,10 @@ func markLost(ctx context.Context, to *eventlog.Restoration, config Config) erro
 		if err != nil {
 			return err
 		}
-		mark := archive.Record{Seq: seq, Partition: event.Partition(config.Stream.Partitions), StoredAt: time.Now(), Header: []events.Header{{Name: events.HeaderID, Value: id}}, Body: body}
+		mark := archive.Record{
+			Seq: seq, Partition: event.Partition(config.Stream.Partitions), StoredAt: time.Now(), Body: body,
+			Header: []events.Header{{Name: events.HeaderID, Value: id}, {Name: events.HeaderProvider, Value: events.DefaultProvider}},
+		}
 		config.Progress("marked as lost", seq, config.LostUntil)
 		if err := to.Append(ctx, mark); err != nil {
 			return err

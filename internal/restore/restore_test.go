@@ -18,6 +18,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/archiver"
@@ -505,6 +506,7 @@ func TestMarksStandForWhatTheArchiveLacks(t *testing.T) {
 		message, err := again.Message(t.Context(), seq)
 		require.NoError(t, err)
 		require.Equal(t, seq > 10, message.Lost())
+		require.Equal(t, events.DefaultProvider, message.Provider)
 	}
 	archiveAll(t, again.Log, place)
 }

@@ -82,12 +82,12 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 	}
 }
 
-// Delivery returns a delivery of a body, without a signature.
+// Delivery returns a delivery of a body by the default provider, without a signature.
 func Delivery(t testing.TB, body string) events.Delivery {
 	t.Helper()
 	event, err := events.Parse([]byte(body))
 	require.NoError(t, err)
-	return events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()}
+	return events.Delivery{Event: event, Body: []byte(body), Provider: events.DefaultProvider, ReceivedAt: time.Now()}
 }
 
 // Append appends a delivery, and repeats that until the log confirms it, as a provider does. On a busy
@@ -123,7 +123,8 @@ func (l *Log) Fill(t testing.TB, event func(i int) string, count int, secret str
 					return err
 				}
 				if err := Append(ctx, l.Log, events.Delivery{
-					Event: parsed, Body: body, Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+					Event: parsed, Body: body, Provider: events.DefaultProvider,
+					Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 				}); err != nil {
 					return err
 				}

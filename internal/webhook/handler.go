@@ -96,7 +96,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 		w.Header().Set("Connection", "close")
 	}
 	d := events.Delivery{
-		Body: body, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
+		Body: body, Provider: events.DefaultProvider, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	}
 	span := h.startSpan(&d, began)

@@ -27,7 +27,7 @@ const (
 	frameMagic  = 0x184D2A51
 	footerMagic = 0x184D2A52
 
-	formatVersion = 1
+	formatVersion = 2
 
 	skippable     = 4 + 4 // of a zstd frame that decoders skip: magic and length
 	logIDLength   = 64

@@ -2,11 +2,14 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 // Frames are read and decompressed ahead of their records' delivery, in goroutines of their own:
@@ -140,6 +143,9 @@ func (s *Segment) deliverFrame(d decoded, from, until uint64, deliver func(Recor
 	f, records := s.index[d.frame], d.buffer
 	for seq := f.first; seq <= f.last(); seq++ {
 		r, size, err := parseRecord(records, s.space)
+		if errors.Is(err, events.ErrForm) { // a newer build wrote it
+			return fmt.Errorf("segment %s, seq %d: %w", s.Name, seq, err)
+		}
 		if err != nil || r.Seq != seq {
 			return s.damagedFrame(d.frame, fmt.Sprintf("seq %d is not there", seq))
 		}

@@ -31,10 +31,13 @@ func (r Record) Message() events.Message {
 // A record, little-endian:
 //
 //	length of all that follows 4 | sequence 8 | stored at, ns since 1970 8 | partition 4 | length of the headers 4 |
-//	headers: each length of the name 2, name, length of the value 4, value | body
+//	form of the body 1 | headers: each length of the name 2, name, length of the value 4, value | body
 const (
 	recordLength = 4
-	recordFixed  = 8 + 8 + 4 + 4
+	recordFixed  = 8 + 8 + 4 + 4 + 1
+
+	// asInTheLog is the form of a body that is stored byte for byte as the log has it.
+	asInTheLog = 0
 
 	// maxRecord is a little more than the maximum that a server can be configured to accept, 64 MB.
 	maxRecord = 65 << 20
@@ -64,7 +67,7 @@ func appendRecord(to []byte, r *Record) ([]byte, error) {
 	to = le.AppendUint64(to, r.Seq)
 	to = le.AppendUint64(to, uint64(r.StoredAt.UnixNano()))
 	to = le.AppendUint32(to, uint32(r.Partition))
-	to = le.AppendUint32(to, uint32(headers))
+	to = append(le.AppendUint32(to, uint32(headers)), asInTheLog)
 	for _, h := range r.Header {
 		to = append(le.AppendUint16(to, uint16(len(h.Name))), h.Name...)
 		to = append(le.AppendUint32(to, uint32(len(h.Value))), h.Value...)
@@ -86,7 +89,7 @@ func WithBytes(deliver func(r Record, bytes []byte) error) func(Record) error {
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
 // UsualHeaders is how many headers a message has at most if ingest wrote it.
-const UsualHeaders = 9
+const UsualHeaders = 12
 
 // parseRecord reads the first record in data. The record shares its body with data, and its
 // headers with space unless that is nil.
@@ -103,7 +106,10 @@ func parseRecord(data []byte, space []events.Header) (r Record, size int, err er
 		Seq: le.Uint64(data), StoredAt: time.Unix(0, int64(le.Uint64(data[8:]))).UTC(),
 		Partition: int(le.Uint32(data[16:])),
 	}
-	headers := le.Uint32(data[20:])
+	headers, form := le.Uint32(data[20:]), data[24]
+	if form != asInTheLog {
+		return Record{}, 0, fmt.Errorf("%w (%d)", events.ErrForm, form)
+	}
 	if data = data[recordFixed:]; uint64(headers) > uint64(len(data)) {
 		return Record{}, 0, errRecord
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -218,6 +219,67 @@ func TestARecordThatCannotBeArchivedIsRefused(t *testing.T) {
 	}
 }
 
+// A newer build may store bodies in another form. That is no damage, and nothing must be healed.
+func TestABodyInAnotherFormIsRefusedAndIsNoDamage(t *testing.T) {
+	t.Parallel()
+	records := ordinary(1, 3)
+	data, err := appendRecord(nil, &records[1])
+	require.NoError(t, err)
+	for form := 1; form < 256; form++ {
+		data[recordLength+recordFixed-1] = byte(form)
+		_, _, err := parseRecord(data, nil)
+		require.ErrorIs(t, err, events.ErrForm)
+	}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, NewEncoder(), Start{LogID: "a log", Partitions: 64, First: 1, Tree: new(fingerprint.Tree)})
+	require.NoError(t, err)
+	for i := range records {
+		require.NoError(t, w.Write(&records[i]))
+	}
+	second := len(data)
+	first, err := appendRecord(nil, &records[0])
+	require.NoError(t, err)
+	require.Greater(t, len(w.records), len(first)+second)
+	w.records[len(first)+recordLength+recordFixed-1] = 7
+	_, err = w.Close()
+	require.NoError(t, err)
+	s, err := Open(PartName(1), memory{bytes.NewReader(out.Bytes())})
+	require.NoError(t, err)
+	got, err := collect(s, 1, 3)
+	require.Len(t, got, 1)
+	require.EqualError(t, err, "segment "+PartName(1)+", seq 2: the body is stored in a form that this build cannot read (7)")
+	require.False(t, errors.As(err, new(*DamagedError)))
+}
+
+func TestASegmentOfAnotherFormatIsRefused(t *testing.T) {
+	t.Parallel()
+	data, info := written(t, 200, ordinary(1, 3))
+	for _, format := range []uint32{1, 3} {
+		header := bytes.Clone(data[:headerLength])
+		le.PutUint32(header[24:], format)
+		require.EqualError(t, info.parseHeader(header), fmt.Sprintf("it has format %d, this build reads format 2", format))
+	}
+}
+
+// Every header that payfold reads is in the message of its record.
+func TestAMessageHasWhatItsRecordHas(t *testing.T) {
+	t.Parallel()
+	r := ordinary(1, 1)[0]
+	r.Header = []events.Header{
+		{Name: events.HeaderID, Value: "evt_1"}, {Name: events.HeaderForm, Value: "3"}, {Name: events.HeaderKey, Value: "k1"},
+		{Name: events.HeaderProvider, Value: "polar"}, {Name: events.HeaderReceivedAt, Value: "2026-01-02T03:04:05.000006Z"},
+		{Name: events.HeaderSignature, Value: "AP8="}, {Name: events.HeaderSigned, Value: "msg_1.1"}, {Name: events.HeaderSource, Value: "pulled"},
+	}
+	data, err := appendRecord(nil, &r)
+	require.NoError(t, err)
+	parsed, _, err := parseRecord(data, nil)
+	require.NoError(t, err)
+	require.Equal(t, events.Message{
+		Seq: 1, ID: "evt_1", Form: 3, Body: r.Body, ReceivedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), StoredAt: r.StoredAt,
+		Provider: "polar", Source: events.SourcePulled, Signed: "msg_1.1", Signature: "AP8=", KeyFingerprint: "k1",
+	}, parsed.Message())
+}
+
 // Nobody can make a reader take memory with lengths that the file does not have.
 func FuzzSegment(f *testing.F) {
 	data, _ := written(f, 200, ordinary(1, 12))
@@ -238,10 +300,13 @@ func FuzzRecord(f *testing.F) {
 	data, err := appendRecord(nil, &records[0])
 	require.NoError(f, err)
 	f.Add(data)
+	sealed := bytes.Clone(data)
+	sealed[recordLength+recordFixed-1] = 1
+	f.Add(sealed)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, size, err := parseRecord(data, nil)
 		if err != nil {
-			require.True(t, errors.Is(err, errRecord))
+			require.True(t, errors.Is(err, errRecord) || errors.Is(err, events.ErrForm))
 			return
 		}
 		again, err := appendRecord(nil, &r)

@@ -170,6 +170,7 @@ func TestALogThatLacksBlocksOrHasOthersIsRefused(t *testing.T) {
 		"another storage":                func(w *world) { w.changeSettings(`"storage":"file"`, `"storage":"memory"`) },
 		"another retention":              func(w *world) { w.changeSettings(`"retention":"limits"`, `"retention":"workqueue"`) },
 		"a compression":                  func(w *world) { w.changeSettings(`"compression":"none"`, `"compression":"s2"`) },
+		"another format":                 func(w *world) { w.changeSettings(`"format":"2"`, `"format":"1"`) },
 		"another log":                    func(w *world) { w.changeSettings(testLogID, "other") },
 		"another stream's settings":      func(w *world) { w.changeSettings(testStream, "OTHER") },
 		"no settings":                    func(w *world) { require.NoError(t, os.Remove(filepath.Join(w.folder, metaFile))) },
@@ -193,6 +194,18 @@ func TestALogThatLacksBlocksOrHasOthersIsRefused(t *testing.T) {
 			spoil(w)
 			t.Logf("%s: %s", name, w.refused(name, closed).Damage[0])
 		}
+	}
+}
+
+func TestALogOfAnotherFormatSaysWhichItHas(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{`"1"`, `"3"`, `""`} {
+		w := build(t, 3).mark(3, true)
+		w.changeSettings(`"format":"2"`, `"format":`+format)
+		damage := w.refused("format "+format, true).Damage
+		require.Len(t, damage, 1)
+		require.Equal(t, "the log has format "+format+", this build reads format 2", damage[0].Reason)
+		require.Equal(t, adviceFormat, damage[0].Advice)
 	}
 }
 

@@ -76,6 +76,9 @@ func (s *Store) expect(running bool) (*expectation, error) {
 	if fault := m.fault(s.stream); fault != "" {
 		return refuse(filepath.Join(s.folder, metaFile), adviceRestore, "the stream's settings: %s", fault)
 	}
+	if format := m.Metadata[MetaFormat]; format != Format {
+		return refuse(filepath.Join(s.folder, metaFile), adviceFormat, "the log has format %q, this build reads format %s", format, Format)
+	}
 	logID := m.Metadata[MetaLogID]
 	if w != nil && w.LogID != "" && w.LogID != logID {
 		return refuse(s.watermarkPath(), s.adviceAccept(), "it belongs to log %s, and the log here is %s", w.LogID, logID)

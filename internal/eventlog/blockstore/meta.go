@@ -36,7 +36,11 @@ const (
 	MetaPartitions = "partitions"
 	MetaRestoring  = "restoring" // there until a restore has ended
 	MetaTrimmable  = "trimmable" // there if the oldest messages may be removed
+	MetaFormat     = "format"    // of the stream's messages; this build reads and writes Format only
 )
+
+// Format is the format of a stream's messages.
+const Format = "2"
 
 var errMeta = errors.New("the stream's settings cannot be read")
 

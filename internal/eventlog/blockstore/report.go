@@ -52,6 +52,8 @@ const adviceRestore = "ingest check lists all damage, and with --salvage it save
 
 const adviceLost = "move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup; if there is neither, docs/operations.md says under \"When the log is lost\" how to begin another"
 
+const adviceFormat = "use the build that wrote this log"
+
 // adviceAccept is the advice for a log that does not match its watermark.
 func (s *Store) adviceAccept() string {
 	return "if the log was restored on purpose, remove " + s.watermarkPath() + " and start again; otherwise " + adviceRestore

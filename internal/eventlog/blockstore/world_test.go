@@ -41,7 +41,7 @@ func buildFrom(t *testing.T, firstSeq uint64, blocks ...int) *world {
 	require.NoError(t, os.MkdirAll(w.dir, 0o700))
 	w.writeMeta(fmt.Sprintf(`{"Created":"2026-11-22T11:59:07.6Z","name":%q,"subjects":["payments.0"],"retention":"limits","max_consumers":-1,`+
 		`"max_msgs":-1,"max_bytes":-1,"max_age":0,"max_msgs_per_subject":-1,"storage":"file","num_replicas":1,"compression":"none",`+
-		`"first_seq":%d,"metadata":{"format":"1","log_id":%q,"partitions":"64"}}`, testStream, firstSeq, testLogID))
+		`"first_seq":%d,"metadata":{"format":"2","log_id":%q,"partitions":"64"}}`, testStream, firstSeq, testLogID))
 	w.last = max(firstSeq, 1) - 1
 	for n, messages := range blocks {
 		content := []byte{}

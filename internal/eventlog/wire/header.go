@@ -98,10 +98,16 @@ func (a *attributes) original(stored time.Time) (events.Attributes, time.Time) {
 
 // attributesOf reads a decoded header. If a header has several values, the first counts.
 func attributesOf(header nats.Header) (a attributes) {
-	for _, name := range []string{events.HeaderID, events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, headerEventID, headerStoredAt} {
+	for _, name := range readHeaders {
 		*a.field(name) = header.Get(name)
 	}
 	return a
+}
+
+// readHeaders are the headers for which attributes has a field.
+var readHeaders = []string{
+	events.HeaderID, events.HeaderProvider, events.HeaderSource, events.HeaderSigned, events.HeaderSignature, events.HeaderKey,
+	events.HeaderReceivedAt, events.HeaderForm, headerEventID, headerStoredAt,
 }
 
 // plainAttributes parses a header in the form in which ingest writes it, one "Key: value"

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +12,18 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
+func TestEveryAttributeIsReadFromItsHeader(t *testing.T) {
+	t.Parallel()
+	var a attributes
+	fields := map[*string]bool{}
+	for _, name := range readHeaders {
+		fields[a.field(name)] = true
+	}
+	require.Len(t, fields, len(readHeaders))
+	require.False(t, fields[nil])
+	require.Equal(t, reflect.TypeFor[events.Attributes]().NumField()+reflect.TypeFor[attributes]().NumField()-1, len(readHeaders))
+}
+
 // plainAttributes reads a header as the library does, and it reads every header that ingest
 // writes.
 func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
@@ -18,6 +31,7 @@ func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 	written := nats.NewMsg("any")
 	for _, field := range [][2]string{
 		{events.HeaderID, "evt_1"}, {events.HeaderSignature, "ab12"}, {events.HeaderKey, "cd34"}, {events.HeaderReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
+		{events.HeaderProvider, "polar"}, {events.HeaderSource, "pulled"}, {events.HeaderSigned, "msg_1.1763856000"}, {events.HeaderForm, "1"},
 	} {
 		written.Header.Set(field[0], field[1])
 	}
@@ -32,6 +46,7 @@ func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 
 	part := rapid.SampledFrom([]string{
 		"NATS/1.0", "\r\n", "\r\n", "\n", "\r", ":", ": ", " ", "\t", "x", events.HeaderID, "nats-msg-id", events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, "é",
+		events.HeaderProvider, events.HeaderSource, events.HeaderSigned, events.HeaderForm,
 		"NATS/1.0\r\n", events.HeaderKey + ": 1\r\n", events.HeaderKey + ":2\r\n", events.HeaderSignature + ": a b \r\n", "Other: 3\r\n", "\r\n\r\n",
 	})
 	rapid.Check(t, func(r *rapid.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // These headers are not needed to fold a message. Package events has the others. With those and the
-// signing secrets, anybody can verify the body's signature again years later.
+// signing secrets, anybody can verify the signature again years later.
 const (
 	headerKind       = "Payfold-Kind"
 	headerType       = "Payfold-Event-Type"
@@ -25,7 +25,7 @@ const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 // Message is one delivery as the log stores it.
 type Message struct {
 	Subject string
-	Header  [9]Field
+	Header  [12]Field
 	Body    []byte
 }
 
@@ -40,6 +40,9 @@ func New(d events.Delivery, stream string, partitions int) *Message {
 		Header: [...]Field{
 			{events.HeaderID, d.Event.ID},
 			{jetstream.ExpectedStreamHeader, stream},
+			{events.HeaderProvider, d.Provider},
+			{events.HeaderSource, d.Source},
+			{events.HeaderSigned, d.Signed},
 			{events.HeaderSignature, d.Signature},
 			{events.HeaderKey, d.KeyFingerprint},
 			{events.HeaderReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},

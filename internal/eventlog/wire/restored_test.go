@@ -19,7 +19,7 @@ func TestARestoredMessageReadsLikeTheLostOne(t *testing.T) {
 	t.Parallel()
 	names := rapid.SampledFrom([]string{
 		events.HeaderID, events.HeaderSignature, events.HeaderKey, events.HeaderReceivedAt, headerTrace, "Nats-Expected-Stream", "nats-rollup", "Nats-TTL",
-		headerEventID, headerStoredAt, renamedPrefix + "Nats-Msg-Id", renamedPrefix, "Other",
+		events.HeaderProvider, events.HeaderSource, events.HeaderSigned, events.HeaderForm, headerEventID, headerStoredAt, renamedPrefix + "Nats-Msg-Id", renamedPrefix, "Other",
 	})
 	values := rapid.SampledFrom([]string{"1", "evt_1", "a b", "2026-01-02T03:04:05.000006Z", "é", "x:y"})
 	header := rapid.Custom(func(t *rapid.T) events.Header {

@@ -44,7 +44,7 @@ func (l LossyLog) instead(ctx context.Context, m events.Message) (events.Message
 	case l.Lost:
 		info, err := l.Info(ctx)
 		id, body := events.Lost(m.Seq)
-		mark := events.Message{Seq: m.Seq, ID: id, Body: body, ReceivedAt: m.StoredAt, StoredAt: m.StoredAt}
+		mark := events.Message{Seq: m.Seq, ID: id, Body: body, Provider: events.DefaultProvider, ReceivedAt: m.StoredAt, StoredAt: m.StoredAt}
 		mark.Partition = events.Decode(mark).Partition(info.Partitions)
 		return mark, err
 	}
