@@ -30,22 +30,28 @@ type audit struct {
 
 	mu           sync.Mutex
 	faults       int
+	signed       int // messages whose signature holds
+	pulled       int // messages without a signature that an API gave
 	unverifiable int
 	lost         int // marks, see events.Lost
 }
 
 func (a *audit) inspect(m events.Message, event events.Event) {
 	fault, verifiable := a.faultOf(m, event)
-	lost := fault == "" && m.Lost()
-	if fault == "" && verifiable && !lost {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if lost {
+	switch {
+	case fault != "":
+	case m.Lost():
 		a.lost++
-	}
-	if !verifiable {
+	case verifiable:
+		a.signed++
+	case pulled(m):
+		a.pulled++
+		if a.strict {
+			fault = "it was pulled from an API, and has no signature"
+		}
+	default:
 		a.unverifiable++
 		if a.strict {
 			fault = fmt.Sprintf("no secret that was given verifies it; it names the key %q", m.KeyFingerprint)
@@ -57,12 +63,15 @@ func (a *audit) inspect(m events.Message, event events.Event) {
 	}
 }
 
+// pulled reports whether nobody can have signed the message: the provider's API gave the event.
+func pulled(m events.Message) bool { return m.Source == events.SourcePulled && m.Signature == "" }
+
 // faultOf returns what is wrong with a message and its event. verifiable is false if no signer has
-// the fingerprint that the message names.
+// the fingerprint that the message names, and for a pulled message.
 func (a *audit) faultOf(m events.Message, event events.Event) (fault string, verifiable bool) {
 	switch {
 	case event.Unreadable:
-		_, why := events.Parse(m.Body)
+		_, why := m.Parse()
 		return fmt.Sprint("its body is not an event: ", why), true
 	case event.ID != m.ID:
 		return fmt.Sprintf("its message id is %q, its body has %q", m.ID, event.ID), true
@@ -70,6 +79,8 @@ func (a *audit) faultOf(m events.Message, event events.Event) (fault string, ver
 		return fmt.Sprintf("it is in partition %d and belongs to %d", m.Partition, event.Partition(a.partitions)), true
 	case m.Lost():
 		return "", true
+	case pulled(m):
+		return "", false
 	case m.Signature == "":
 		return "it has no signature", true
 	}

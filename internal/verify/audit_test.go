@@ -46,6 +46,7 @@ func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 		"no signature":            {func(m *events.Message) { m.Signature = "" }, "it has no signature"},
 		"another key":             {func(m *events.Message) { m.KeyFingerprint = retired.Fingerprint() }, "under another key"},
 		"an unknown key":          {func(m *events.Message) { m.KeyFingerprint = unknown.Fingerprint() }, "under another key"},
+		"another form":            {func(m *events.Message) { m.Form = 1 }, "its body is not an event: the body is stored in a form that this build cannot read"},
 		"another's signature":     {func(m *events.Message) { m.Signature = unknown.Sign(m.Body) }, "its signature does not hold"},
 	} {
 		m := signed(t, signer)
@@ -62,23 +63,29 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 	for name, c := range map[string]struct {
 		change               func(*events.Message)
 		unverifiable, faults int // of an audit that is not strict; a strict one finds both wrong
+		pulled               int // the same
 	}{
-		"as it was stored":         {func(*events.Message) {}, 0, 0},
-		"an unknown key":           {func(m *events.Message) { *m = signed(t, unknown) }, 1, 0},
-		"a made-up signature":      {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "cd34" }, 1, 0},
-		"a signature without key":  {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "" }, 1, 0},
-		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1},
+		"as it was stored":         {func(*events.Message) {}, 0, 0, 0},
+		"an unknown key":           {func(m *events.Message) { *m = signed(t, unknown) }, 1, 0, 0},
+		"a made-up signature":      {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "cd34" }, 1, 0, 0},
+		"a signature without key":  {func(m *events.Message) { m.Signature, m.KeyFingerprint = "ab12", "" }, 1, 0, 0},
+		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1, 0},
 		"a mark": {func(m *events.Message) {
 			id, body := events.Lost(m.Seq)
 			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
 			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
-		}, 0, 0},
+		}, 0, 0, 0},
 		"a mark of another sequence": {func(m *events.Message) {
 			id, body := events.Lost(m.Seq + 1)
 			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
 			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
-		}, 0, 1},
-		"a key and no signature": {func(m *events.Message) { m.Signature = "" }, 0, 1},
+		}, 0, 1, 0},
+		"a key and no signature": {func(m *events.Message) { m.Signature = "" }, 0, 1, 0},
+		"pulled":                 {func(m *events.Message) { m.Source, m.Signature = events.SourcePulled, "" }, 0, 0, 1},
+		"pulled, a signature":    {func(m *events.Message) { m.Source, m.Signature = events.SourcePulled, "ab12" }, 0, 1, 0},
+		"pulled, another id":     {func(m *events.Message) { m.Source, m.Signature, m.ID = events.SourcePulled, "", "e2" }, 0, 1, 0},
+		"of another source":      {func(m *events.Message) { m.Source, m.Signature = "Pulled", "" }, 0, 1, 0},
+		"in another form":        {func(m *events.Message) { m.Form = 1 }, 0, 1, 0},
 	} {
 		for _, strict := range []bool{false, true} {
 			var found []Fault
@@ -88,11 +95,12 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 			a.inspect(m, events.Decode(m))
 			want := c.faults
 			if strict {
-				want += c.unverifiable
+				want += c.unverifiable + c.pulled
 			}
 			require.Equal(t, want, a.faults, name)
 			require.Len(t, found, want, name)
-			require.Equal(t, c.unverifiable, a.unverifiable, name)
+			require.Equal(t, []int{c.unverifiable, c.pulled}, []int{a.unverifiable, a.pulled}, name)
+			require.Equal(t, 1, a.signed+a.lost+c.unverifiable+c.pulled+c.faults, name)
 		}
 	}
 }

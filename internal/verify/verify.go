@@ -41,6 +41,8 @@ type Verify struct {
 type Verdict struct {
 	Schema       string           `json:"schema"`
 	Position     uint64           `json:"position"`     // the newest message that the tables hold
+	Signed       int              `json:"signed"`       // messages whose signature holds
+	Pulled       int              `json:"pulled"`       // messages that an API gave, without a signature; with Strict these are faults, too
 	Faults       int              `json:"faults"`       // of messages
 	Lost         int              `json:"lost"`         // marks of messages that a restore could not bring back; no fault
 	Unverifiable int              `json:"unverifiable"` // messages signed with a secret that was not given; with Strict these are faults, too
@@ -124,6 +126,7 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		return err
 	}
 	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
+	verdict.Signed, verdict.Pulled = audit.signed, audit.pulled
 	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
 	definitions, err := frozen.Definitions(ctx, v.Rules)
 	if err != nil {
