@@ -15,6 +15,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/webhook"
 )
@@ -94,7 +95,11 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 		if event.Seq == 0 {
 			return errNotSalvaged
 		}
-		if err := c.send(ctx, event.Data(), streams.Out); err != nil {
+		err = events.ErrForm
+		if events.NewForm(event.Headers[events.HeaderForm]) == events.AsReceived {
+			err = c.send(ctx, event.Data(), streams.Out)
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return err
 			}

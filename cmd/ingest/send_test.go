@@ -26,12 +26,14 @@ func TestASalvagedEventThatIsRefusedIsNamedAndTheRestIsSent(t *testing.T) {
 	}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "events.jsonl")
-	require.NoError(t, os.WriteFile(file, []byte(`{"seq":1,"body":"first"}`+"\n"+`{"seq":2,"body":"second"}`+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(`{"seq":1,"body":"first"}`+"\n"+`{"seq":2,"body":"second"}`+"\n"+
+		`{"seq":3,"headers":{"Payfold-Body":"1"},"body":"sealed"}`+"\n"), 0o600))
 	command := sendCommand{URL: server.URL, Salvaged: true, Files: []string{file}}
 	command.secrets = []webhook.Secret{webhook.NewSecret("whsec_0123456789abcdef")}
 	var out, said bytes.Buffer
 	require.Equal(t, cli.Status(cli.ExitFailed), command.Run(t.Context(), cli.Streams{Out: &out, Err: &said}))
 	require.Equal(t, []string{"first", "second"}, sent)
 	require.Contains(t, said.String(), "seq 1: answered 503")
-	require.Contains(t, said.String(), "not accepted: 1 event")
+	require.Contains(t, said.String(), "seq 3: the body is stored in a form that this build cannot read")
+	require.Contains(t, said.String(), "not accepted: 2 events")
 }
