@@ -97,10 +97,12 @@ func TestAProofThatHoldsIsShown(t *testing.T) {
 	t.Parallel()
 	m := events.Message{
 		Seq: 7, ID: "evt_\x1b[2J_ü", Body: []byte(`{"id":1}`), ReceivedAt: stored.Add(-time.Second), StoredAt: stored,
-		Signature: "ab<cd>", KeyFingerprint: "key \"1\"",
+		Provider: "polar", Signature: "ab<cd>", KeyFingerprint: "key \"1\"",
 	}
 	checkpoint := proof.Checkpoint{Origin: "shop.example/log", Size: 900, Root: fingerprint.Hash{1, 2, 3}, LogID: "kq3f", First: 1}
 	requireGolden(t, "proof", func(w io.Writer, asJSON bool) error { return Proof(w, m, checkpoint, asJSON) })
+	m.Source, m.Signed = "pulled\n", "msg_1.1763856000"
+	requireGolden(t, "proof_pulled", func(w io.Writer, asJSON bool) error { return Proof(w, m, checkpoint, asJSON) })
 }
 
 func TestARestoreIsShown(t *testing.T) {

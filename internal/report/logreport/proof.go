@@ -20,6 +20,9 @@ func Proof(w io.Writer, m events.Message, c proof.Checkpoint, asJSON bool) error
 		Seq        uint64    `json:"stream_seq"`
 		ReceivedAt time.Time `json:"received_at"`
 		StoredAt   time.Time `json:"stored_at"`
+		Provider   string    `json:"provider"`
+		Source     string    `json:"source,omitempty"`
+		Signed     string    `json:"signed,omitempty"`
 		Signature  string    `json:"signature"`
 		Key        string    `json:"key"`
 		BodyBytes  int       `json:"body_bytes"`
@@ -30,14 +33,21 @@ func Proof(w io.Writer, m events.Message, c proof.Checkpoint, asJSON bool) error
 		LogID      string    `json:"log_id"`
 		First      uint64    `json:"first_seq"`
 	}{
-		m.ID, m.Seq, m.ReceivedAt, m.StoredAt, m.Signature, m.KeyFingerprint, len(m.Body), sum,
+		m.ID, m.Seq, m.ReceivedAt, m.StoredAt, m.Provider, m.Source, m.Signed, m.Signature, m.KeyFingerprint, len(m.Body), sum,
 		c.Origin, c.Size, c.Root.String(), c.LogID, c.First,
 	}, func(p *page.Page) {
 		// Texts of the event are quoted, because they can contain anything.
 		p.Line("the proof holds: event %q is in the log, at seq %d", m.ID, m.Seq)
 		p.Section("  received    %s", m.ReceivedAt.Format(time.RFC3339Nano))
 		p.Line("  stored      %s", m.StoredAt.Format(time.RFC3339Nano))
+		p.Line("  provider    %q", m.Provider)
+		if m.Source != "" {
+			p.Line("  source      %q", m.Source)
+		}
 		p.Line("  signature   %q, key %q", m.Signature, m.KeyFingerprint)
+		if m.Signed != "" {
+			p.Line("  signed      %q, before the body", m.Signed)
+		}
 		p.Line("  body        %d bytes, SHA-256 %s; --body prints it", len(m.Body), sum)
 		p.Line("  log         %q, %s from seq %d on, confirmed by %q", c.LogID, page.Count(c.Size, "message"), c.First, c.Origin)
 	})
