@@ -71,6 +71,7 @@ func printSegment(out io.Writer, path string) error {
 var (
 	little    = binary.LittleEndian
 	errRecord = errors.New("a record is invalid")
+	errForm   = errors.New("the body is stored in a form that this program cannot read")
 )
 
 // maxRecord is more than a server accepts. It limits the memory for a damaged length.
@@ -94,13 +95,16 @@ func nextRecord(from io.Reader) ([]byte, error) {
 }
 
 func parse(record []byte) (message, error) {
-	const fixed = 8 + 8 + 4 + 4
+	const fixed = 8 + 8 + 4 + 4 + 1
 	if len(record) < fixed {
 		return message{}, errRecord
 	}
 	m := message{
 		Seq: little.Uint64(record), StoredAt: time.Unix(0, int64(little.Uint64(record[8:]))).UTC(),
 		Partition: little.Uint32(record[16:]), Headers: map[string]string{},
+	}
+	if form := record[24]; form != 0 {
+		return message{}, fmt.Errorf("seq %d: %w (%d)", m.Seq, errForm, form)
 	}
 	headers, rest := little.Uint32(record[20:]), record[fixed:]
 	if uint64(headers) > uint64(len(rest)) {

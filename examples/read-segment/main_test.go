@@ -14,7 +14,7 @@ import (
 // segment was written by ingest after it received examples/first-event.json.
 const segment = "testdata/00000000000000000001.seg"
 
-func TestASegmentOfFormat1IsReadWithoutPayfold(t *testing.T) {
+func TestASegmentOfFormat2IsReadWithoutPayfold(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	require.NoError(t, printSegment(&out, segment))
@@ -24,9 +24,20 @@ func TestASegmentOfFormat1IsReadWithoutPayfold(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(sent), m.Body)
 	require.EqualValues(t, 1, m.Seq)
-	require.Equal(t, time.Date(2026, 11, 23, 2, 11, 0, 0, time.UTC), m.StoredAt.Truncate(time.Minute))
+	require.Equal(t, time.Date(2026, 11, 27, 16, 54, 0, 0, time.UTC), m.StoredAt.Truncate(time.Minute))
 	require.Equal(t, "evt_first_1", m.Headers["Nats-Msg-Id"])
+	require.Equal(t, "provider", m.Headers["Payfold-Provider"])
 	require.Len(t, m.Headers["Payfold-Signature"], 64)
+}
+
+func TestABodyInAnotherFormIsAnError(t *testing.T) {
+	t.Parallel()
+	record := make([]byte, 8+8+4+4+1)
+	_, err := parse(record)
+	require.NoError(t, err)
+	record[24] = 1
+	_, err = parse(record)
+	require.ErrorIs(t, err, errForm)
 }
 
 func TestASegmentThatWasCutShortIsAnError(t *testing.T) {
