@@ -52,9 +52,9 @@ func TestMergedSegmentsHideTheirParts(t *testing.T) {
 }
 
 // Archives are kept for longer than builds.
-func TestASegmentOfFormat1IsReadForEver(t *testing.T) {
+func TestASegmentOfFormat2IsReadForEver(t *testing.T) {
 	t.Parallel()
-	const logID, name = "a4c6057ffd674b4071314407ecaeb2e5", "00000000000000000001.seg"
+	const logID, name = "60f75565c3167fca0d30a808c85e6ffe", "00000000000000000001.seg"
 	kept, err := os.ReadFile(filepath.Join("../../examples/read-segment/testdata", name))
 	require.NoError(t, err)
 	root := t.TempDir()

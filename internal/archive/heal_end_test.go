@@ -33,7 +33,7 @@ func TestOneRunHealsAllThatIsDamagedAtTheEnd(t *testing.T) {
 func TestADamagedSegmentThatReachesBeyondTheLogStays(t *testing.T) {
 	t.Parallel()
 	whole := setup(t)
-	whole.fill(t, 1, 80)
+	whole.fill(t, 1, 85)
 	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
 	segments := whole.open(t, whole.place(t)).Segments()
 	newest := segments[len(segments)-1]
