@@ -94,7 +94,7 @@ func (w *world) archiver(place storage.Place) *archive.Archiver {
 func (w *world) archiverOf(place storage.Place, source archive.Source, interval time.Duration) *archive.Archiver {
 	return archive.NewArchiver(archive.Config{
 		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(w, nil)),
-		Registerer: prometheus.NewRegistry(), SegmentBytes: 8 << 10, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
+		Registerer: prometheus.NewRegistry(), SegmentBytes: 8_700, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
 	})
 }
 
