@@ -266,9 +266,14 @@ func TestAMessageHasWhatItsRecordHas(t *testing.T) {
 	t.Parallel()
 	r := ordinary(1, 1)[0]
 	r.Header = []events.Header{
-		{Name: events.HeaderID, Value: "evt_1"}, {Name: events.HeaderForm, Value: "3"}, {Name: events.HeaderKey, Value: "k1"},
-		{Name: events.HeaderProvider, Value: "polar"}, {Name: events.HeaderReceivedAt, Value: "2026-01-02T03:04:05.000006Z"},
-		{Name: events.HeaderSignature, Value: "AP8="}, {Name: events.HeaderSigned, Value: "msg_1.1"}, {Name: events.HeaderSource, Value: "pulled"},
+		{Name: events.HeaderID, Value: "evt_1"},
+		{Name: events.HeaderForm, Value: "3"},
+		{Name: events.HeaderKey, Value: "k1"},
+		{Name: events.HeaderProvider, Value: "polar"},
+		{Name: events.HeaderReceivedAt, Value: "2026-01-02T03:04:05.000006Z"},
+		{Name: events.HeaderSignature, Value: "AP8="},
+		{Name: events.HeaderSigned, Value: "msg_1.1"},
+		{Name: events.HeaderSource, Value: "pulled"},
 	}
 	data, err := appendRecord(nil, &r)
 	require.NoError(t, err)

@@ -30,8 +30,15 @@ func TestPlainAttributesAreThoseOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	written := nats.NewMsg("any")
 	for _, field := range [][2]string{
-		{events.HeaderID, "evt_1"}, {events.HeaderSignature, "ab12"}, {events.HeaderKey, "cd34"}, {events.HeaderReceivedAt, "2026-01-02T03:04:05.000006Z"}, {headerTrace, "00-1-2-01"},
-		{events.HeaderProvider, "polar"}, {events.HeaderSource, "pulled"}, {events.HeaderSigned, "msg_1.1763856000"}, {events.HeaderForm, "1"},
+		{events.HeaderID, "evt_1"},
+		{events.HeaderSignature, "ab12"},
+		{events.HeaderKey, "cd34"},
+		{events.HeaderReceivedAt, "2026-01-02T03:04:05.000006Z"},
+		{headerTrace, "00-1-2-01"},
+		{events.HeaderProvider, "polar"},
+		{events.HeaderSource, "pulled"},
+		{events.HeaderSigned, "msg_1.1763856000"},
+		{events.HeaderForm, "1"},
 	} {
 		written.Header.Set(field[0], field[1])
 	}
