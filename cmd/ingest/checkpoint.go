@@ -26,6 +26,9 @@ func (c *checkpointCommand) Check(faults *cli.Faults) {
 	if c.KeyFile == "" {
 		faults.Addf("CHECKPOINT_KEY_FILE is missing: name the file of a key; with --new-key NAME it is made")
 	}
+	if c.KeyFile != "" && c.NewKey == "" {
+		cli.CheckSecretFile("CHECKPOINT_KEY_FILE", c.KeyFile, faults)
+	}
 }
 
 // Run prints a signed checkpoint of the durable log. The exit status is 3 if the log does not

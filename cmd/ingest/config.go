@@ -49,6 +49,7 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	c.keepFlags.Check(faults)
 	c.checkArchived(c.ArchiveURL, faults)
 	faults.Add(traces.Check())
+	cli.CheckSecretVariables(faults, traces.Credentials...)
 	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)

@@ -9,3 +9,8 @@ import (
 func TestTheDocumentsAndTheHelpDescribeTheCommandLine(t *testing.T) {
 	docs.RequireCommandLine(t, "projector", func() any { return &grammar{} })
 }
+
+func TestEverySecretOfTheCommandLineIsText(t *testing.T) {
+	t.Parallel()
+	docs.RequireSecretsAreText(t, "projector", func() any { return &grammar{} })
+}

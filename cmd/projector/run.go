@@ -36,6 +36,7 @@ func (c *runCommand) Check(faults *cli.Faults) {
 	c.rulesFlags.Check(faults)
 	c.inviteFlags.Check(faults)
 	faults.Add(traces.Check())
+	cli.CheckSecretVariables(faults, traces.Credentials...)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if c.BatchSize < 1 || c.BatchSize > 10_000 {
 		faults.Addf("BATCH_SIZE is %d, must be 1 to 10000", c.BatchSize)

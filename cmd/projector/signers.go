@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"strings"
-
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/verify"
 	"github.com/payfold/payfold/internal/webhook"
@@ -22,11 +19,7 @@ func (f *signerFlags) Check(faults *cli.Faults) {
 	current, previous := f.Take(faults)
 	secrets := []string{current, previous}
 	if f.RetiredFile != "" {
-		text, err := os.ReadFile(f.RetiredFile)
-		if err != nil {
-			faults.Addf("PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE: %w", err)
-		}
-		secrets = append(secrets, strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")...)
+		secrets = append(secrets, cli.SecretLines("PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", f.RetiredFile, faults)...)
 	}
 	f.signers = nil
 	for _, secret := range secrets {

@@ -23,6 +23,7 @@ func (f *ArchiveFlags) CheckArchive(common *Common, faults *Faults) {
 	if _, err := f.Place(); err != nil {
 		faults.Addf("ARCHIVE_URL: %w", err)
 	}
+	CheckSecretVariables(faults, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 }
 
 // RequireArchive is CheckArchive for a command that needs an archive.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"regexp"
 
 	"github.com/payfold/payfold/internal/eventlog/connection"
@@ -30,9 +29,9 @@ var inboxPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 func (c *Common) Check(faults *Faults) {
 	_, err := telemetry.NewLogger(io.Discard, cmp.Or(c.LogLevel, defaultLevel), c.LogFormat)
 	faults.Add(err)
+	c.checkCreds(faults)
 	c.NATSURL = GivenText("NATS_URL", c.NATSURL, c.NATSURLFile, faults)
 	faults.Add(connection.CheckURLs(c.NATSURL))
-	c.checkCreds(faults)
 	if c.NATSInboxPrefix != "" && !inboxPrefix.MatchString(c.NATSInboxPrefix) {
 		faults.Addf("NATS_INBOX_PREFIX is %q, must be letters, digits, - and _, with dots between them", c.NATSInboxPrefix)
 	}
@@ -53,9 +52,7 @@ func (c *Common) checkCreds(faults *Faults) {
 	if c.NATSURL == "" && c.NATSURLFile == "" {
 		faults.Addf("NATS_CREDS is set and NATS_URL is not: the embedded log takes no credentials; set NATS_URL, or unset NATS_CREDS")
 	}
-	if _, err := os.ReadFile(c.NATSCreds); err != nil {
-		faults.Addf("NATS_CREDS: %w", err)
-	}
+	SecretLines("NATS_CREDS", c.NATSCreds, faults)
 }
 
 // The default levels.

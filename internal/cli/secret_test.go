@@ -1,9 +1,11 @@
 package cli_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,14 +43,13 @@ func fileOf(t *testing.T, text string) string {
 func TestOfASecretsFileTheLastNewlineDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
-		"s3cret":       "s3cret",
-		"s3cret\n":     "s3cret",
-		"s3cret\r\n":   "s3cret",
-		"s3cret\n\n":   "s3cret\n",
-		"s3\ncret\n":   "s3\ncret",
-		" s3cret \t\n": " s3cret \t",
-		"\n":           "",
-		"":             "",
+		"s3cret":     "s3cret",
+		"s3cret\n":   "s3cret",
+		"s3cret\r\n": "s3cret",
+		" s3 cret ":  " s3 cret ",
+		"schlüssel":  "schlüssel",
+		"\n":         "",
+		"":           "",
 	} {
 		text, faults := secretText("--secret-file", fileOf(t, file))
 		require.Equal(t, want, text)
@@ -58,12 +59,79 @@ func TestOfASecretsFileTheLastNewlineDoesNotCount(t *testing.T) {
 
 func TestASecretGivenAsAValueIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
-	text, faults := secretText("--secret= s3cret\n")
-	require.Equal(t, " s3cret\n", text)
+	text, faults := secretText("--secret= s3cret ")
+	require.Equal(t, " s3cret ", text)
 	require.Equal(t, "and another fault", faults)
 	text, faults = secretText()
 	require.Empty(t, text)
 	require.Equal(t, "and another fault", faults)
+}
+
+// notSecrets are texts that are no secret, with what the fault says of them.
+var notSecrets = map[string]string{
+	"\x00":                       "has a control character",
+	strings.Repeat("\x00", 64):   "has a control character",
+	"s3cret\x00":                 "has a control character",
+	"s3\tcret":                   "has a control character",
+	"s3cret\x1b[0m":              "has a control character",
+	"s3cret\x7f":                 "has a control character",
+	"s3cret\u0080":               "has a control character",
+	"s3cret\u0085":               "has a control character",
+	"s3cret\u009f":               "has a control character",
+	"s\x003\x00c\x00r\x00e\x00t": "has a control character", // UTF-16
+	"\ufeffs3cret":               "has a byte order mark",
+	"s3cret\ufeff":               "has a byte order mark",
+	"s3\ncret":                   "has more than one line",
+	"s3\rcret":                   "has more than one line",
+	"\ns3cret":                   "has more than one line",
+	"s3\u2028cret":               "has more than one line",
+	"s3cret\n\n\n":               "has more than one line",
+	"s3cret\xff":                 "is not UTF-8",
+	"\xc0\x80":                   "is not UTF-8", // a NUL of Java
+	" ":                          "is only white space",
+	"\u00a0\u3000":               "is only white space",
+	"s3\u200bcret":               "has a character that cannot be printed",
+}
+
+func TestWhatIsNotOneLineOfPrintableCharactersIsNoSecret(t *testing.T) {
+	t.Parallel()
+	for bad, says := range notSecrets {
+		t.Run(fmt.Sprintf("%q", bad), func(t *testing.T) {
+			t.Parallel()
+			const rule = ": a secret is one line of printable characters; this "
+			for name, args := range map[string][]string{
+				"SIGNING":      {"--secret=" + bad},
+				"SIGNING_FILE": {"--secret-file", fileOf(t, bad+"\n")},
+			} {
+				text, faults := secretText(args...)
+				require.Empty(t, text)
+				require.Equal(t, name+rule+says+"\nand another fault", faults)
+			}
+			if strings.Contains(bad, "\n") {
+				return // a file of lines may have these
+			}
+			var grammar struct {
+				List list `cmd:"" default:"withargs"`
+			}
+			_, err := cli.Parse(&grammar, "program", "", []string{"--file", fileOf(t, "s3cret\n"+bad+"\n")}, io.Discard, io.Discard)
+			require.EqualError(t, err, "LIST_FILE"+rule+says)
+			require.Empty(t, grammar.List.lines)
+		})
+	}
+}
+
+type list struct {
+	File  string
+	lines []string
+}
+
+func (l *list) Check(faults *cli.Faults) { l.lines = cli.SecretLines("LIST_FILE", l.File, faults) }
+
+func TestEmptyLinesOfAFileOfSecretsAreNoSecrets(t *testing.T) {
+	t.Parallel()
+	var faults cli.Faults
+	require.Equal(t, []string{"one", "two"}, cli.SecretLines("LIST_FILE", fileOf(t, "one\r\n\n\ntwo"), &faults))
+	require.Empty(t, faults)
 }
 
 func TestSecretsThatAreTakenAreNotLeftInTheFlags(t *testing.T) {

@@ -1,10 +1,5 @@
 package cli
 
-import (
-	"os"
-	"strings"
-)
-
 // SecretFlags are the provider's signing secrets, each given as a value or a file.
 type SecretFlags struct {
 	Secret       string `name:"provider-webhook-secret" env:"PROVIDER_WEBHOOK_SECRET" help:"Signing secret of the provider's endpoint."`
@@ -23,33 +18,4 @@ func (s *SecretFlags) Take(faults *Faults) (current, previous string) {
 	previous = SecretText(SecretName+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
 	s.Secret, s.Previous = "", ""
 	return current, previous
-}
-
-// SecretText returns a secret that is given as a value or as the name of a file. It removes
-// one newline at the end of the file. It is a fault to give both.
-func SecretText(name, value, file string, faults *Faults) string {
-	if file == "" {
-		return value
-	}
-	if value != "" {
-		faults.Addf("%s and %s_FILE are both set", name, name)
-		return ""
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		faults.Addf("%s_FILE: %w", name, err)
-		return ""
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-}
-
-// GivenText is SecretText for a text that nobody leaves empty on purpose, such as an address: without
-// an address, the programs use a log or a database of their own. So an empty file is a fault.
-func GivenText(name, value, file string, faults *Faults) string {
-	before := len(faults.list)
-	text := SecretText(name, value, file, faults)
-	if file != "" && text == "" && len(faults.list) == before {
-		faults.Addf("%s_FILE is empty", name)
-	}
-	return text
 }

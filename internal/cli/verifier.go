@@ -11,8 +11,12 @@ const VerifierKeyName = "CHECKPOINT_VERIFIER_KEY"
 
 // Text returns the keys as they are given; it is a fault if there is none.
 func (v *VerifierFlags) Text(faults *Faults) string {
-	text := GivenText(VerifierKeyName, v.Key, v.KeyFile, faults)
-	if text == "" && v.KeyFile == "" {
+	text, from, ok := given(VerifierKeyName, v.Key, v.KeyFile, faults) // public: several lines are allowed
+	switch {
+	case !ok || text != "":
+	case v.KeyFile != "":
+		faults.Addf("%s is empty", from)
+	default:
 		faults.Addf("%s is missing: without the signer's verifier key a checkpoint proves nothing; set it to the key that ingest checkpoint --new-key printed", VerifierKeyName)
 	}
 	return text

@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 func tokenFile(dataDir string) string { return filepath.Join(dataDir, "nats.token") }
 
-// EnsureToken returns the readers' token. It creates one if there is none, or if others
-// could read the file or have written it. Only one process may call it at a time.
+// EnsureToken returns the readers' token. It creates one if there is none, if the file has other bytes, or if
+// others could read the file or have written it. Only one process may call it at a time.
 func EnsureToken(dataDir string, logger *slog.Logger) (string, error) {
 	file := tokenFile(dataDir)
 	info, err := os.Stat(file)
@@ -30,8 +31,15 @@ func EnsureToken(dataDir string, logger *slog.Logger) (string, error) {
 }
 
 // Token returns the readers' token as it is now; empty if there is none. Readers call it
-// at each connection, so a new token reaches them.
-func Token(dataDir string) string { return readTrimmed(tokenFile(dataDir)) }
+// at each connection, so a new token reaches them. A file that a power cut has left with NULs has no token:
+// anybody could guess it.
+func Token(dataDir string) string {
+	token := readTrimmed(tokenFile(dataDir))
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return token
+}
 
 // NewToken returns a random token.
 func NewToken() string {

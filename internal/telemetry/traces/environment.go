@@ -32,6 +32,9 @@ func value(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
 var samplers = []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
 
+// Credentials are the variables that may have a credential of the collector.
+var Credentials = []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"}
+
 // Check returns all faults of the variables, joined; nil if they ask for no traces.
 func Check() error {
 	if !isOn() {
