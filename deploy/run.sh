@@ -13,9 +13,9 @@ ingest_admin="${INGEST_ADMIN_ADDR:-127.0.0.1:8081}"
 projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
 
 send='bin/ingest send'
-if [ -z "${PROVIDER_WEBHOOK_SECRET:-}${PROVIDER_WEBHOOK_SECRET_FILE:-}" ]; then
+if ! [[ $'\n'$(env) =~ $'\n'[A-Z]+_(WEBHOOK|EVENT)_SECRET(_FILE)?=[^[:space:]] ]]; then
 	export PROVIDER_WEBHOOK_SECRET=whsec_local_development
-	echo 'warning: PROVIDER_WEBHOOK_SECRET is not set; taking whsec_local_development, which everyone knows' >&2
+	echo 'warning: no signing secret is set; PROVIDER_WEBHOOK_SECRET is whsec_local_development, which everyone knows' >&2
 	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
 fi
 if [ -z "${DATABASE_URL:-}" ]; then

@@ -80,24 +80,27 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 type secretFlags struct {
 	cli.SecretFlags
 
-	secrets []webhook.Secret
-	weak    bool
+	secrets map[string][]webhook.Secret // of each provider that is served, the current one first
+	weak    []string                    // the variables of secrets that can be guessed
 }
+
+// plainProvider is the provider whose deliveries are signed with PROVIDER_WEBHOOK_SECRET.
+const plainProvider = "provider"
 
 // minSecret is in bytes. A shorter secret can be guessed.
 const minSecret = 16
 
 // Check implements cli.Checked.
 func (s *secretFlags) Check(faults *cli.Faults) {
-	current, previous := s.Take(faults)
-	if current == "" && s.SecretFile == "" { // otherwise the fault of the file is known already
-		faults.Addf("%s is missing: copy the signing secret from the provider's dashboard", cli.SecretName)
-	}
-	s.secrets = nil
-	for _, secret := range []string{current, previous} {
-		if secret != "" {
-			s.secrets = append(s.secrets, webhook.NewSecret(secret))
-			s.weak = s.weak || len(secret) < minSecret
+	s.secrets, s.weak = map[string][]webhook.Secret{}, nil
+	for _, given := range s.Require(faults) {
+		variable := given.Variable
+		for _, secret := range given.Secrets {
+			s.secrets[given.Provider] = append(s.secrets[given.Provider], webhook.NewSecret(secret))
+			if len(secret) < minSecret {
+				s.weak = append(s.weak, variable)
+			}
+			variable = given.Variable + "_PREVIOUS"
 		}
 	}
 }

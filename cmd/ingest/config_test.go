@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,22 +13,39 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
+// parseSecrets returns the flags with these arguments.
+func parseSecrets(args ...string) (secretFlags, error) {
+	var grammar struct {
+		Serve struct{ secretFlags } `cmd:"" default:"withargs"`
+	}
+	_, err := cli.Parse(&grammar, "ingest", "", args, io.Discard, io.Discard)
+	return grammar.Serve.secretFlags, err
+}
+
 func TestAnEmptyFileOfTheSecretIsCalledEmpty(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
 	for fault, args := range map[string][]string{
-		"PROVIDER_WEBHOOK_SECRET_FILE is empty":                                                     {"--provider-webhook-secret-file=" + empty},
-		"PROVIDER_WEBHOOK_SECRET_FILE: open /missing: no such file or directory":                    {"--provider-webhook-secret-file=/missing"},
-		"PROVIDER_WEBHOOK_SECRET is missing: copy the signing secret from the provider's dashboard": nil,
+		"PROVIDER_WEBHOOK_SECRET_FILE is empty":                                  {"--provider-webhook-secret-file=" + empty},
+		"PROVIDER_WEBHOOK_SECRET_FILE: open /missing: no such file or directory": {"--provider-webhook-secret-file=/missing"},
+		"no signing secret is set: ":                                             nil,
 	} {
-		var grammar struct {
-			Serve struct{ secretFlags } `cmd:"" default:"withargs"`
-		}
-		var out bytes.Buffer
-		_, err := cli.Parse(&grammar, "ingest", "", args, &out, &out)
-		require.EqualError(t, err, fault)
+		_, err := parseSecrets(args...)
+		require.ErrorContains(t, err, fault)
+		require.NotContains(t, err.Error(), "\n", "one fault")
 	}
+}
+
+func TestAWeakSecretIsNamed(t *testing.T) {
+	t.Parallel()
+	flags, err := parseSecrets("--provider-webhook-secret=whsec_0123456789", "--stripe-webhook-secret=whsec_012345678", "--stripe-webhook-secret-previous=short",
+		"--polar-webhook-secret=whsec_0123456789", "--polar-webhook-secret-previous=short")
+	require.NoError(t, err)
+	require.Equal(t, []string{"STRIPE_WEBHOOK_SECRET", "STRIPE_WEBHOOK_SECRET_PREVIOUS", "POLAR_WEBHOOK_SECRET_PREVIOUS"}, flags.weak)
+	require.Len(t, flags.secrets["provider"], 1)
+	require.Len(t, flags.secrets["stripe"], 2)
+	require.NotContains(t, fmt.Sprintf("%+v %#v", flags, flags), "short")
 }
 
 func TestAMissingKeyIsNamedWithItsVariableAndWhatMakesIt(t *testing.T) {
@@ -55,6 +74,7 @@ func TestWhatACommandLacksIsNamedWithWhatSetsIt(t *testing.T) {
 	}{
 		{[]string{"archive", "--nats-url=nats://host"}, none},
 		{[]string{"check", "--archive", "--nats-url=nats://host"}, none},
+		{[]string{"send", "--stripe-webhook-secret=whsec_0123456789abcdef", "file"}, "PROVIDER_WEBHOOK_SECRET is missing: ingest send signs with it"},
 		{[]string{"create-stream"}, "NATS_URL is missing: the stream is that of a NATS cluster; ingest itself makes the stream of an embedded log when it starts"},
 		{
 			[]string{"serve", "--provider-webhook-secret=whsec_0123456789abcdef", "--log-keep=1000", "--archive-url=none"},
@@ -65,6 +85,7 @@ func TestWhatACommandLacksIsNamedWithWhatSetsIt(t *testing.T) {
 			Archive      archiveCommand      `cmd:""`
 			Check        checkCommand        `cmd:""`
 			CreateStream createStreamCommand `cmd:""`
+			Send         sendCommand         `cmd:""`
 			Serve        serveCommand        `cmd:""`
 		}
 		var out bytes.Buffer

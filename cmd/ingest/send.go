@@ -32,6 +32,9 @@ const sendTimeout = 30 * time.Second
 // Check implements cli.Checked.
 func (c *sendCommand) Check(faults *cli.Faults) {
 	c.secretFlags.Check(faults)
+	if len(c.secrets) > 0 && len(c.secrets[plainProvider]) == 0 {
+		faults.Addf("%s is missing: ingest send signs with it", cli.SecretName)
+	}
 	address, err := url.Parse(c.URL)
 	switch {
 	case err != nil: // the error would quote the URL, which may have a password
@@ -121,7 +124,7 @@ func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) e
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.SignatureHeader, c.secrets[0].Sign(body))
+	request.Header.Set(webhook.SignatureHeader, c.secrets[plainProvider][0].Sign(body))
 	response, err := http.DefaultClient.Do(request)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w; does ingest run, and is this its LISTEN_ADDR? --url names another address", err)

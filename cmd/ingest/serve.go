@@ -39,8 +39,8 @@ func (c *serveCommand) UntilStopped() bool { return true }
 // Run serves operators from the beginning, and receives deliveries once the log is open.
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
-	if c.weak {
-		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed")
+	for _, variable := range c.weak {
+		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed", "variable", variable)
 	}
 	registry, state := telemetry.NewRegistry(cli.Build()), newState()
 	admin, err := telemetry.NewAdmin(c.AdminAddr, registry, state.readiness.Ready, logger)
@@ -75,7 +75,7 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		return fmt.Errorf("LISTEN_ADDR: listen for deliveries: %w", err)
 	}
 	handler := webhook.New(webhook.Config{
-		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
+		Secrets: c.secrets[plainProvider], MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
 		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry, Tracer: tracer,
 	}, log)
 	watch := eventlog.NewWatch(log, logger, registry)

@@ -16,15 +16,17 @@ type signerFlags struct {
 
 // Check implements cli.Checked.
 func (f *signerFlags) Check(faults *cli.Faults) {
-	current, previous := f.Take(faults)
-	secrets := []string{current, previous}
+	var secrets []string
+	for _, given := range f.Take(faults) {
+		if given.Provider == "provider" { // the log has no other provider's deliveries yet
+			secrets = given.Secrets
+		}
+	}
 	if f.RetiredFile != "" {
 		secrets = append(secrets, cli.SecretLines("PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", f.RetiredFile, faults)...)
 	}
 	f.signers = nil
 	for _, secret := range secrets {
-		if secret != "" {
-			f.signers = append(f.signers, webhook.NewSecret(secret))
-		}
+		f.signers = append(f.signers, webhook.NewSecret(secret))
 	}
 }

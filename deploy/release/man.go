@@ -15,8 +15,8 @@ var summaries = map[string]string{
 
 // environments are the sections of docs/configuration.md with a program's variables.
 var environments = map[string][]string{
-	"ingest":    {"Both programs", "ingest", "Traces"},
-	"projector": {"Both programs", "projector", "The console", "Traces"},
+	"ingest":    {"Both programs", "Signing secrets", "ingest", "Traces"},
+	"projector": {"Both programs", "Signing secrets", "projector", "The console", "Traces"},
 }
 
 // manPages returns a page for each program. It is made of the tables and lists of docs/command-line.md
@@ -74,11 +74,7 @@ func rows(text string) string {
 			continue
 		}
 		description := plain(cells[len(cells)-1])
-		switch standard := plain(cells[1]); {
-		case len(cells) < 3 || standard == "":
-		case standard == "required":
-			description += " (required)"
-		default:
+		if standard := plain(cells[1]); len(cells) > 2 && standard != "" {
 			description += " (default: " + standard + ")"
 		}
 		fmt.Fprintf(&out, ".TP\n%s\n%s\n", roff(plain(cells[0])), roff(description))

@@ -134,12 +134,65 @@ func TestEmptyLinesOfAFileOfSecretsAreNoSecrets(t *testing.T) {
 	require.Empty(t, faults)
 }
 
-func TestSecretsThatAreTakenAreNotLeftInTheFlags(t *testing.T) {
+func TestEachProviderHasItsOwnSecrets(t *testing.T) {
 	t.Parallel()
-	flags := cli.SecretFlags{Secret: "s3cret", Previous: "older"}
-	current, previous := flags.Take(&cli.Faults{})
-	require.Equal(t, []string{"s3cret", "older"}, []string{current, previous})
-	require.Empty(t, flags)
+	w := setupSecrets(t)
+	require.NoError(t, w.parse("--provider-webhook-secret=one", "--stripe-webhook-secret-file", fileOf(t, "two\n"), "--stripe-webhook-secret-previous=three",
+		"--creem-webhook-secret=four", "--paddle-webhook-secret=five", "--polar-webhook-secret=six", "--dodo-webhook-secret=one",
+		"--lemonsqueezy-webhook-secret=seven", "--lemonsqueezy-webhook-secret-previous-file", fileOf(t, "\n"),
+		"--payfold-event-secret=eight", "--payfold-event-secret-previous-file", fileOf(t, "nine\n")))
+	require.Equal(t, []cli.ProviderSecrets{
+		{Provider: "provider", Variable: "PROVIDER_WEBHOOK_SECRET", Secrets: []string{"one"}},
+		{Provider: "creem", Variable: "CREEM_WEBHOOK_SECRET", Secrets: []string{"four"}},
+		{Provider: "stripe", Variable: "STRIPE_WEBHOOK_SECRET", Secrets: []string{"two", "three"}},
+		{Provider: "paddle", Variable: "PADDLE_WEBHOOK_SECRET", Secrets: []string{"five"}},
+		{Provider: "polar", Variable: "POLAR_WEBHOOK_SECRET", Secrets: []string{"six"}},
+		{Provider: "dodo", Variable: "DODO_WEBHOOK_SECRET", Secrets: []string{"one"}},
+		{Provider: "lemonsqueezy", Variable: "LEMONSQUEEZY_WEBHOOK_SECRET", Secrets: []string{"seven"}},
+		{Provider: "payfold", Variable: "PAYFOLD_EVENT_SECRET", Secrets: []string{"eight", "nine"}},
+	}, w.grammar.Serve.given)
+	require.Empty(t, w.grammar.Serve.SecretFlags, "what was taken can be printed")
+}
+
+func TestACommandThatNeedsASecretNamesTheVariables(t *testing.T) {
+	t.Parallel()
+	none := "no signing secret is set: copy it from the provider's dashboard into its variable, one of PROVIDER_WEBHOOK_SECRET, CREEM_WEBHOOK_SECRET, " +
+		"STRIPE_WEBHOOK_SECRET, PADDLE_WEBHOOK_SECRET, POLAR_WEBHOOK_SECRET, DODO_WEBHOOK_SECRET, LEMONSQUEEZY_WEBHOOK_SECRET, PAYFOLD_EVENT_SECRET"
+	require.EqualError(t, setupSecrets(t).parse(), none)
+	require.EqualError(t, setupSecrets(t).parse("--stripe-webhook-secret-previous-file", fileOf(t, "")), none)
+}
+
+func TestAPreviousSecretNeedsItsCurrentOne(t *testing.T) {
+	t.Parallel()
+	const fault = "STRIPE_WEBHOOK_SECRET_PREVIOUS is set and STRIPE_WEBHOOK_SECRET is not: set the current secret, too"
+	require.EqualError(t, setupSecrets(t).parse("--stripe-webhook-secret-previous=old"), fault)
+	require.EqualError(t, setupSecrets(t).parse("--provider-webhook-secret=new", "--stripe-webhook-secret-previous-file", fileOf(t, "old")), fault)
+	require.EqualError(t, setupSecrets(t).parse("--stripe-webhook-secret-previous=old", "--stripe-webhook-secret-file", fileOf(t, "")),
+		"STRIPE_WEBHOOK_SECRET_FILE is empty", "one fault has one message")
+}
+
+// secretsWorld is a command that needs a signing secret.
+type secretsWorld struct {
+	grammar struct {
+		Serve needsSecret `cmd:"" default:"withargs"`
+	}
+}
+
+type needsSecret struct {
+	cli.SecretFlags
+	given []cli.ProviderSecrets
+}
+
+func (s *needsSecret) Check(faults *cli.Faults) { s.given = s.Require(faults) }
+
+func setupSecrets(t *testing.T) *secretsWorld {
+	t.Helper()
+	return &secretsWorld{}
+}
+
+func (w *secretsWorld) parse(args ...string) error {
+	_, err := cli.Parse(&w.grammar, "program", "", args, io.Discard, io.Discard)
+	return err
 }
 
 func TestASecretGivenTwiceIsAFaultThatDoesNotRepeatIt(t *testing.T) {

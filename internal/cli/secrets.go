@@ -1,21 +1,83 @@
 package cli
 
-// SecretFlags are the provider's signing secrets, each given as a value or a file.
+import (
+	"reflect"
+	"strings"
+)
+
+// SecretFlags are the signing secrets of the providers.
 type SecretFlags struct {
-	Secret       string `name:"provider-webhook-secret" env:"PROVIDER_WEBHOOK_SECRET" help:"Signing secret of the provider's endpoint."`
-	SecretFile   string `name:"provider-webhook-secret-file" env:"PROVIDER_WEBHOOK_SECRET_FILE" help:"File that contains the signing secret."`
-	Previous     string `name:"provider-webhook-secret-previous" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS" help:"Previous signing secret, accepted during a rotation."`
-	PreviousFile string `name:"provider-webhook-secret-previous-file" env:"PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE" help:"File that contains the previous signing secret."`
+	Provider     SigningSecret `embed:"" prefix:"provider-webhook-" envprefix:"PROVIDER_WEBHOOK_" set:"of=the provider's endpoint"`
+	Creem        SigningSecret `embed:"" prefix:"creem-webhook-" envprefix:"CREEM_WEBHOOK_" set:"of=Creem"`
+	Stripe       SigningSecret `embed:"" prefix:"stripe-webhook-" envprefix:"STRIPE_WEBHOOK_" set:"of=Stripe"`
+	Paddle       SigningSecret `embed:"" prefix:"paddle-webhook-" envprefix:"PADDLE_WEBHOOK_" set:"of=Paddle"`
+	Polar        SigningSecret `embed:"" prefix:"polar-webhook-" envprefix:"POLAR_WEBHOOK_" set:"of=Polar"`
+	Dodo         SigningSecret `embed:"" prefix:"dodo-webhook-" envprefix:"DODO_WEBHOOK_" set:"of=Dodo Payments"`
+	Lemonsqueezy SigningSecret `embed:"" prefix:"lemonsqueezy-webhook-" envprefix:"LEMONSQUEEZY_WEBHOOK_" set:"of=Lemon Squeezy"`
+	Payfold      SigningSecret `embed:"" prefix:"payfold-event-" envprefix:"PAYFOLD_EVENT_" set:"of=your own events"`
 }
 
-// SecretName is the environment variable of the current secret.
+// SigningSecret is the signing secret of one provider, and its previous one, each as a value or a file.
+type SigningSecret struct {
+	Current      string `name:"secret" env:"SECRET" help:"Signing secret of ${of}."`
+	CurrentFile  string `name:"secret-file" env:"SECRET_FILE" help:"File that contains it."`
+	Previous     string `name:"secret-previous" env:"SECRET_PREVIOUS" help:"Previous signing secret of ${of}, accepted during a rotation."`
+	PreviousFile string `name:"secret-previous-file" env:"SECRET_PREVIOUS_FILE" help:"File that contains it."`
+}
+
+// SecretName is the environment variable of the current secret of the provider named provider.
 const SecretName = "PROVIDER_WEBHOOK_SECRET"
 
-// Take returns the secrets, empty if unset, and clears the fields, so that nothing printed
+// ProviderSecrets are the signing secrets of a provider that is served.
+type ProviderSecrets struct {
+	Provider string   // such as stripe: the name of the flags' field in lower case
+	Variable string   // of the current secret
+	Secrets  []string // the current one, and the previous one if there is one
+}
+
+// Take returns the secrets of each provider that has one, and clears the fields, so that nothing printed
 // later can contain a secret.
-func (s *SecretFlags) Take(faults *Faults) (current, previous string) {
-	current = GivenText(SecretName, s.Secret, s.SecretFile, faults)
-	previous = SecretText(SecretName+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
-	s.Secret, s.Previous = "", ""
-	return current, previous
+func (s *SecretFlags) Take(faults *Faults) (given []ProviderSecrets) {
+	flags := reflect.ValueOf(s).Elem()
+	for i, field := range reflect.VisibleFields(flags.Type()) {
+		variable := secretName(field)
+		if secrets := flags.Field(i).Addr().Interface().(*SigningSecret).take(variable, faults); len(secrets) > 0 {
+			given = append(given, ProviderSecrets{strings.ToLower(field.Name), variable, secrets})
+		}
+	}
+	*s = SecretFlags{}
+	return given
+}
+
+// Require is Take for a command that needs a secret.
+func (s *SecretFlags) Require(faults *Faults) []ProviderSecrets {
+	before := len(faults.list)
+	given := s.Take(faults)
+	if len(given) == 0 && len(faults.list) == before {
+		var names []string
+		for _, field := range reflect.VisibleFields(reflect.TypeFor[SecretFlags]()) {
+			names = append(names, secretName(field))
+		}
+		faults.Addf("no signing secret is set: copy it from the provider's dashboard into its variable, one of %s", strings.Join(names, ", "))
+	}
+	return given
+}
+
+// secretName returns the variable of the current secret of a provider.
+func secretName(provider reflect.StructField) string { return provider.Tag.Get("envprefix") + "SECRET" }
+
+// take returns the current secret and the previous one, as far as they are set.
+func (s *SigningSecret) take(variable string, faults *Faults) (secrets []string) {
+	before := len(faults.list)
+	current := GivenText(variable, s.Current, s.CurrentFile, faults)
+	previous := SecretText(variable+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
+	if current == "" && previous != "" && len(faults.list) == before {
+		faults.Addf("%s_PREVIOUS is set and %[1]s is not: set the current secret, too", variable)
+	}
+	for _, secret := range []string{current, previous} {
+		if secret != "" {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
 }

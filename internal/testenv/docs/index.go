@@ -47,6 +47,7 @@ var (
 	declared  = regexp.MustCompile(`env:"([A-Z0-9_,]+)"`)
 	makeGiven = regexp.MustCompile(`(?m)^([A-Z_]+) \?=`)
 	makeGoal  = regexp.MustCompile(`(?m)^([a-z-]+):`)
+	envPrefix = regexp.MustCompile(`envprefix:"([A-Z0-9_]+)"`)
 	makeAsked = regexp.MustCompile(`(?:^|[;&|] *|=\S+ )make ([a-z-]+)`)
 	metric    = regexp.MustCompile(`(?:Name:\s+|NewDesc\()"(payfold_[a-z_]+)"`)
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
@@ -107,7 +108,13 @@ func (r *Repository) makeIndex() *index {
 
 func (x *index) addSource(file, text string) {
 	for _, match := range declared.FindAllStringSubmatch(text, -1) {
-		add(x.variables, strings.Split(match[1], ",")...)
+		names := strings.Split(match[1], ",")
+		add(x.variables, names...)
+		for _, prefix := range envPrefix.FindAllStringSubmatch(text, -1) {
+			for _, name := range names {
+				add(x.variables, prefix[1]+name)
+			}
+		}
 	}
 	for _, match := range metric.FindAllStringSubmatch(text, -1) {
 		x.metrics[match[1]] = true

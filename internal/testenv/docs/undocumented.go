@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,9 +42,13 @@ func (r *Repository) undocumented(program string, node *kong.Node) []string {
 	return out
 }
 
+// signingSecret matches the variables of a provider's secret. One row is for all four.
+var signingSecret = regexp.MustCompile(`^([A-Z]+_(?:WEBHOOK|EVENT)_SECRET)(?:_PREVIOUS)?(?:_FILE)?$`)
+
 // configurationFaults checks that configuration.md has rows for a variable, and its default
 // in one of them.
 func (r *Repository) configurationFaults(command, name, defaultValue string) []string {
+	name = signingSecret.ReplaceAllString(name, "$1")
 	rows := ""
 	for line := range strings.Lines(r.files[configuration]) {
 		if strings.HasPrefix(line, "|") && strings.Contains(line, "`"+name+"`") {
