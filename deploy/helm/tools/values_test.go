@@ -81,7 +81,13 @@ func TestANameThatNoServiceCanHaveIsRefused(t *testing.T) {
 var notOffered = map[string]string{
 	"NATS_URL": "the chart mounts NATS_URL_FILE", "DATABASE_URL": "the chart mounts DATABASE_URL_FILE",
 	"PROVIDER_WEBHOOK_SECRET":          "the chart mounts PROVIDER_WEBHOOK_SECRET_FILE",
-	"PROVIDER_WEBHOOK_SECRET_PREVIOUS": "the chart mounts PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE",
+	"CREEM_WEBHOOK_SECRET":             "no value mounts a file for it",
+	"STRIPE_WEBHOOK_SECRET":            "no value mounts a file for it",
+	"PADDLE_WEBHOOK_SECRET":            "no value mounts a file for it",
+	"POLAR_WEBHOOK_SECRET":             "no value mounts a file for it",
+	"DODO_WEBHOOK_SECRET":              "no value mounts a file for it",
+	"LEMONSQUEEZY_WEBHOOK_SECRET":      "no value mounts a file for it",
+	"PAYFOLD_EVENT_SECRET":             "no value mounts a file for it",
 	"INVITE_GITHUB_TOKEN":              "the chart mounts INVITE_GITHUB_TOKEN_FILE",
 	"CONSOLE_TOKEN":                    "the chart mounts CONSOLE_TOKEN_FILE",
 	"CONSOLE_OIDC_CLIENT_SECRET":       "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
@@ -126,7 +132,7 @@ func documentedVariables(t *testing.T) map[string]bool {
 	for _, section := range strings.Split(string(text), "\n## ") {
 		title, body, _ := strings.Cut(section, "\n")
 		switch title {
-		case "Both programs", "ingest", "projector", "The console", "Traces":
+		case "Both programs", "Signing secrets", "ingest", "projector", "The console", "Traces":
 			for _, line := range strings.Split(body, "\n") {
 				cells := strings.Split(line, "|")
 				if len(cells) < 4 {
@@ -143,12 +149,13 @@ func documentedVariables(t *testing.T) map[string]bool {
 		}
 	}
 	for _, name := range []string{
-		"PROVIDER_WEBHOOK_SECRET_FILE", "PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE", "INVITE_GITHUB_TOKEN_FILE",
-		"CONSOLE_TOKEN_FILE", "CONSOLE_OIDC_CLIENT_SECRET_FILE",
+		"INVITE_GITHUB_TOKEN_FILE", "CONSOLE_TOKEN_FILE", "CONSOLE_OIDC_CLIENT_SECRET_FILE",
 	} {
 		require.Contains(t, string(text), name)
 		names[name] = true
 	}
+	require.Contains(t, string(text), "`…_PREVIOUS`, `…_FILE`, `…_PREVIOUS_FILE`") // of each signing secret
+	names["PROVIDER_WEBHOOK_SECRET_FILE"], names["PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE"] = true, true
 	require.Greater(t, len(names), 50)
 	return names
 }
